@@ -1,0 +1,37 @@
+#include "base/error.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace smelt {
+
+void throw_errno(std::string_view action, std::string_view path, int error_number) {
+  const std::string what = str(action, ": ", path, ": ", std::strerror(error_number));
+  switch (error_number) {
+    case ENOENT:
+      throw UsageError(what, "check the path; a pattern such as 'dir/*.txt' must match a file");
+    case EACCES:
+    case EPERM:
+      throw UsageError(what, "give this user permission, or choose another path");
+    case EISDIR:
+    case ENOTDIR:
+    case EEXIST:
+      throw UsageError(what, "choose another path");
+    case ENOSPC:
+    case EDQUOT:
+      throw SystemError(what, "free some space, or write to another disk; nothing was kept");
+    default:
+      throw SystemError(what);
+  }
+}
+
+namespace internal {
+
+void check_failed(const char* file, int line, const char* condition, const std::string& detail) {
+  throw BugError(str(file, ":", line, ": CHECK(", condition, ") failed", detail.empty() ? "" : ": ",
+                     detail),
+                 "this is a bug in smelt: please report it with the command that you ran");
+}
+
+}  // namespace internal
+}  // namespace smelt

@@ -1,0 +1,47 @@
+#include "base/nearest_name.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known) {
+  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::optional<std::string> nearest;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  if (const auto nearest = nearest_name(name, known)) return str("did you mean '", *nearest, "'?");
+  return str("known: ", join(known, ", "));
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+// Text helpers: str(a, b, c) prints its arguments one after another; split, trim and join.
+#pragma once
+
+#include <concepts>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+template <class... Args>
+std::string str(const Args&... args) {
+  std::ostringstream out;
+  (out << ... << args);
+  return out.str();
+}
+
+// "a,b,,c" by ',' -> {"a", "b", "", "c"}; the empty text gives one empty piece.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+// Without ASCII white space at both ends.
+std::string_view trim(std::string_view text);
+
+template <class Range>
+std::string join(const Range& items, std::string_view separator) {
+  std::ostringstream out;
+  std::string_view between;
+  for (const auto& item : items) {
+    out << between << item;
+    between = separator;
+  }
+  return out.str();
+}
+
+}  // namespace smelt

@@ -1,0 +1,35 @@
+// The named constants of a node (axes, dimension numbers, a comparison's direction …).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/shape.h"
+
+namespace smelt {
+
+// int64, float, text, list of int64, raw literal bytes in row-major order (constants).
+using Attr = std::variant<std::int64_t, double, std::string, Dims, std::vector<std::byte>>;
+
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<const std::string_view, Attr>> items) : items_(items) {}
+
+  // A missing name or another type is a bug of the op that asks.
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  const Dims& dims(std::string_view name) const;
+  const std::vector<std::byte>& bytes(std::string_view name) const;
+
+ private:
+  const Attr& at(std::string_view name) const;
+  std::map<std::string_view, Attr> items_;  // keys are string literals
+};
+
+}  // namespace smelt

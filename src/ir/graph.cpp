@@ -1,0 +1,68 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/op.h"
+
+namespace smelt {
+
+Graph& Tensor::graph() const { return *node_->graph; }
+const Shape& Tensor::shape() const { return node_->results[index_]; }
+
+std::int64_t Tensor::dim(std::int64_t axis) const {
+  const std::int64_t i = axis < 0 ? axis + rank() : axis;
+  CHECK(i >= 0 && i < rank(), "axis ", axis, " of ", shape());
+  return dims()[i];
+}
+
+const Tensor& Tensor::expect(std::initializer_list<std::int64_t> dims) const {
+  CHECK(shape().dims == Dims(dims), "got ", shape(), ", expected ", dims_text(dims));
+  return *this;
+}
+
+namespace {
+
+// A parameter has no inputs and no emission: the function's signature declares it.
+const Op kParameter{.name = "parameter", .infer = nullptr, .vjp = nullptr, .emit = nullptr,
+                    .examples = nullptr};
+
+}  // namespace
+
+Tensor Graph::parameter(Shape shape) {
+  Node& node = nodes_.emplace_back();
+  node.op = &kParameter;
+  node.graph = this;
+  node.id = static_cast<std::int64_t>(nodes_.size()) - 1;
+  node.results = {std::move(shape)};
+  return parameters_.emplace_back(&node, 0);
+}
+
+const Node& Graph::apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs,
+                         std::vector<std::shared_ptr<const Region>> regions) {
+  Node node{.op = &op, .graph = this, .id = static_cast<std::int64_t>(nodes_.size()),
+            .inputs = std::move(inputs), .attrs = std::move(attrs), .regions = std::move(regions),
+            .results = {}};
+  for (const Tensor& input : node.inputs) {
+    CHECK(input, op.name, ": an input is empty");
+    CHECK(&input.graph() == this, op.name, ": an input belongs to another graph");
+  }
+  node.results = op.infer(node);
+  return nodes_.emplace_back(std::move(node));
+}
+
+std::vector<const Node*> reachable(std::span<const Tensor> results) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> found;
+  const auto visit = [&](Tensor t) {
+    if (seen.insert(&t.node()).second) found.push_back(&t.node());
+  };
+  for (const Tensor& t : results) visit(t);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const Tensor& input : found[i]->inputs) visit(input);
+  std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->id < b->id; });
+  return found;
+}
+
+}  // namespace smelt

@@ -1,0 +1,97 @@
+// The graph of one program: nodes in an arena, tensors as value handles on one result of a node.
+// Shapes are static and checked when a node is built; a wrong one throws UsageError with both shapes.
+// Not thread-safe; a graph outlives its tensors.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/attrs.h"
+#include "ir/shape.h"
+
+namespace smelt {
+
+class Graph;
+struct Node;
+struct Op;
+struct Region;
+
+// A handle on one result of a node; cheap to copy. The empty handle stands for "no gradient flows here".
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Node* node, int index) : node_(node), index_(index) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const Node& node() const { return *node_; }
+  int index() const { return index_; }
+  Graph& graph() const;
+  const Shape& shape() const;
+  DType dtype() const { return shape().dtype; }
+  const Dims& dims() const { return shape().dims; }
+  std::int64_t rank() const { return shape().rank(); }
+  std::int64_t dim(std::int64_t axis) const;  // negative axes count from the end
+
+  // A checked shape comment: returns itself, throws BugError when the dimensions differ.
+  const Tensor& expect(std::initializer_list<std::int64_t> dims) const;
+
+  bool operator==(const Tensor&) const = default;
+
+ private:
+  const Node* node_ = nullptr;
+  int index_ = 0;
+};
+
+// One application of an op. Immutable once built.
+struct Node {
+  const Op* op = nullptr;
+  Graph* graph = nullptr;
+  std::int64_t id = 0;  // position in its graph: inputs come before users
+  std::vector<Tensor> inputs;
+  Attrs attrs;
+  std::vector<std::shared_ptr<const Region>> regions;
+  std::vector<Shape> results;
+};
+
+class Graph {
+ public:
+  Graph() = default;
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // A new argument of the program (or region); arguments are numbered in order of creation.
+  Tensor parameter(Shape shape);
+  // Checks inputs (same graph), infers the result shapes by the op's rule and appends the node.
+  const Node& apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs = {},
+                    std::vector<std::shared_ptr<const Region>> regions = {});
+
+  const std::deque<Node>& nodes() const { return nodes_; }
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+ private:
+  std::deque<Node> nodes_;
+  std::vector<Tensor> parameters_;
+};
+
+// The body of a reduce, while, sort …: a graph of its own that sees nothing from outside.
+struct Region {
+  Graph graph;
+  std::vector<Tensor> results;
+};
+
+// What `results` need, inputs before users, each node once, in order of id. Iterative: depth is no limit.
+std::vector<const Node*> reachable(std::span<const Tensor> results);
+
+}  // namespace smelt
+
+template <>
+struct std::hash<smelt::Tensor> {
+  std::size_t operator()(const smelt::Tensor& t) const noexcept {
+    return std::hash<const void*>()(t ? &t.node() : nullptr) * 31 + t.index();
+  }
+};

@@ -1,0 +1,39 @@
+// Everything the program knows about one primitive, in one value. The list of all is ops/all.h.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace smelt {
+
+class HloWriter;
+
+// A small program around one op; it drives the tests of shape, emission, value and gradient.
+struct Example {
+  struct Input {
+    Shape shape;
+    // Values are drawn from [low, high); integers too. Chosen away from kinks and poles.
+    double low = -2.0;
+    double high = 2.0;
+  };
+  std::string label;
+  std::vector<Input> inputs;
+  std::vector<Tensor> (*build)(Graph&, std::span<const Tensor> inputs);
+};
+
+struct Op {
+  std::string_view name;  // StableHLO's word
+  // Result shapes; throws UsageError naming the op and both shapes. node.results is not set yet.
+  std::vector<Shape> (*infer)(const Node& node);
+  // One cotangent per input from one per result (empty: none flows). Null: the op has no gradient.
+  std::vector<Tensor> (*vjp)(const Node& node, std::span<const Tensor> cts);
+  void (*emit)(const Node& node, HloWriter& writer);
+  std::vector<Example> (*examples)();
+};
+
+}  // namespace smelt

@@ -1,0 +1,162 @@
+#include "store/file.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;
+
+std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_file(const std::string& path,
+                                                         const char* mode) {
+  std::FILE* file = std::fopen(path.c_str(), mode);
+  if (file == nullptr) throw_errno("open", path, errno);
+  std::setvbuf(file, nullptr, _IOFBF, kBufferBytes);
+  return {file, &std::fclose};
+}
+
+std::string partial_name(const std::string& path) { return str(path, ".partial-", ::getpid()); }
+
+void make_parents(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  if (parent.empty()) return;
+  std::error_code error;
+  fs::create_directories(parent, error);
+  if (error) throw_errno("create directory", parent.string(), error.value());
+}
+
+void rename_into_place(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename into place", to, errno);
+  // The rename itself must survive a crash of the machine: flush the directory that holds it.
+  const fs::path parent = fs::path(to).parent_path();
+  const int fd = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
+  if (fd >= 0) {
+    ::fsync(fd);
+    ::close(fd);
+  }
+}
+
+bool has_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+std::vector<std::string> match(const std::string& pattern) {
+  ::glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return paths;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  InputFile file(path);
+  std::string content(file.size(), '\0');
+  content.resize(file.read(content));
+  return content;
+}
+
+std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
+  std::vector<std::string> paths;
+  for (const std::string_view piece : split(patterns, ',')) {
+    const std::string pattern(trim(piece));
+    if (pattern.empty()) continue;
+    if (!has_glob(pattern)) {
+      if (!fs::exists(pattern)) throw_errno(what, pattern, ENOENT);
+      paths.push_back(pattern);
+      continue;
+    }
+    const auto found = match(pattern);
+    if (found.empty())
+      throw UsageError(str(what, ": no file matches '", pattern, "'"),
+                       "check the pattern, and quote it so that the shell leaves it alone");
+    paths.insert(paths.end(), found.begin(), found.end());
+  }
+  if (paths.empty())
+    throw UsageError(str(what, ": no input files"), "give at least one path or pattern");
+  return paths;
+}
+
+InputFile::InputFile(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {
+  std::error_code error;
+  if (fs::is_directory(path_, error)) throw_errno("open", path_, EISDIR);
+  file_ = open_file(path_, "rb");
+  std::fseek(file_.get(), 0, SEEK_END);
+  size_ = static_cast<std::uint64_t>(std::ftell(file_.get()));
+  std::rewind(file_.get());
+}
+
+std::size_t InputFile::read(std::span<char> out) {
+  const std::size_t count = std::fread(out.data(), 1, out.size(), file_.get());
+  if (count < out.size() && std::ferror(file_.get())) throw_errno("read", path_, errno);
+  return count;
+}
+
+void InputFile::seek(std::uint64_t offset) {
+  if (::fseeko(file_.get(), static_cast<::off_t>(offset), SEEK_SET) != 0)
+    throw_errno("seek", path_, errno);
+}
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), partial_(partial_name(path_)), file_(nullptr, &std::fclose) {
+  make_parents(path_);
+  file_ = open_file(partial_, "wb");
+}
+
+OutputFile::~OutputFile() {
+  if (partial_.empty()) return;
+  file_.reset();
+  std::remove(partial_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
+    throw_errno("write", path_, errno);
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
+    throw_errno("write", path_, errno);
+  file_.reset();
+  rename_into_place(partial_, path_);
+  partial_.clear();
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  OutputFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  if (fs::exists(path_) && !(fs::is_directory(path_) && fs::is_empty(path_)))
+    throw UsageError(str("output: ", path_, " already holds something else"),
+                     "choose another folder, or remove this one first");
+  partial_ = partial_name(path_);
+  make_parents(path_);
+  std::error_code error;
+  fs::create_directory(partial_, error);
+  if (error) throw_errno("create directory", path_, error.value());
+}
+
+OutputDirectory::~OutputDirectory() {
+  std::error_code ignored;
+  if (!partial_.empty()) fs::remove_all(partial_, ignored);
+}
+
+std::string OutputDirectory::file(std::string_view name) const { return str(partial_, "/", name); }
+
+void OutputDirectory::commit() {
+  rename_into_place(partial_, path_);
+  partial_.clear();
+}
+
+}  // namespace smelt

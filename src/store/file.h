@@ -1,0 +1,72 @@
+// Files by path: whole reads, lists of patterns, and writes that appear whole or not at all.
+// Local paths only; a path names a file, "dir/*.txt" a pattern.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+// The whole content. UsageError when missing or unreadable.
+std::string read_file(const std::string& path);
+
+// A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list order.
+// UsageError naming the pattern that matches nothing. `what` names the flag or field in messages.
+std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
+
+// Sequential reader with a large buffer. UsageError when it cannot be opened.
+class InputFile {
+ public:
+  explicit InputFile(std::string path);
+  // Fills `out`; fewer bytes only at the end of the file.
+  std::size_t read(std::span<char> out);
+  void seek(std::uint64_t offset);
+  std::uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::uint64_t size_ = 0;
+};
+
+// A file written beside its place and renamed there by commit(); without commit nothing remains.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);  // makes missing parent directories
+  ~OutputFile();
+  OutputFile(OutputFile&&) noexcept = default;
+  void write(std::string_view bytes);     // SystemError on a full disk; the partial file is removed
+  void commit();                          // flushed to the disk, then renamed
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::string partial_;  // empty once committed
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+// write + commit in one call.
+void write_file(const std::string& path, std::string_view bytes);
+
+// A directory built beside its place and renamed there by commit(); without commit nothing remains.
+class OutputDirectory {
+ public:
+  // UsageError when `path` exists and is not an empty directory: it already holds something else.
+  explicit OutputDirectory(std::string path);
+  ~OutputDirectory();
+  std::string file(std::string_view name) const;  // where to write a member while it is being built
+  void commit();
+
+ private:
+  std::string path_;
+  std::string partial_;  // empty once committed
+};
+
+}  // namespace smelt
