@@ -1,0 +1,87 @@
+// Protocol buffer wire format (https://protobuf.dev/programming-guides/encoding): the fields of a message
+// by number, without generated code. Groups, long deprecated, are refused.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+// Appends fields in the order of the calls. A nested message is the bytes of another writer.
+class WireWriter {
+ public:
+  void varint(std::uint32_t field, std::uint64_t value);  // also enum and bool
+  void integer(std::uint32_t field, std::int64_t value) {  // int32, int64
+    varint(field, static_cast<std::uint64_t>(value));
+  }
+  void fixed32(std::uint32_t field, std::uint32_t value);
+  void fixed64(std::uint32_t field, std::uint64_t value);
+  void real(std::uint32_t field, float value) { fixed32(field, std::bit_cast<std::uint32_t>(value)); }
+  void real(std::uint32_t field, double value) { fixed64(field, std::bit_cast<std::uint64_t>(value)); }
+  void bytes(std::uint32_t field, std::string_view value);  // string, bytes, message, packed list
+  void message(std::uint32_t field, const WireWriter& value) { bytes(field, value.text()); }
+
+  // Without field numbers: the elements of packed lists.
+  void raw_varint(std::uint64_t value);
+  void raw_fixed32(std::uint32_t value);
+  void raw_fixed64(std::uint64_t value);
+
+  const std::string& text() const { return text_; }
+  std::string take() { return std::move(text_); }
+  void clear() { text_.clear(); }
+
+ private:
+  std::string text_;
+};
+
+// How many bytes raw_varint writes, 1 to 10.
+std::size_t varint_size(std::uint64_t value);
+
+struct WireField {
+  std::uint32_t number = 0;
+  WireType type = WireType::varint;
+  std::uint64_t bits = 0;  // varint, fixed32, fixed64
+  std::string_view bytes;  // length-delimited; points into the reader's input
+
+  std::int64_t integer() const { return static_cast<std::int64_t>(bits); }
+  float f32() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
+  double f64() const { return std::bit_cast<double>(bits); }
+};
+
+// Walks the fields of one message; a caller ignores those it does not know. The input must outlive the
+// reader and its fields. Every malformed input throws a UsageError that names `what`
+// and the byte where the trouble is: cut short, varint over 64 bits, field number 0, group, type 6 or 7.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view input, std::string_view what = "protobuf message")
+      : input_(input), what_(what) {}
+
+  std::optional<WireField> next();  // nullopt at the end
+  bool done() const { return at_ == input_.size(); }
+
+  // Without field numbers: the elements of packed lists.
+  std::uint64_t raw_varint();
+  std::uint32_t raw_fixed32();
+  std::uint64_t raw_fixed64();
+
+ private:
+  std::string_view take(std::uint64_t size);
+  [[noreturn]] void fail(std::string_view problem) const;
+
+  std::string_view input_;
+  std::string_view what_;
+  std::size_t at_ = 0;
+};
+
+// The values of a repeated integer field, whether packed or one by one: append this field's to `out`.
+void append_integers(const WireField& field, std::string_view what, std::vector<std::int64_t>& out);
+// The same for repeated float.
+void append_floats(const WireField& field, std::string_view what, std::vector<float>& out);
+
+}  // namespace smelt
