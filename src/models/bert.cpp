@@ -1,0 +1,136 @@
+#include "models/bert.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "nn/einsum.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kLayerNormEpsilon = 1e-12;
+constexpr double kMaskedScore = -10000.0;
+
+Init weights(const BertConfig& c) {
+  return {.kind = Init::truncated_normal, .stddev = c.initializer_range};
+}
+
+// Sum of word, token-type and position embeddings, then layer norm and dropout (section 3.1).
+Tensor embeddings(const Scope& s, const BertConfig& c, const BertInputs& in) {
+  const auto S = in.input_ids.dim(1), H = c.hidden_size;
+  if (S > c.max_position_embeddings)
+    throw UsageError(str("bert: sequence length ", S, " is longer than max_position_embeddings ",
+                         c.max_position_embeddings),
+                     "make the data with a shorter --seq-length, or raise max_position_embeddings");
+  const Tensor words = s.parameter("word_embeddings", {c.vocab_size, H}, weights(c));
+  const Tensor types = s.parameter("token_type_embeddings", {c.type_vocab_size, H}, weights(c));
+  const Tensor positions =
+      s.parameter("position_embeddings", {c.max_position_embeddings, H}, weights(c));
+  const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
+  const Tensor sum = gather_rows(words, in.input_ids) + einsum("bst,th->bsh", type_one_hot, types) +
+                     slice_axis(positions, 0, 0, S);
+  const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
+  return dropout(s / "dropout", normed, c.hidden_dropout_prob);
+}
+
+// 0 where a key may be attended to, -10000 where it is padding: [B,1,1,S].
+Tensor attention_mask(Tensor input_mask) {
+  const auto B = input_mask.dim(0), S = input_mask.dim(1);
+  return reshape((1.0 - convert(input_mask, DType::f32)) * kMaskedScore, {B, 1, 1, S});
+}
+
+// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product.
+Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+  const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_attention_heads, D = H / N;
+  const std::array scopes{s / "query", s / "key", s / "value"};
+  const auto qkv = dense_together(scopes, x, H, weights(c));
+  const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
+  const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
+  const Tensor scores = einsum("bqnd,bknd->bnqk", q, k) * (1.0 / std::sqrt(D)) + mask;
+  const Tensor probs = dropout(s / "dropout", softmax(scores), c.attention_probs_dropout_prob);
+  const Tensor context = einsum("bnqk,bknd->bqnd", probs.expect({B, N, S, S}), v);
+  return reshape(context, {B, S, H});
+}
+
+// Dense, dropout, residual sum, layer norm: how both halves of a layer end (post-LN).
+Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
+  const Tensor projected = dense(s / "dense", x, c.hidden_size, weights(c));
+  const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
+  return layer_norm(s / "LayerNorm", dropped + residual, kLayerNormEpsilon);
+}
+
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask);
+  const Tensor a = output_block(s / "attention" / "output", c, attended, x);
+  const Tensor f = activation(
+      c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, weights(c)));
+  return output_block(s / "output", c, f, a);
+}
+
+// Σ over the rows where the prediction is the label, weighted.
+Tensor count_correct(Tensor logits, Tensor labels, Tensor row_weights) {
+  const Tensor hit = compare(argmax(logits, -1), labels, Compare::eq);
+  return reduce_sum(convert(hit, DType::f32) * row_weights, {0});
+}
+
+}  // namespace
+
+BertEncoded bert(const Scope& root, const BertConfig& c, const BertInputs& in) {
+  const Scope s = root / "bert";
+  const auto B = in.input_ids.dim(0), S = in.input_ids.dim(1), H = c.hidden_size;
+  Tensor x = embeddings(s / "embeddings", c, in);
+  const Tensor mask = attention_mask(in.input_mask);
+  for (std::int64_t i = 0; i < c.num_hidden_layers; ++i)
+    x = encoder_layer(s / "encoder" / str("layer_", i), c, x, mask).expect({B, S, H});
+  const Tensor first = reshape(slice_axis(x, 1, 0, 1), {B, H});
+  return {.sequence = x, .pooled = tanh(dense(s / "pooler" / "dense", first, H, weights(c)))};
+}
+
+Tensor masked_lm_logits(const Scope& root, const BertConfig& c, Tensor sequence, Tensor positions) {
+  const auto B = positions.dim(0), P = positions.dim(1), S = sequence.dim(1), H = c.hidden_size;
+  const Scope s = root / "cls" / "predictions";
+  // The gather as a product with one-hot rows: it stays on its own device when the batch is split.
+  const Tensor picked =
+      einsum("bps,bsh->bph", one_hot(positions, S, DType::f32), sequence).expect({B, P, H});
+  const Tensor transformed = activation(
+      c.hidden_act, dense(s / "transform" / "dense", reshape(picked, {B * P, H}), H, weights(c)));
+  const Tensor x = layer_norm(s / "transform" / "LayerNorm", transformed, kLayerNormEpsilon);
+  const Tensor bias = s.parameter("output_bias", {c.vocab_size}, {});
+  const Tensor words = root.shared("bert/embeddings/word_embeddings");
+  return einsum("ih,vh->iv", x, words) + bias;
+}
+
+Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor pooled) {
+  const Scope s = root / "cls" / "seq_relationship";
+  const Tensor kernel = s.parameter("output_weights", {2, c.hidden_size}, weights(c));
+  return einsum("bh,ch->bc", pooled, kernel) + s.parameter("output_bias", {2}, {});
+}
+
+BertPretraining bert_pretraining(const Scope& root, const BertConfig& c, const BertInputs& inputs,
+                                 const BertLabels& labels) {
+  const auto B = inputs.input_ids.dim(0), rows = labels.masked_lm_ids.shape().elements();
+  const BertEncoded encoded = bert(root, c, inputs);
+  BertPretraining p;
+  p.masked_lm_logits = masked_lm_logits(root, c, encoded.sequence, labels.masked_lm_positions);
+  p.next_sentence_logits = next_sentence_logits(root, c, encoded.pooled);
+
+  const Tensor ids = reshape(labels.masked_lm_ids, {rows});
+  const Tensor row_weights = reshape(labels.masked_lm_weights, {rows});
+  p.masked_lm_sum = reduce_sum(cross_entropy(p.masked_lm_logits, ids) * row_weights, {0});
+  p.masked_lm_weight = reduce_sum(row_weights, {0});
+  p.masked_lm_correct = count_correct(p.masked_lm_logits, ids, row_weights);
+  p.masked_lm_loss = p.masked_lm_sum / (p.masked_lm_weight + 1e-5);
+
+  const Tensor next = labels.next_sentence_labels;
+  const Tensor pair_loss = cross_entropy(p.next_sentence_logits, next);
+  p.next_sentence_sum = reduce_sum(pair_loss, {0});
+  p.next_sentence_correct = count_correct(p.next_sentence_logits, next, ones_like(pair_loss));
+  p.next_sentence_loss = p.next_sentence_sum * (1.0 / static_cast<double>(B));
+  p.loss = p.masked_lm_loss + p.next_sentence_loss;
+  return p;
+}
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+// BERT (Devlin et al. 2019) as google-research/bert modeling.py and run_pretraining.py have it: post-LN
+// encoder, pooler, masked-LM head on gathered positions with tied weights, next-sentence head.
+// Parameters carry the original checkpoint's names.
+//   B batch   S sequence   H hidden   N heads   D = H/N   P masked positions   V vocabulary
+#pragma once
+
+#include "models/bert_config.h"
+#include "nn/scope.h"
+
+namespace smelt {
+
+struct BertInputs {
+  Tensor input_ids;    // s32 [B,S]
+  Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding
+  Tensor segment_ids;  // s32 [B,S]
+};
+
+// What the masked positions and the sentence pairs should have been.
+struct BertLabels {
+  Tensor masked_lm_positions;   // s32 [B,P]
+  Tensor masked_lm_ids;         // s32 [B,P]
+  Tensor masked_lm_weights;     // f32 [B,P]: 1 = a prediction, 0 = padding
+  Tensor next_sentence_labels;  // s32 [B]: 1 = a random next sentence
+};
+
+struct BertEncoded {
+  Tensor sequence;  // f32 [B,S,H]
+  Tensor pooled;    // f32 [B,H]
+};
+
+// UsageError when S exceeds max_position_embeddings.
+BertEncoded bert(const Scope& root, const BertConfig& config, const BertInputs& inputs);
+
+// [B*P, V] from the rows of `sequence` at `positions` [B,P].
+Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor sequence,
+                        Tensor positions);
+// [B, 2]
+Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
+
+// Scalars f32; sums are over the batch, so that evaluation can add batches up.
+struct BertPretraining {
+  Tensor loss;                // masked_lm_loss + next_sentence_loss
+  Tensor masked_lm_loss;      // masked_lm_sum / (masked_lm_weight + 1e-5)
+  Tensor next_sentence_loss;  // mean over the batch
+  Tensor masked_lm_sum, masked_lm_weight, masked_lm_correct;
+  Tensor next_sentence_sum, next_sentence_correct;
+  Tensor masked_lm_logits, next_sentence_logits;
+};
+
+BertPretraining bert_pretraining(const Scope& root, const BertConfig& config,
+                                 const BertInputs& inputs, const BertLabels& labels);
+
+}  // namespace smelt

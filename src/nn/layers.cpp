@@ -1,0 +1,117 @@
+#include "nn/layers.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/philox.h"
+#include "ops/ops.h"
+
+namespace smelt {
+
+Tensor mean(Tensor x, const Dims& axes) {
+  double count = 1;
+  for (const auto axis : axes) count *= static_cast<double>(x.dim(axis));
+  return reduce_sum(x, axes, KeepDims::yes) * (1.0 / count);
+}
+
+Tensor square(Tensor x) { return x * x; }
+
+Tensor softmax(Tensor x) {
+  const Tensor e = exp(x - stop_gradient(reduce_max(x, {-1}, KeepDims::yes)));
+  return e / reduce_sum(e, {-1}, KeepDims::yes);
+}
+
+Tensor log_sum_exp(Tensor x) {
+  const Tensor top = stop_gradient(reduce_max(x, {-1}, KeepDims::yes));
+  const Tensor sum = log(reduce_sum(exp(x - top), {-1}));
+  return sum + reshape(top, sum.dims());
+}
+
+Tensor one_hot(Tensor ids, std::int64_t depth, DType dtype) {
+  Dims dims = ids.dims();
+  dims.push_back(1);
+  const Tensor column = reshape(ids, dims);
+  dims.back() = depth;
+  const Tensor index = iota(ids.graph(), {ids.dtype(), dims}, ids.rank());
+  return convert(compare(broadcast_to(column, dims), index, Compare::eq), dtype);
+}
+
+Tensor gelu_tanh(Tensor x) {
+  const double c = std::sqrt(2.0 / std::numbers::pi);
+  return 0.5 * x * (1.0 + tanh(c * (x + 0.044715 * (x * x * x))));
+}
+
+Tensor gelu_erf(Tensor x) { return 0.5 * x * (1.0 + erf(x * std::numbers::sqrt2 * 0.5)); }
+
+Tensor relu(Tensor x) { return maximum(x, zeros_like(x)); }
+
+Tensor activation(std::string_view name, Tensor x) {
+  if (name == "linear") return x;
+  if (name == "relu") return relu(x);
+  if (name == "gelu") return gelu_tanh(x);
+  if (name == "tanh") return tanh(x);
+  const std::vector<std::string> known{"linear", "relu", "gelu", "tanh"};
+  throw UsageError(str("hidden_act: unknown activation '", name, "'"), did_you_mean(name, known));
+}
+
+Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel) {
+  return dense_together(std::array{s}, x, out, kernel).front();
+}
+
+std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std::int64_t out,
+                                   Init kernel) {
+  const std::int64_t in = x.dim(-1), rows = x.shape().elements() / in;
+  std::vector<Tensor> kernels, biases;
+  for (const Scope& s : scopes) {
+    kernels.push_back(s.parameter("kernel", {in, out}, kernel));
+    biases.push_back(s.parameter("bias", {out}, {}));
+  }
+  const bool one = scopes.size() == 1;
+  const Tensor product = matmul(reshape(x, {rows, in}), one ? kernels[0] : concatenate(kernels, 1));
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    const std::int64_t begin = static_cast<std::int64_t>(i) * out;
+    const Tensor part = one ? product : slice_axis(product, 1, begin, begin + out);
+    Dims dims = x.dims();
+    dims.back() = out;
+    results.push_back(reshape(part + biases[i], dims));
+  }
+  return results;
+}
+
+Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
+  const std::int64_t width = x.dim(-1);
+  const Tensor beta = s.parameter("beta", {width}, {});
+  const Tensor gamma = s.parameter("gamma", {width}, {.kind = Init::ones, .stddev = 0});
+  const Tensor centred = x - mean(x, {-1});
+  return centred * rsqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
+}
+
+Tensor dropout(const Scope& s, Tensor x, double rate) {
+  const auto& source = s.dropout_source();
+  if (!source || rate == 0) return x;
+  Graph& graph = s.graph();
+  const std::uint64_t key = random_key(source->seed, s.path());
+  // u64 constants are built from 32-bit halves: a double holds them exactly.
+  const auto half = [&](std::uint64_t bits) {
+    return constant(graph, static_cast<double>(bits & 0xFFFFFFFF), DType::u64, {1});
+  };
+  const Tensor key_bits =
+      bitwise_or(half(key), shift_left(half(key >> 32), constant(graph, 32, DType::u64, {1})));
+  const Tensor step = reshape(convert(source->step, DType::u64), {1});
+  const Tensor state = concatenate({key_bits, constant(graph, 0, DType::u64, {1}), step}, 0);
+  const Tensor bits = rng_bit_generator(state, {DType::u32, x.dims()})[1];
+  const double threshold = std::floor(rate * 4294967296.0);
+  const Tensor keep = compare(bits, full_like(bits, threshold), Compare::ge);
+  return select(keep, x * (1.0 / (1.0 - rate)), zeros_like(x));
+}
+
+Tensor cross_entropy(Tensor logits, Tensor labels) {
+  const Tensor picked = reduce_sum(logits * one_hot(labels, logits.dim(-1), logits.dtype()), {-1});
+  return log_sum_exp(logits) - picked;
+}
+
+}  // namespace smelt

@@ -1,0 +1,43 @@
+// Layers as plain functions over a scope. Shapes: ... = any leading dimensions.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "nn/scope.h"
+
+namespace smelt {
+
+Tensor mean(Tensor x, const Dims& axes);  // axes are kept with size 1
+Tensor square(Tensor x);
+// Over the last axis.
+Tensor softmax(Tensor x);
+// log(sum(exp(x))) over the last axis, which is dropped.
+Tensor log_sum_exp(Tensor x);
+// [..., depth] of 0 and 1 in `dtype`.
+Tensor one_hot(Tensor ids, std::int64_t depth, DType dtype);
+
+// 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3))), the approximation of the original BERT
+// (Hendrycks & Gimpel 2016).
+Tensor gelu_tanh(Tensor x);
+Tensor gelu_erf(Tensor x);
+Tensor relu(Tensor x);
+// linear, relu, gelu, tanh as the original's names; UsageError with the known ones otherwise.
+Tensor activation(std::string_view name, Tensor x);
+
+// [..., in] x kernel [in, out] + bias [out]; parameters "kernel" and "bias".
+Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);
+// Several dense layers of one input as one matrix product; one result per scope.
+std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std::int64_t out,
+                                   Init kernel);
+// Over the last axis (Ba et al. 2016); parameters "gamma" and "beta".
+Tensor layer_norm(const Scope& s, Tensor x, double epsilon);
+// Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al. 2014).
+// The random bits depend on the seed, the step and the scope's path only.
+Tensor dropout(const Scope& s, Tensor x, double rate);
+
+// -log p(label) of each row: logits [N, V], labels s32 [N] -> [N].
+Tensor cross_entropy(Tensor logits, Tensor labels);
+
+}  // namespace smelt
