@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""One BERT pre-training step in plain JAX: the peer that smelt's speed is compared with.
+
+The step is the whole of it: forward, backward, global-norm clip, AdamWeightDecay with exclusions,
+jitted with donated state. Prints one line of JSON; see docs/performance.md.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+SIZES = {  # name: hidden, layers, heads, intermediate
+    "tiny": (128, 2, 2, 512),
+    "small": (512, 4, 8, 2048),
+    "base": (768, 12, 12, 3072),
+}
+VOCAB, POSITIONS, TYPES = 30522, 512, 2
+
+
+def parse_flags():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", choices=SIZES, default="base")
+    p.add_argument("--batch", type=int, default=8, help="sequences per step")
+    p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
+    p.add_argument("--predictions", type=int, default=20, help="masked positions per sequence")
+    p.add_argument("--steps", type=int, default=5, help="timed steps, after one untimed")
+    p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
+    p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg")
+    p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
+    p.add_argument("--hlo-out", metavar="FILE", help="write the lowered StableHLO text and stop")
+    p.add_argument("--serve", action="store_true", help="time one step per line read from stdin")
+    return p.parse_args()
+
+
+args = parse_flags()
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+jax.config.update("jax_default_prng_impl", args.prng)
+H, LAYERS, HEADS, INNER = SIZES[args.model]
+HEAD = H // HEADS
+
+
+def init(key):
+    keys = iter(jax.random.split(key, 1000))
+    weight = lambda *shape: 0.02 * jax.random.truncated_normal(next(keys), -2, 2, shape)
+    dense = lambda i, o: {"kernel": weight(i, o), "bias": jnp.zeros(o)}
+    norm = lambda: {"gamma": jnp.ones(H), "beta": jnp.zeros(H)}
+    layer = lambda: {
+        "query": dense(H, H), "key": dense(H, H), "value": dense(H, H), "attention_out": dense(H, H),
+        "attention_norm": norm(), "inner": dense(H, INNER), "out": dense(INNER, H), "out_norm": norm(),
+    }
+    layers = [layer() for _ in range(LAYERS)]
+    if args.layers == "scan":
+        layers = jax.tree.map(lambda *xs: jnp.stack(xs), *layers)
+    return {
+        "words": weight(VOCAB, H), "positions": weight(POSITIONS, H), "types": weight(TYPES, H),
+        "embedding_norm": norm(), "layers": layers, "pooler": dense(H, H),
+        "transform": dense(H, H), "transform_norm": norm(), "mlm_bias": jnp.zeros(VOCAB),
+        "nsp": {"kernel": weight(2, H), "bias": jnp.zeros(2)},
+    }
+
+
+def dropout(key, x):
+    if args.dropout == 0:
+        return x
+    keep = 1 - args.dropout
+    return jnp.where(jax.random.bernoulli(key, keep, x.shape), x / keep, 0)
+
+
+def dense(p, x):
+    return x @ p["kernel"] + p["bias"]
+
+
+def layer_norm(p, x):
+    mean = x.mean(-1, keepdims=True)
+    var = x.var(-1, keepdims=True)
+    return (x - mean) * lax.rsqrt(var + 1e-12) * p["gamma"] + p["beta"]
+
+
+def gelu(x):
+    return jax.nn.gelu(x, approximate=False)
+
+
+def attention(p, x, bias, key):
+    split = lambda t: t.reshape(*t.shape[:2], HEADS, HEAD)
+    q, k, v = (split(dense(p[n], x)) for n in ("query", "key", "value"))
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / HEAD**0.5 + bias
+    probs = dropout(key, jax.nn.softmax(scores, axis=-1))
+    return jnp.einsum("bhqk,bkhd->bqhd", probs, v).reshape(x.shape)
+
+
+def encoder_layer(x, p, key, bias):
+    k1, k2, k3 = jax.random.split(key, 3)
+    y = dense(p["attention_out"], attention(p, x, bias, k1))
+    x = layer_norm(p["attention_norm"], x + dropout(k2, y))
+    y = dense(p["out"], gelu(dense(p["inner"], x)))
+    return layer_norm(p["out_norm"], x + dropout(k3, y))
+
+
+def encode(params, batch, key):
+    x = params["words"][batch["ids"]] + params["types"][batch["types"]] + params["positions"][: args.seq]
+    keys = jax.random.split(key, LAYERS + 1)
+    x = dropout(keys[-1], layer_norm(params["embedding_norm"], x))
+    bias = (1.0 - batch["mask"][:, None, None, :].astype(x.dtype)) * -10000.0
+    if args.layers == "scan":
+        step = lambda x, pk: (encoder_layer(x, pk[0], pk[1], bias), None)
+        return lax.scan(step, x, (params["layers"], keys[:-1]))[0]
+    for p, k in zip(params["layers"], keys):
+        x = encoder_layer(x, p, k, bias)
+    return x
+
+
+def loss_fn(params, batch, key):
+    x = encode(params, batch, key)
+    picked = jnp.take_along_axis(x, batch["positions"][:, :, None], axis=1)
+    h = layer_norm(params["transform_norm"], gelu(dense(params["transform"], picked)))
+    logp = jax.nn.log_softmax(h @ params["words"].T + params["mlm_bias"])
+    per_token = -jnp.take_along_axis(logp, batch["labels"][:, :, None], axis=-1)[..., 0]
+    mlm = (per_token * batch["weights"]).sum() / (batch["weights"].sum() + 1e-5)
+    pooled = jnp.tanh(dense(params["pooler"], x[:, 0]))
+    logp = jax.nn.log_softmax(pooled @ params["nsp"]["kernel"].T + params["nsp"]["bias"])
+    nsp = -jnp.take_along_axis(logp, batch["next"][:, None], axis=-1).mean()
+    return mlm + nsp
+
+
+def decays(path):
+    last = jax.tree_util.keystr(path)
+    return not any(word in last for word in ("bias", "gamma", "beta"))
+
+
+def train_step(state, batch):
+    params, m, v, step = state
+    key = jax.random.fold_in(jax.random.key(0), step)
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch, key)
+    norm = jnp.sqrt(sum(jnp.sum(g * g) for g in jax.tree.leaves(grads)))
+    scale = 1.0 / jnp.maximum(norm, 1.0)
+    t = step.astype(jnp.float32)
+    rate = jnp.where(t < 100, 1e-4 * t / 100, 1e-4 * (1 - t / 1000))
+
+    def update(path, p, g, m, v):
+        g = g * scale
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        u = m / (jnp.sqrt(v) + 1e-6)
+        if decays(path):
+            u = u + 0.01 * p
+        return p - rate * u, m, v
+
+    new = jax.tree_util.tree_map_with_path(update, params, grads, m, v)
+    pick = lambda i: jax.tree.map(lambda n: n[i], new, is_leaf=lambda n: isinstance(n, tuple))
+    return (pick(0), pick(1), pick(2), step + 1), loss
+
+
+def make_batch(key):
+    k = jax.random.split(key, 5)
+    b, s, n = args.batch, args.seq, args.predictions
+    half = jnp.arange(s)[None, :] >= s // 2
+    return {
+        "ids": jax.random.randint(k[0], (b, s), 0, VOCAB), "mask": jnp.ones((b, s), jnp.int32),
+        "types": jnp.broadcast_to(half, (b, s)).astype(jnp.int32),
+        "positions": jax.random.randint(k[1], (b, n), 0, s), "labels": jax.random.randint(k[2], (b, n), 0, VOCAB),
+        "weights": jnp.ones((b, n)), "next": jax.random.randint(k[3], (b,), 0, 2),
+    }
+
+
+def timed(step, state, batch):
+    start = time.perf_counter()
+    state, loss = step(state, batch)
+    loss = float(loss)
+    jax.block_until_ready(state)
+    return state, loss, time.perf_counter() - start
+
+
+def main():
+    params = init(jax.random.key(1))
+    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
+    state = (params, zeros(), zeros(), jnp.int32(0))
+    batch = jax.block_until_ready(make_batch(jax.random.key(2)))
+    jax.block_until_ready(state)
+    start = time.perf_counter()
+    lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
+    traced = time.perf_counter()
+    if args.hlo_out:
+        with open(args.hlo_out, "w") as out:
+            out.write(lowered.as_text())
+        return
+    step = lowered.compile()
+    compiled = time.perf_counter()
+    state, loss, first = timed(step, state, batch)
+    ready = {"trace_s": traced - start, "compile_s": compiled - traced, "first_step_s": first, "loss": loss}
+    if args.serve:
+        print(json.dumps(ready), flush=True)
+        for _ in sys.stdin:
+            state, loss, seconds = timed(step, state, batch)
+            print(json.dumps({"step_s": seconds, "loss": loss}), flush=True)
+        return
+    seconds = []
+    for _ in range(args.steps):
+        state, loss, s = timed(step, state, batch)
+        seconds.append(s)
+    print(json.dumps({"jax": jax.__version__, **ready, "step_s_min": min(seconds),
+                      "step_s_median": statistics.median(seconds), "steps": args.steps, "last_loss": loss}))
+
+
+main()

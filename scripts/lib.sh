@@ -1,0 +1,114 @@
+# Shared by the scripts of this folder: what the build needs, how it is installed, how a preset is built.
+# Source it; it moves to the root of the source tree and sets ROOT.
+
+set -euo pipefail
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+
+PACKAGES=(
+  g++ cmake ninja-build pkg-config python3 python3-venv
+  libicu-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libisal-dev
+  libgtest-dev libgmock-dev
+)
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+
+# die WHAT HINT: exit 1, the world failed.
+die() {
+  printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+  exit 1
+}
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# Runs a command as root: directly, or through sudo when it can ask or needs not.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+may_be_root() {
+  [ "$(id -u)" = 0 ] && return
+  command -v sudo >/dev/null || return 1
+  sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ]; }
+}
+
+# Installs those of PACKAGES that are missing; does nothing, and needs no rights, when none is.
+install_packages() {
+  command -v dpkg-query >/dev/null ||
+    die "this is not Debian or Ubuntu (no dpkg-query)" "install the equivalents of: ${PACKAGES[*]}, then run cmake --preset release"
+  local missing=() package
+  for package in "${PACKAGES[@]}"; do
+    installed "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  may_be_root || die "packages are missing and this user may not install them" "as root: apt-get install ${missing[*]}"
+  say "installing ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+    die "apt-get update failed" "check the network and /etc/apt/sources.list"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
+    die "apt-get could not install ${missing[*]}" "read its messages above"
+}
+
+# Prints the first Python 3.10 to 3.13 that can make environments.
+find_python() {
+  local python
+  for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10; do
+    if "$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2>/dev/null; then
+      echo "$python"
+      return
+    fi
+  done
+  die "no Python 3.10 to 3.13 with venv was found" "apt-get install python3 python3-venv"
+}
+
+# up_to_date STAMP TEXT: whether the stamp file holds exactly this text.
+up_to_date() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+
+# make_environment DIR REQUIREMENTS: a Python environment that holds what the file pins.
+# The stamp is written last, so that an interrupted install is done again.
+make_environment() {
+  local dir=$1 requirements=$2 want
+  want="$requirements $(sha256sum <"$requirements")"
+  up_to_date "$dir/.stamp" "$want" && return
+  say "installing $requirements into $dir"
+  if ! "$dir/bin/python" -m pip --version >/dev/null 2>&1; then
+    local python
+    python=$(find_python)
+    rm -rf "$dir"
+    "$python" -m venv "$dir" || die "$python could not make an environment in $dir" "apt-get install python3-venv"
+  fi
+  "$dir/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements" ||
+    die "pip could not install $requirements" "check the network; then run this script again"
+  echo "$want" >"$dir/.stamp"
+}
+
+# The TPU compiler is a library that is only loaded by dlopen: the wheel of any Python will do,
+# and it has none for 3.10.
+install_tpu_compiler() {
+  local pin=$1 site
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  up_to_date .venv/.stamp-libtpu "$pin" && [ -f "$site/libtpu/libtpu.so" ] && return
+  say "installing $pin (205 MB, for ahead-of-time compiles in the tests)"
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target "$site" \
+    --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 "$pin" ||
+    die "pip could not install $pin" "check the network; then run this script again"
+  echo "$pin" >.venv/.stamp-libtpu
+}
+
+# build PRESET [CMAKE BUILD OPTIONS]
+build() {
+  local preset=$1
+  shift
+  say "building preset $preset"
+  cmake --preset "$preset" >"build-$preset.log" 2>&1 || {
+    cat "build-$preset.log" >&2
+    rm -f "build-$preset.log"
+    die "cmake could not configure preset $preset" "read its messages above"
+  }
+  rm -f "build-$preset.log"
+  cmake --build --preset "$preset" "$@" >&2 || die "preset $preset did not build" "read the compiler's messages above"
+}
