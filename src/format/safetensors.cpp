@@ -1,0 +1,266 @@
+#include "format/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/nearest_name.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's limit
+constexpr std::string_view kMetadataKey = "__metadata__";
+
+// In the order in which the official writer places them: the widest first.
+constexpr std::array<std::pair<DType, std::string_view>, 11> kDTypes{{{DType::u64, "U64"},
+                                                                     {DType::s64, "I64"},
+                                                                     {DType::f64, "F64"},
+                                                                     {DType::f32, "F32"},
+                                                                     {DType::u32, "U32"},
+                                                                     {DType::s32, "I32"},
+                                                                     {DType::bf16, "BF16"},
+                                                                     {DType::f16, "F16"},
+                                                                     {DType::u16, "U16"},
+                                                                     {DType::u8, "U8"},
+                                                                     {DType::pred, "BOOL"}}};
+
+std::size_t place(DType dtype) {
+  const auto found = std::find_if(kDTypes.begin(), kDTypes.end(),
+                                  [&](const auto& item) { return item.first == dtype; });
+  CHECK(found != kDTypes.end());
+  return static_cast<std::size_t>(found - kDTypes.begin());
+}
+
+using Item = TensorMap::value_type;
+
+std::vector<const Item*> file_order(const TensorMap& tensors) {
+  std::vector<const Item*> order;
+  for (const Item& item : tensors) order.push_back(&item);
+  std::stable_sort(order.begin(), order.end(), [](const Item* a, const Item* b) {
+    return place(a->second.shape.dtype) < place(b->second.shape.dtype);
+  });
+  return order;
+}
+
+std::string header_text(const TensorMap& tensors, const Metadata& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header[std::string(kMetadataKey)] = metadata;
+  std::uint64_t offset = 0;
+  for (const Item* item : file_order(tensors)) {
+    const auto& [name, tensor] = *item;
+    CHECK(name != kMetadataKey);
+    CHECK(tensor.data.size() == tensor.shape.size_bytes(), name, " ", tensor.shape, ": ",
+          tensor.data.size(), " bytes");
+    const std::uint64_t end = offset + tensor.data.size();
+    header[name] = {{"dtype", safetensors_dtype(tensor.shape.dtype)},
+                    {"shape", tensor.shape.dims},
+                    {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
+  return text;
+}
+
+std::string length_prefix(std::uint64_t length) {
+  std::string bytes(kLengthBytes, '\0');
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    bytes[i] = static_cast<char>(length >> (8 * i) & 0xff);
+  return bytes;
+}
+
+std::uint64_t read_length(std::string_view bytes) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return length;
+}
+
+// Reads one header; every complaint names the file and, where there is one, the tensor.
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view bytes, std::string_view origin) : bytes_(bytes), origin_(origin) {}
+
+  void read(TensorMap& tensors, Metadata& metadata) {
+    const json header = parse();
+    for (const auto& [name, value] : header.items()) {
+      if (name == kMetadataKey)
+        metadata = read_metadata(value);
+      else
+        tensors.emplace(name, read_tensor(name, value));
+    }
+    check_coverage(tensors);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UsageError(str(origin_, ": ", what),
+                     "the file is damaged or not a safetensors file: copy or download it again");
+  }
+  [[noreturn]] void refuse(std::string_view tensor, const std::string& what) const {
+    refuse(str("tensor '", tensor, "': ", what));
+  }
+
+  json parse() {
+    if (bytes_.size() < kLengthBytes)
+      refuse(str("truncated: ", bytes_.size(), " bytes, and the header's length alone takes 8"));
+    const std::uint64_t length = read_length(bytes_);
+    if (length > kMaxHeaderBytes)
+      refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes, " bytes"));
+    if (length > bytes_.size() - kLengthBytes)
+      refuse(str("truncated: the header has ", length, " bytes and only ",
+                 bytes_.size() - kLengthBytes, " follow its length"));
+    const std::string_view text = bytes_.substr(kLengthBytes, length);
+    data_ = bytes_.substr(kLengthBytes + length);
+    return parse_json(text);
+  }
+
+  json parse_json(std::string_view text) const {
+    std::set<std::string> names;
+    std::optional<std::string> twice;
+    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+      if (event == json::parse_event_t::key && depth == 1 &&
+          !names.insert(parsed.get<std::string>()).second)
+        twice = parsed.get<std::string>();
+      return true;
+    };
+    json header;
+    try {
+      header = json::parse(text, watch);
+    } catch (const json::exception&) {
+      refuse("the header is not JSON");
+    }
+    if (twice) refuse(*twice, "is listed twice");
+    if (!header.is_object()) refuse("the header is not a JSON object");
+    return header;
+  }
+
+  Metadata read_metadata(const json& value) const {
+    Metadata metadata;
+    if (!value.is_object()) refuse(str(kMetadataKey, " is not a JSON object"));
+    for (const auto& [key, text] : value.items()) {
+      if (!text.is_string()) refuse(str(kMetadataKey, ": '", key, "' is not a text"));
+      metadata.emplace(key, text.get<std::string>());
+    }
+    return metadata;
+  }
+
+  std::uint64_t whole_number(std::string_view tensor, const json& value, const char* what) const {
+    if (!value.is_number_unsigned()) refuse(tensor, str(what, " is not a whole number"));
+    return value.get<std::uint64_t>();
+  }
+
+  Shape read_shape(std::string_view name, const json& value) const {
+    const json& dtype = value.at("dtype");
+    const auto known =
+        std::find_if(kDTypes.begin(), kDTypes.end(),
+                     [&](const auto& item) { return dtype.is_string() && dtype == item.second; });
+    if (known == kDTypes.end()) refuse(name, str("dtype ", dtype.dump(), " is not supported"));
+    Shape shape{known->first, {}};
+    std::uint64_t size = dtype_size_bytes(shape.dtype);
+    if (!value.at("shape").is_array()) refuse(name, "shape is not a list");
+    for (const json& dim : value.at("shape")) {
+      const std::uint64_t extent = whole_number(name, dim, "a dimension");
+      if (extent != 0 && size > std::numeric_limits<std::int64_t>::max() / extent)
+        refuse(name, str("shape ", value.at("shape").dump(), " has too many elements"));
+      size *= extent;
+      if (extent > std::numeric_limits<std::int64_t>::max())
+        refuse(name, str("shape ", value.at("shape").dump(), " has too many elements"));
+      shape.dims.push_back(static_cast<std::int64_t>(extent));
+    }
+    return shape;
+  }
+
+  TensorView read_tensor(const std::string& name, const json& value) const {
+    if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
+        !value.contains("shape") || !value.contains("data_offsets"))
+      refuse(name, "its entry is not {dtype, shape, data_offsets}");
+    const Shape shape = read_shape(name, value);
+    const json& offsets = value.at("data_offsets");
+    if (!offsets.is_array() || offsets.size() != 2)
+      refuse(name, "data_offsets is not [begin, end]");
+    const std::uint64_t begin = whole_number(name, offsets[0], "an offset");
+    const std::uint64_t end = whole_number(name, offsets[1], "an offset");
+    if (begin > end || end > data_.size())
+      refuse(name, str("data_offsets ", offsets.dump(), " lie outside of the ", data_.size(),
+                       " bytes of data"));
+    if (end - begin != shape.size_bytes())
+      refuse(name, str(shape, " takes ", shape.size_bytes(), " bytes, data_offsets ",
+                       offsets.dump(), " hold ", end - begin));
+    const std::string_view data = data_.substr(begin, end - begin);
+    return {shape, std::as_bytes(std::span(data.data(), data.size()))};
+  }
+
+  // The format has no holes and no overlaps: the tensors follow one another through all of the data.
+  void check_coverage(const TensorMap& tensors) const {
+    std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string_view>> pieces;
+    const auto* start = reinterpret_cast<const std::byte*>(data_.data());
+    for (const auto& [name, tensor] : tensors) {
+      const auto begin = static_cast<std::size_t>(tensor.data.data() - start);
+      pieces.push_back({{begin, begin + tensor.data.size()}, name});
+    }
+    std::sort(pieces.begin(), pieces.end());
+    std::size_t end = 0;
+    for (const auto& [range, name] : pieces) {
+      if (range.first != end)
+        refuse(name, str("begins at ", range.first, ", where the tensor before it ends at ", end));
+      end = range.second;
+    }
+    if (end != data_.size())
+      refuse(str("the tensors end at byte ", end, " of the data, which has ", data_.size()));
+  }
+
+  std::string_view bytes_;
+  std::string_view origin_;
+  std::string_view data_;
+};
+
+}  // namespace
+
+std::string_view safetensors_dtype(DType dtype) { return kDTypes[place(dtype)].second; }
+
+void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
+                       const std::function<void(std::string_view)>& write) {
+  const std::string header = header_text(tensors, metadata);
+  write(length_prefix(header.size()));
+  write(header);
+  for (const Item* item : file_order(tensors)) {
+    const auto data = item->second.data;
+    write({reinterpret_cast<const char*>(data.data()), data.size()});
+  }
+}
+
+std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata) {
+  std::uint64_t size = 0;
+  write_safetensors(tensors, metadata, [&](std::string_view piece) { size += piece.size(); });
+  return size;
+}
+
+std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata) {
+  std::string bytes;
+  bytes.reserve(safetensors_size_bytes(tensors, metadata));
+  write_safetensors(tensors, metadata, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+SafetensorsFile::SafetensorsFile(std::string bytes, std::string origin)
+    : origin_(std::move(origin)), bytes_(std::make_shared<const std::string>(std::move(bytes))) {
+  HeaderReader(*bytes_, origin_).read(tensors_, metadata_);
+}
+
+const TensorView& SafetensorsFile::at(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  if (found != tensors_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& item : tensors_) known.push_back(item.first);
+  throw UsageError(str(origin_, ": no tensor '", name, "'"), did_you_mean(name, known));
+}
+
+}  // namespace smelt

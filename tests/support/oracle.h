@@ -1,0 +1,26 @@
+// The Python environment that holds the oracles (transformers, safetensors …), and how to run it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "support/paths.h"
+
+namespace smelt {
+
+struct CommandOutput {
+  int status;        // exit status, -1 when it ended by a signal
+  std::string text;  // standard output and error together
+};
+
+CommandOutput run_command(const std::string& command);
+
+inline std::string oracle_python() { return source_path(".venv-oracle/bin/python"); }
+
+}  // namespace smelt
+
+// Skips the test, with the reason, where scripts/test has not installed the oracles.
+#define REQUIRE_ORACLE()                                      \
+  if (!std::filesystem::exists(::smelt::oracle_python()))     \
+  GTEST_SKIP() << "no oracle: " << ::smelt::oracle_python() \
+               << " is missing; scripts/test installs it"
