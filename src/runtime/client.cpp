@@ -1,0 +1,154 @@
+#include "runtime/client.h"
+
+#include <algorithm>
+
+#include "runtime/buffer.h"
+#include "runtime/executable.h"
+#include "runtime/find_plugin.h"
+#include "runtime/pjrt_abi_compile.h"
+
+namespace smelt {
+namespace {
+
+// Points into `option`.
+pjrt::NamedValue named_value(const PluginOption& option) {
+  pjrt::NamedValue out{};
+  out.struct_size = pjrt::struct_size<pjrt::NamedValue>();
+  out.name = option.first.data();
+  out.name_size = option.first.size();
+  out.value_size = 1;
+  if (const auto* integer = std::get_if<std::int64_t>(&option.second)) {
+    out.type = pjrt::ValueType::int64;
+    out.int64_value = *integer;
+  } else if (const auto* boolean = std::get_if<bool>(&option.second)) {
+    out.type = pjrt::ValueType::boolean;
+    out.bool_value = *boolean;
+  } else if (const auto* real = std::get_if<float>(&option.second)) {
+    out.type = pjrt::ValueType::real;
+    out.float_value = *real;
+  } else {
+    const auto& text = std::get<std::string>(option.second);
+    out.type = pjrt::ValueType::text;
+    out.string_value = text.data();
+    out.value_size = text.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const Client> Client::create(std::shared_ptr<const Plugin> plugin,
+                                             const std::vector<PluginOption>& options) {
+  std::vector<pjrt::NamedValue> values;
+  for (const PluginOption& option : options) values.push_back(named_value(option));
+  pjrt::ClientCreate args{};
+  args.create_options = values.data();
+  args.num_options = values.size();
+  pjrt::Client* raw = plugin->call(args).client;
+  return std::make_shared<const Client>(Handle<pjrt::ClientDestroy>(std::move(plugin), raw));
+}
+
+Client::Client(Handle<pjrt::ClientDestroy> handle) : handle_(std::move(handle)) {
+  pjrt::ClientAddressableDevices args{};
+  args.client = raw();
+  args = plugin()->call(args);
+  devices_.assign(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
+}
+
+std::string Client::platform_name() const {
+  pjrt::ClientPlatformName args{};
+  args.client = raw();
+  args = plugin()->call(args);
+  return {args.platform_name, args.platform_name_size};
+}
+
+std::string Client::platform_version() const {
+  pjrt::ClientPlatformVersion args{};
+  args.client = raw();
+  args = plugin()->call(args);
+  return {args.platform_version, args.platform_version_size};
+}
+
+pjrt::Device* Client::device(int index) const {
+  CHECK(index >= 0 && index < device_count(), "device ", index, " of ", device_count());
+  return devices_[static_cast<std::size_t>(index)];
+}
+
+std::string Client::device_kind(int device) const {
+  pjrt::DeviceGetDescription description{};
+  description.device = this->device(device);
+  pjrt::DeviceDescriptionKind kind{};
+  kind.device_description = plugin()->call(description).device_description;
+  kind = plugin()->call(kind);
+  return {kind.device_kind, kind.device_kind_size};
+}
+
+std::optional<MemoryStats> Client::memory_stats(int device) const {
+  pjrt::DeviceMemoryStats args{};
+  args.device = this->device(device);
+  if (!plugin()->has(pjrt::DeviceMemoryStats::kFunction)) return std::nullopt;
+  try {
+    args = plugin()->call(args);
+  } catch (const PjrtError& error) {
+    if (error.code() == pjrt::ErrorCode::unimplemented) return std::nullopt;
+    throw;
+  }
+  MemoryStats out{.in_use_bytes = args.bytes_in_use, .peak_bytes = {}, .limit_bytes = {}};
+  if (args.peak_bytes_in_use_is_set) out.peak_bytes = args.peak_bytes_in_use;
+  if (args.bytes_limit_is_set) out.limit_bytes = args.bytes_limit;
+  return out;
+}
+
+Buffer Client::to_device(std::span<const std::byte> bytes, const Shape& shape, int device) const {
+  CHECK(bytes.size() == shape.size_bytes(), bytes.size(), " bytes for ", shape);
+  pjrt::ClientBufferFromHostBuffer args{};
+  args.client = raw();
+  args.data = bytes.data();
+  args.type = element_type(shape.dtype);
+  args.dims = shape.dims.data();
+  args.num_dims = shape.dims.size();
+  args.host_buffer_semantics = pjrt::HostBufferSemantics::only_during_call;
+  args.device = this->device(device);
+  args = plugin()->call(args);
+  Buffer buffer(shared_from_this(), args.buffer);
+  Event(plugin(), args.done_with_host_buffer).await();
+  return buffer;
+}
+
+Executable Client::compile(std::string_view stablehlo, const CompileOptions& options) const {
+  const pjrt::Program program = stablehlo_program(stablehlo);
+  const std::string serialized = serialize(options);
+  pjrt::ClientCompile args{};
+  args.client = raw();
+  args.program = &program;
+  args.compile_options = serialized.data();
+  args.compile_options_size = serialized.size();
+  return loaded(plugin()->call(args).executable);
+}
+
+Executable Client::load(std::string_view serialized) const {
+  pjrt::ExecutableDeserializeAndLoad args{};
+  args.client = raw();
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  return loaded(plugin()->call(args).loaded_executable);
+}
+
+Executable Client::loaded(pjrt::LoadedExecutable* raw) const {
+  return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw));
+}
+
+std::shared_ptr<const Client> open_device(std::string_view device, int device_count) {
+  std::vector<PluginOption> options;
+  // Left alone, the CPU plugin makes four devices.
+  if (device == "cpu") options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
+  auto client = Client::create(Plugin::load(find_plugin(device)), options);
+  if (client->device_count() < device_count) {
+    throw UsageError(str("device ", device, ": ", device_count, " devices wanted, ",
+                         client->device_count(), " are here"),
+                     "ask for fewer devices");
+  }
+  return client;
+}
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+#include "runtime/compile_options.h"
+
+#include "format/wire.h"
+
+namespace smelt {
+
+std::string serialize(const CompileOptions& options) {
+  WireWriter build;  // ExecutableBuildOptionsProto
+  build.integer(1, -1);  // device_ordinal: not one device in particular
+  build.integer(4, options.num_replicas);
+  build.integer(5, options.num_partitions);
+  build.varint(6, options.num_partitions > 1);  // use_spmd_partitioning
+  build.varint(19, options.use_shardy);         // use_shardy_partitioner
+  WireWriter out;
+  out.message(3, build);  // executable_build_options
+  for (const auto& [name, value] : options.overrides) {
+    WireWriter override_value;
+    override_value.bytes(1, value);  // string_field: XLA parses it by the option's type
+    WireWriter entry;
+    entry.bytes(1, name);
+    entry.message(2, override_value);
+    out.message(7, entry);  // env_option_overrides
+  }
+  return out.take();
+}
+
+pjrt::Program stablehlo_program(std::string_view stablehlo) {
+  static constexpr std::string_view kFormat = "mlir";
+  pjrt::Program out{};
+  out.struct_size = pjrt::struct_size<pjrt::Program>();
+  out.code = stablehlo.data();
+  out.code_size = stablehlo.size();
+  out.format = kFormat.data();
+  out.format_size = kFormat.size();
+  return out;
+}
+
+}  // namespace smelt

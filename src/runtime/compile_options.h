@@ -1,0 +1,26 @@
+// How a program is to be compiled: CompileOptionsProto of openxla/xla (xla/pjrt/proto/compile_options.proto).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/pjrt_abi_compile.h"
+
+namespace smelt {
+
+struct CompileOptions {
+  int num_replicas = 1;
+  int num_partitions = 1;  // devices that the sharded program is split over
+  bool use_shardy = true;
+  // XLA's debug options for this program alone, e.g. {"xla_cpu_enable_fast_math", "true"}.
+  std::vector<std::pair<std::string, std::string>> overrides;
+};
+
+std::string serialize(const CompileOptions& options);
+
+// The description of a module in StableHLO's text form; points into `stablehlo`.
+pjrt::Program stablehlo_program(std::string_view stablehlo);
+
+}  // namespace smelt

@@ -1,0 +1,63 @@
+#include "runtime/topology.h"
+
+#include <cstdlib>
+
+#include "runtime/find_plugin.h"
+
+namespace smelt {
+namespace {
+
+// libtpu reads these once, when it is loaded. A value that the user has set stays.
+void prepare_libtpu() {
+  constexpr int kKeep = 0;
+  ::setenv("TPU_SKIP_MDS_QUERY", "1", kKeep);  // else it asks the metadata server for minutes
+  ::setenv("TPU_MIN_LOG_LEVEL", "3", kKeep);
+  ::setenv("TPU_STDERR_LOG_LEVEL", "3", kKeep);
+  ::setenv("TPU_LOG_DIR", "disabled", kKeep);
+}
+
+}  // namespace
+
+Topology Topology::tpu(const std::string& name) {
+  const std::string path = find_plugin("tpu");
+  prepare_libtpu();
+  return create(Plugin::load(path), name);
+}
+
+Topology Topology::create(std::shared_ptr<const Plugin> plugin, const std::string& name) {
+  pjrt::TopologyDescriptionCreate args{};
+  args.topology_name = name.data();
+  args.topology_name_size = name.size();
+  pjrt::TopologyDescription* raw = plugin->call(args).topology;
+  return Topology(Handle<pjrt::TopologyDescriptionDestroy>(std::move(plugin), raw));
+}
+
+pjrt::TopologyDescriptionGetDeviceDescriptions Topology::descriptions() const {
+  pjrt::TopologyDescriptionGetDeviceDescriptions args{};
+  args.topology = handle_.raw();
+  return handle_.plugin().call(args);
+}
+
+int Topology::device_count() const { return static_cast<int>(descriptions().num_descriptions); }
+
+std::string Topology::device_kind() const {
+  const auto all = descriptions();
+  CHECK(all.num_descriptions > 0);
+  pjrt::DeviceDescriptionKind kind{};
+  kind.device_description = all.descriptions[0];
+  kind = handle_.plugin().call(kind);
+  return {kind.device_kind, kind.device_kind_size};
+}
+
+CompiledProgram Topology::compile(std::string_view stablehlo, const CompileOptions& options) const {
+  const pjrt::Program program = stablehlo_program(stablehlo);
+  const std::string serialized = serialize(options);
+  pjrt::Compile args{};
+  args.topology = handle_.raw();
+  args.program = &program;
+  args.compile_options = serialized.data();
+  args.compile_options_size = serialized.size();
+  return CompiledProgram({handle_.shared_plugin(), handle_.plugin().call(args).executable});
+}
+
+}  // namespace smelt
