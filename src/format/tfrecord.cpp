@@ -1,0 +1,88 @@
+#include "format/tfrecord.h"
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "format/crc32c.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kHint = "the file is damaged: make or copy it again";
+
+[[noreturn]] void fail(const RecordPlace& place, std::string_view problem) {
+  throw UsageError(str(place.file, ": record at offset ", place.offset, ": ", problem), kHint);
+}
+
+template <class T>
+void append_little_endian(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+template <class T>
+T little_endian(std::string_view bytes) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return value;
+}
+
+std::string hex(std::uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", value);
+  return text;
+}
+
+void check_crc(std::string_view what, std::string_view bytes, std::string_view stored,
+               const RecordPlace& place) {
+  const auto actual = mask_crc(crc32c(bytes)), expected = little_endian<std::uint32_t>(stored);
+  if (actual != expected)
+    fail(place, str(what, " checksum ", hex(actual), " expected ", hex(expected)));
+}
+
+[[noreturn]] void fail_cut(const RecordPlace& place, std::string_view part, std::uint64_t wanted,
+                           std::uint64_t available) {
+  fail(place, str("cut short: ", wanted, " bytes of ", part, " wanted, ", available, " left"));
+}
+
+}  // namespace
+
+void append_record(std::string& out, std::string_view data) {
+  const std::size_t start = out.size();
+  append_little_endian(out, static_cast<std::uint64_t>(data.size()));
+  append_little_endian(out, mask_crc(crc32c(std::string_view(out).substr(start, 8))));
+  out.append(data);
+  append_little_endian(out, mask_crc(crc32c(data)));
+}
+
+std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
+                                  const RecordPlace& place) {
+  if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
+  check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
+  const auto length = little_endian<std::uint64_t>(header);
+  const std::uint64_t left = available - kRecordHeaderBytes;
+  if (left < kRecordFooterBytes || length > left - kRecordFooterBytes)
+    fail_cut(place, "data", length, left);
+  return length;
+}
+
+std::string_view check_record_data(std::string_view data_and_footer, const RecordPlace& place) {
+  CHECK(data_and_footer.size() >= kRecordFooterBytes);
+  const std::size_t size = data_and_footer.size() - kRecordFooterBytes;
+  const std::string_view data = data_and_footer.substr(0, size);
+  check_crc("data", data, data_and_footer.substr(size), place);
+  return data;
+}
+
+std::optional<std::string_view> RecordReader::next() {
+  if (at_ == bytes_.size()) return std::nullopt;
+  const RecordPlace place{file_, at_};
+  const std::string_view rest = bytes_.substr(at_);
+  const auto length =
+      parse_record_header(rest.substr(0, kRecordHeaderBytes), rest.size(), place);
+  const auto data = rest.substr(kRecordHeaderBytes, length + kRecordFooterBytes);
+  at_ += kRecordHeaderBytes + length + kRecordFooterBytes;
+  return check_record_data(data, place);
+}
+
+}  // namespace smelt

@@ -1,0 +1,46 @@
+// TFRecord: a file of records one after another, docs/formats/tfrecord.md. Bytes only, no files.
+// Every fault is a UsageError "<file>: record at offset <byte>: <what>".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+// u64 length, u32 masked CRC-32C of the length; then the data; then u32 masked CRC-32C of the data.
+// All little-endian.
+constexpr std::size_t kRecordHeaderBytes = 12;
+constexpr std::size_t kRecordFooterBytes = 4;
+
+// Where a record is, for messages.
+struct RecordPlace {
+  std::string_view file;
+  std::uint64_t offset = 0;  // of the record's first header byte
+};
+
+void append_record(std::string& out, std::string_view data);
+
+// The length of the data, from the first kRecordHeaderBytes of `header`. `available` is how many bytes the
+// file holds from the record's offset on: a header or record cut short is refused.
+std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
+                                  const RecordPlace& place);
+
+// Takes the data and its footer; returns the data once its checksum is right.
+std::string_view check_record_data(std::string_view data_and_footer, const RecordPlace& place);
+
+// The records of a file held in memory. The bytes must outlive the reader and its records.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view bytes, std::string_view file = "tfrecord")
+      : bytes_(bytes), file_(file) {}
+  std::optional<std::string_view> next();  // nullopt at the end
+
+ private:
+  std::string_view bytes_;
+  std::string_view file_;
+  std::uint64_t at_ = 0;
+};
+
+}  // namespace smelt
