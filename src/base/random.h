@@ -1,0 +1,44 @@
+// CPython's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and derived
+// draws, so that a seed gives the numbers that it gives in Python 3.2 and later (shuffle: 3.11).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace smelt {
+
+class PythonRandom {
+ public:
+  // Random(seed); as there, the sign of the seed is ignored.
+  explicit PythonRandom(std::int64_t seed);
+
+  // [0, 1) with 53 random bits.
+  double random();
+  // 1 <= bits <= 32
+  std::uint32_t random_bits(int bits) { return next() >> (32 - bits); }
+  // Uniform in [0, limit), limit >= 1, by rejection.
+  std::uint32_t below(std::uint32_t limit);
+  // Uniform in [first, last], both included.
+  std::int64_t randint(std::int64_t first, std::int64_t last) {
+    return first + below(static_cast<std::uint32_t>(last - first + 1));
+  }
+  template <class T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i-- > 1;)
+      std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
+  }
+
+ private:
+  static constexpr std::size_t kWords = 624;
+  std::uint32_t next();
+  void seed_by_number(std::uint32_t seed);
+  void seed_by_array(std::span<const std::uint32_t> key);
+  void refill();
+
+  std::array<std::uint32_t, kWords> state_;
+  std::size_t at_ = kWords;
+};
+
+}  // namespace smelt
