@@ -14,6 +14,7 @@ namespace smelt {
 // ---- leaves (they take the graph) ----
 Tensor constant(Graph& graph, double value, DType dtype, Dims dims = {});  // a splat
 Tensor constant(Graph& graph, std::span<const double> values, Shape shape);  // row-major
+Tensor literal(Graph& graph, Shape shape, std::vector<std::byte> bytes);     // all elements' bytes, or one's
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis);
 Tensor zeros_like(Tensor x);
 Tensor ones_like(Tensor x);

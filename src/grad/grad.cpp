@@ -1,0 +1,83 @@
+#include "grad/grad.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/op.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+using Cotangents = std::unordered_map<Tensor, Tensor>;
+
+void check_arguments(Tensor loss, std::span<const Tensor> wrt) {
+  if (loss.rank() != 0 || !is_float(loss.dtype()))
+    throw UsageError(str("grad: the loss is ", loss.shape(), ", not a scalar float"),
+                     "reduce it first, e.g. by reduce_sum over all axes");
+  for (const Tensor& w : wrt) {
+    CHECK(&w.graph() == &loss.graph(), "grad: loss and parameter of different graphs");
+    if (!is_float(w.dtype()))
+      throw UsageError(str("grad: cannot differentiate with respect to ", w.shape()),
+                       "pass tensors of floats only");
+  }
+}
+
+// The nodes of `order` (inputs first) through which the loss depends on some w.
+std::unordered_set<const Node*> paths_from(std::span<const Tensor> wrt,
+                                           std::span<const Node* const> order) {
+  std::unordered_set<const Node*> on_path;
+  for (const Tensor& w : wrt) on_path.insert(&w.node());
+  for (const Node* node : order)
+    for (const Tensor& input : node->inputs)
+      if (on_path.contains(&input.node())) on_path.insert(node);
+  return on_path;
+}
+
+void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
+  CHECK(ct.shape() == input.shape(), node.op->name, ": cotangent ", ct.shape(), " for ", input.shape());
+  const auto [slot, is_first] = cts.try_emplace(input, ct);
+  if (!is_first) slot->second = slot->second + ct;
+}
+
+// Cotangents of the node's results; empty if none arrived.
+std::vector<Tensor> arrived(const Cotangents& cts, const Node& node) {
+  std::vector<Tensor> found(node.results.size());
+  bool any = false;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (const auto at = cts.find(Tensor(&node, static_cast<int>(i))); at != cts.end()) {
+      found[i] = at->second;
+      any = true;
+    }
+  return any ? found : std::vector<Tensor>();
+}
+
+}  // namespace
+
+std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt) {
+  check_arguments(loss, wrt);
+  const std::vector<const Node*> order = reachable(std::span(&loss, 1));
+  const auto on_path = paths_from(wrt, order);
+  Cotangents cts{{loss, ones_like(loss)}};
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Node& node = **it;
+    if (node.inputs.empty() || !on_path.contains(&node)) continue;
+    const std::vector<Tensor> from_results = arrived(cts, node);
+    if (from_results.empty()) continue;
+    if (node.op->vjp == nullptr)
+      throw UsageError(str("grad: ", node.op->name, " has no gradient"),
+                       "wrap its input in stop_gradient");
+    const std::vector<Tensor> to_inputs = node.op->vjp(node, from_results);
+    CHECK(to_inputs.size() == node.inputs.size(), node.op->name, ": ", to_inputs.size(),
+          " cotangents for ", node.inputs.size(), " inputs");
+    for (std::size_t i = 0; i < to_inputs.size(); ++i)
+      if (to_inputs[i] && on_path.contains(&node.inputs[i].node()))
+        accumulate(cts, node.inputs[i], to_inputs[i], node);
+  }
+  std::vector<Tensor> out;
+  for (const Tensor& w : wrt) out.push_back(cts.contains(w) ? cts.at(w) : zeros_like(w));
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,105 @@
+// Ops whose work is a region: while and sort; top_k on sort.
+#include "ops/rules.h"
+
+namespace smelt {
+namespace {
+
+std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
+  std::vector<Shape> shapes;
+  for (const Tensor& t : tensors) shapes.push_back(t.shape());
+  return shapes;
+}
+
+void check_predicate(std::string_view where, const Region& region) {
+  if (region.results.size() != 1 || region.results[0].shape() != Shape{DType::pred, {}})
+    throw UsageError(str(where, " must give one i1[]"), "return one compare of scalars");
+}
+
+}  // namespace
+
+constinit const Op kWhile{
+    .name = "while",
+    .infer = [](const Node& node) {
+      const std::vector<Shape> carried = shapes_of(node.inputs);
+      check_predicate("while: the condition", *node.regions[0]);
+      const std::vector<Shape> next = shapes_of(node.regions[1]->results);
+      if (next.size() != carried.size())
+        throw UsageError(str("while: the body gives ", next.size(), " values for ", carried.size(),
+                             " carried"),
+                         "return every carried value");
+      for (std::size_t i = 0; i < next.size(); ++i)
+        if (next[i] != carried[i])
+          throw UsageError(str("while: value ", i, " is ", carried[i], " before and ", next[i],
+                               " after the body"),
+                           "keep the shape of every carried value");
+      return carried;
+    },
+    .vjp = nullptr,
+    .emit = emit_as<"stablehlo.while">,
+    .examples = [] {
+      return std::vector<Example>{
+          {"powers of a number", {f64_input({2})}, [](Graph& g, Inputs in) {
+             return while_loop(
+                 {constant(g, 0, DType::s32), in[0]},
+                 [](Graph& r, Inputs x) {
+                   return Tensors{compare(x[0], constant(r, 5, DType::s32), Compare::lt)};
+                 },
+                 [](Graph& r, Inputs x) {
+                   return Tensors{x[0] + constant(r, 1, DType::s32), x[1] * x[1] * 0.5};
+                 });
+           }}};
+    }};
+
+std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
+                               const RegionBuilder& body) {
+  const std::vector<Shape> shapes = shapes_of(init);
+  return results_of(
+      apply(kWhile, init, {}, {make_region(shapes, condition), make_region(shapes, body)}).node());
+}
+
+constinit const Op kSort{
+    .name = "sort",
+    .infer = [](const Node& node) {
+      for (const Tensor& t : node.inputs)
+        if (t.dims() != node.inputs[0].dims())
+          throw UsageError(str("sort: ", node.inputs[0].shape(), " and ", t.shape(), " differ in shape"),
+                           "give all operands the same dimensions");
+      check_predicate("sort: the comparator", *node.regions[0]);
+      return shapes_of(node.inputs);
+    },
+    .vjp = nullptr,
+    .emit = [](const Node& node, HloWriter& writer) {
+      writer.generic(node, "stablehlo.sort",
+                     str("dimension = ", node.attrs.integer("axis"), " : i64, is_stable = true"));
+    },
+    .examples = [] {
+      return std::vector<Example>{
+          {"keys with values", {s32_input({4, 3}, 0, 4), f64_input({4, 3})},
+           [](Graph&, Inputs in) {
+             return sort({in[0], in[1]}, 0,
+                         [](Graph&, Inputs x) { return Tensors{compare(x[0], x[1], Compare::lt)}; });
+           }},
+          {"top_k", {f64_input({3, 6})}, [](Graph&, Inputs in) { return top_k(in[0], 2); }}};
+    }};
+
+std::vector<Tensor> sort(const std::vector<Tensor>& operands, std::int64_t axis,
+                         const RegionBuilder& less) {
+  CHECK(!operands.empty(), "sort of nothing");
+  const std::int64_t at = positive_axis("sort", axis, operands[0].shape());
+  std::vector<Shape> scalars;
+  for (const Tensor& t : operands) scalars.insert(scalars.end(), 2, Shape{t.dtype(), {}});
+  return results_of(apply(kSort, operands, {{"axis", at}}, {make_region(scalars, less)}).node());
+}
+
+std::vector<Tensor> top_k(Tensor x, std::int64_t k) {
+  const std::int64_t axis = positive_axis("top_k", -1, x.shape());
+  if (k < 1 || k > x.dim(axis))
+    throw UsageError(str("top_k: ", k, " of ", x.shape()), str("choose 1 to ", x.dim(axis)));
+  const Tensor index = iota(x.graph(), {DType::s32, x.dims()}, axis);
+  const Tensors sorted = sort({x, index}, axis, [](Graph&, Inputs in) {
+    return Tensors{compare(in[0], in[1], Compare::gt)};
+  });
+  return {slice_axis(sorted[0], axis, 0, k), slice_axis(sorted[1], axis, 0, k)};
+}
+
+}  // namespace smelt

@@ -1,0 +1,37 @@
+// Random bits by Philox-4x32-10 (Salmon et al. 2011), the same on every kind of device.
+#include "ops/rules.h"
+
+namespace smelt {
+
+constinit const Op kRngBitGenerator{
+    .name = "rng_bit_generator",
+    .infer = [](const Node& node) {
+      const Shape& state = node.inputs[0].shape();
+      const Shape bits{static_cast<DType>(node.attrs.integer("dtype")), node.attrs.dims("dims")};
+      if (state != Shape{DType::u64, {3}})
+        throw UsageError(str("rng_bit_generator: the state is ", state, ", not ui64[3]"),
+                         "give {key, counter low, counter high}");
+      if (bits.dtype != DType::u32 && bits.dtype != DType::u64)
+        throw UsageError(str("rng_bit_generator: bits as ", bits), "ask for ui32 or ui64");
+      return std::vector<Shape>{state, bits};
+    },
+    .vjp = flat,
+    .emit = [](const Node& node, HloWriter& writer) {
+      writer.generic(node, "stablehlo.rng_bit_generator",
+                     "rng_algorithm = #stablehlo<rng_algorithm PHILOX>");
+    },
+    .examples = [] {
+      return std::vector<Example>{
+          {"32 bits", {{{DType::u64, {3}}, 0, 1e18}},
+           [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u32, {3, 7}}); }},
+          {"64 bits", {{{DType::u64, {3}}, 0, 1e18}},
+           [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u64, {5}}); }}};
+    }};
+
+std::vector<Tensor> rng_bit_generator(Tensor state, Shape bits) {
+  return results_of(apply(kRngBitGenerator, {state},
+                          {{"dtype", static_cast<std::int64_t>(bits.dtype)}, {"dims", bits.dims}})
+                        .node());
+}
+
+}  // namespace smelt

@@ -1,0 +1,146 @@
+// Reductions. The init value and the reducing region are part of the node, as in StableHLO.
+#include <cmath>
+#include <limits>
+
+#include "ops/rules.h"
+
+namespace smelt {
+namespace {
+
+std::vector<Shape> without_axes(const Node& node) {
+  const Shape& x = node.inputs[0].shape();
+  require_number(node.op->name, x);
+  Dims kept;
+  for (const std::int64_t axis : other_axes(x.rank(), node.attrs.dims("axes")))
+    kept.push_back(x.dims[axis]);
+  std::vector<Shape> shapes;
+  // Operands first, then as many init values.
+  for (std::size_t i = 0; i < node.inputs.size() / 2; ++i)
+    shapes.push_back({node.inputs[i].dtype(), kept});
+  return shapes;
+}
+
+void emit_reduce(const Node& node, HloWriter& writer) {
+  writer.generic(node, "stablehlo.reduce", "dimensions = " + hlo_dims(node.attrs.dims("axes")));
+}
+
+// y over the kept axes, repeated along the reduced ones.
+Tensor spread(Tensor y, const Node& node) {
+  const Tensor x = node.inputs[0];
+  return broadcast_in_dim(y, x.dims(), other_axes(x.rank(), node.attrs.dims("axes")));
+}
+
+Tensor least_value(Graph& graph, DType dtype) {
+  switch (dtype) {
+    case DType::s32: return constant(graph, std::numeric_limits<std::int32_t>::min(), dtype);
+    case DType::s64: return constant(graph, -0x1p63, dtype);
+    default: return constant(graph, is_float(dtype) ? -INFINITY : 0.0, dtype);
+  }
+}
+
+Tensor keep_dims(Tensor y, Tensor x, const Dims& axes, KeepDims keep) {
+  if (keep == KeepDims::no) return y;
+  Dims dims = x.dims();
+  for (const std::int64_t axis : axes) dims[axis] = 1;
+  return reshape(y, dims);
+}
+
+template <Tensor (*f)(Tensor, const Dims&, KeepDims)>
+std::vector<Example> reduce_examples() {
+  return {{"one axis", {f64_input({2, 3, 4})},
+           [](Graph&, Inputs in) { return Tensors{f(in[0], {1}, KeepDims::no)}; }},
+          {"two axes, kept", {f64_input({2, 3, 4})},
+           [](Graph&, Inputs in) { return Tensors{f(in[0], {-1, 0}, KeepDims::yes)}; }},
+          {"all axes", {f64_input({2, 3})},
+           [](Graph&, Inputs in) { return Tensors{f(in[0], {0, 1}, KeepDims::no)}; }},
+          {"s32", {s32_input({2, 3}, -9, 9)},
+           [](Graph&, Inputs in) { return Tensors{f(in[0], {0}, KeepDims::no)}; }}};
+}
+
+}  // namespace
+
+constinit const Op kReduceSum{.name = "reduce_sum",
+                              .infer = without_axes,
+                              .vjp = [](const Node& node, std::span<const Tensor> cts) {
+                                return Tensors{spread(cts[0], node), {}};
+                              },
+                              .emit = emit_reduce,
+                              .examples = reduce_examples<reduce_sum>};
+
+Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {
+  const Dims at = positive_axes("reduce_sum", axes, x.shape());
+  require_number("reduce_sum", x.shape());
+  const Tensor zero = constant(x.graph(), 0, x.dtype());
+  const Tensor y = apply(kReduceSum, {x, zero}, {{"axes", at}}, {add_region(x.dtype())});
+  return keep_dims(y, x, at, keep);
+}
+
+// Elements that equal the maximum share its cotangent evenly.
+constinit const Op kReduceMax{
+    .name = "reduce_max",
+    .infer = without_axes,
+    .vjp = [](const Node& node, std::span<const Tensor> cts) {
+      const Tensor x = node.inputs[0];
+      const Tensor is_max =
+          convert(compare(x, spread(result(node), node), Compare::eq), x.dtype());
+      const Tensor share = cts[0] / reduce_sum(is_max, node.attrs.dims("axes"));
+      return Tensors{is_max * spread(share, node), {}};
+    },
+    .emit = emit_reduce,
+    .examples = reduce_examples<reduce_max>};
+
+Tensor reduce_max(Tensor x, const Dims& axes, KeepDims keep) {
+  const Dims at = positive_axes("reduce_max", axes, x.shape());
+  require_number("reduce_max", x.shape());
+  const Shape scalar{x.dtype(), {}};
+  const auto region =
+      make_region(std::vector{scalar, scalar},
+                  [](Graph&, Inputs in) { return Tensors{maximum(in[0], in[1])}; });
+  const Tensor y = apply(kReduceMax, {x, least_value(x.graph(), x.dtype())}, {{"axes", at}}, {region});
+  return keep_dims(y, x, at, keep);
+}
+
+constinit const Op kArgmax{
+    .name = "argmax",
+    .infer = without_axes,
+    .vjp = flat,
+    .emit = emit_reduce,
+    .examples = [] {
+      return std::vector<Example>{
+          {"last axis", {f64_input({3, 5})}, [](Graph&, Inputs in) { return Tensors{argmax(in[0], -1)}; }},
+          {"first of equals", {s32_input({7, 2}, 0, 3)},
+           [](Graph&, Inputs in) { return Tensors{argmax(in[0], 0)}; }}};
+    }};
+
+namespace {
+
+// (value, index) pairs: the larger value wins, of equals the smaller index; not-a-number is largest.
+Tensors larger_pair(Graph&, Inputs in) {
+  const Tensor value_a = in[0], index_a = in[1], value_b = in[2], index_b = in[3];
+  const Tensor larger = bitwise_or(compare(value_a, value_b, Compare::gt),
+                                   compare(value_a, value_a, Compare::ne));
+  const Tensor first_of_equals = bitwise_and(compare(value_a, value_b, Compare::eq),
+                                             compare(index_a, index_b, Compare::lt));
+  return {select(larger, value_a, value_b),
+          select(bitwise_or(larger, first_of_equals), index_a, index_b)};
+}
+
+}  // namespace
+
+Tensor argmax(Tensor x, std::int64_t axis) {
+  const std::int64_t at = positive_axis("argmax", axis, x.shape());
+  require_number("argmax", x.shape());
+  if (x.dim(at) == 0)
+    throw UsageError(str("argmax: axis ", at, " of ", x.shape(), " is empty"), "give it an element");
+  Graph& graph = x.graph();
+  const Shape value{x.dtype(), {}}, index{DType::s32, {}};
+  const Node& node = apply(kArgmax,
+                           {x, iota(graph, {DType::s32, x.dims()}, at), least_value(graph, x.dtype()),
+                            constant(graph, 0, DType::s32)},
+                           {{"axes", Dims{at}}},
+                           {make_region(std::vector{value, index, value, index}, larger_pair)})
+                         .node();
+  return result(node, 1);
+}
+
+}  // namespace smelt

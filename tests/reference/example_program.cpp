@@ -1,0 +1,51 @@
+#include "reference/example_program.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "grad/grad.h"
+#include "ops/ops.h"
+
+namespace smelt::testing {
+namespace {
+
+std::vector<Tensor> build(Program& program, const Example& example) {
+  std::vector<Tensor> inputs;
+  for (const Example::Input& input : example.inputs)
+    inputs.push_back(program.graph.parameter(input.shape));
+  return example.build(program.graph, inputs);
+}
+
+Tensor weighted_sum(Tensor value, Tensor weight) {
+  Dims axes(value.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  return reduce_sum(value * weight, axes);
+}
+
+}  // namespace
+
+std::unique_ptr<Program> example_program(const Example& example) {
+  auto program = std::make_unique<Program>();
+  program->results = build(*program, example);
+  return program;
+}
+
+std::unique_ptr<Program> gradient_program(const Example& example) {
+  auto program = std::make_unique<Program>();
+  const std::vector<Tensor> values = build(*program, example);
+  std::vector<Tensor> wrt;
+  for (const Tensor& input : program->graph.parameters())
+    if (input.dtype() == DType::f64) wrt.push_back(input);
+  Tensor loss;
+  for (const Tensor& value : values) {
+    if (value.dtype() != DType::f64) continue;
+    const Tensor term = weighted_sum(value, program->graph.parameter(value.shape()));
+    loss = loss ? loss + term : term;
+  }
+  if (!loss || wrt.empty()) return nullptr;
+  program->results = grad(loss, wrt);
+  program->results.insert(program->results.begin(), loss);
+  return program;
+}
+
+}  // namespace smelt::testing
