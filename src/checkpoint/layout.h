@@ -1,0 +1,35 @@
+// Names and texts of a checkpoint directory, shared by its writer and its reader.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+constexpr std::string_view kManifestFile = "manifest.json";
+constexpr std::string_view kCommitFile = "COMMIT";
+constexpr std::string_view kManifestFormat = "smelt checkpoint 1";
+
+// "<model_dir>/checkpoint-<step>"
+std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
+
+// The step of a directory named exactly "checkpoint-<step>".
+std::optional<std::int64_t> step_of(std::string_view directory_name);
+
+// Paths of what `directory` holds, sorted; none when it does not exist. UsageError when unreadable.
+std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& directory);
+
+// "tensors-00000-of-00002.safetensors"
+std::string shard_name(std::size_t index, std::size_t count);
+
+// The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
+std::string commit_text(std::string_view manifest);
+
+// Eight lower-case hexadecimal digits.
+std::string hex_text(std::uint32_t value);
+
+}  // namespace smelt

@@ -1,0 +1,113 @@
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// The bytes are not those that were saved: an older checkpoint may still be whole.
+class DamagedError : public UsageError {
+ public:
+  DamagedError(const std::string& path, const std::string& what)
+      : UsageError(str("checkpoint: ", path, ": ", what),
+                   "restore this directory from a copy, or remove it to go on from an older one") {}
+};
+
+std::string read_member(const std::string& path, std::string_view name) {
+  const std::string file = str(path, "/", name);
+  if (!fs::exists(file)) throw DamagedError(path, str(name, " is missing"));
+  return read_file(file);
+}
+
+json read_manifest(const std::string& path) {
+  const std::string commit = read_member(path, kCommitFile);
+  const std::string text = read_member(path, kManifestFile);
+  if (commit != commit_text(text))
+    throw DamagedError(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
+                                 "', the file has ", hex_text(crc32c(text))));
+  const json manifest = json::parse(text);
+  if (manifest.value("format", "") != kManifestFormat)
+    throw UsageError(str("checkpoint: ", path, ": format '", manifest.value("format", ""),
+                         "' is not '", kManifestFormat, "'"),
+                     "load it with the version of smelt that wrote it");
+  return manifest;
+}
+
+SafetensorsFile read_shard(const std::string& path, const json& line) {
+  const auto name = line.at("name").get<std::string>();
+  std::string bytes = read_member(path, name);
+  const auto size = line.at("size_bytes").get<std::uint64_t>();
+  if (bytes.size() != size)
+    throw DamagedError(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
+  const std::string crc = hex_text(crc32c(bytes));
+  if (crc != line.at("crc32c"))
+    throw DamagedError(path, str(name, " is damaged: its crc32c is ", crc, ", the manifest says ",
+                                 line.at("crc32c").get<std::string>()));
+  return SafetensorsFile(std::move(bytes), str(path, "/", name));
+}
+
+Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
+  const json manifest = read_manifest(path);
+  if (manifest.at("step") != step)
+    throw DamagedError(path, str("its manifest is of step ", manifest.at("step").dump()));
+  Checkpoint checkpoint{step, {}, manifest.at("state"), {}};
+  for (const json& line : manifest.at("files"))
+    checkpoint.files.push_back(read_shard(path, line));
+  for (const SafetensorsFile& file : checkpoint.files)
+    checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
+  return checkpoint;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir) {
+  std::vector<std::int64_t> steps;
+  for (const fs::path& entry : directory_entries(model_dir)) {
+    const auto step = step_of(entry.filename().string());
+    if (step && fs::exists(entry / kCommitFile)) steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
+  const auto steps = checkpoint_steps(model_dir);
+  if (steps.empty()) return std::nullopt;
+  return steps.back();
+}
+
+Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+  const std::string path = checkpoint_path(model_dir, step);
+  const auto steps = checkpoint_steps(model_dir);
+  if (!std::binary_search(steps.begin(), steps.end(), step))
+    throw UsageError(str("checkpoint: ", path, " does not exist",
+                         fs::exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
+                     steps.empty() ? str("there is no checkpoint in ", model_dir)
+                                   : str("choose one of the steps ", join(steps, ", ")));
+  return read_checkpoint(path, step);
+}
+
+std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+  const auto steps = checkpoint_steps(model_dir);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    try {
+      return read_checkpoint(checkpoint_path(model_dir, *step), *step);
+    } catch (const DamagedError& error) {
+      if (std::next(step) == steps.rend()) throw;
+      spdlog::warn("{}\n  going back to step {}", error.what(), *std::next(step));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace smelt
