@@ -121,16 +121,26 @@ std::optional<WireField> WireReader::next() {
                   .bits = 0,
                   .bytes = {}};
   switch (field.type) {
-    case WireType::varint: field.bits = raw_varint(); break;
-    case WireType::fixed64: field.bits = raw_fixed64(); break;
-    case WireType::bytes: field.bytes = take(raw_varint()); break;
-    case WireType::fixed32: field.bits = raw_fixed32(); break;
-    default: refuse(str("wire type ", key & 7));
+    case WireType::varint:
+      field.bits = raw_varint();
+      break;
+    case WireType::fixed64:
+      field.bits = raw_fixed64();
+      break;
+    case WireType::bytes:
+      field.bytes = take(raw_varint());
+      break;
+    case WireType::fixed32:
+      field.bits = raw_fixed32();
+      break;
+    default:
+      refuse(str("wire type ", key & 7));
   }
   return field;
 }
 
-void append_integers(const WireField& field, std::string_view what, std::vector<std::int64_t>& out) {
+void append_integers(const WireField& field, std::string_view what,
+                     std::vector<std::int64_t>& out) {
   if (field.type == WireType::varint) {
     out.push_back(field.integer());
     return;

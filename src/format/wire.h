@@ -1,5 +1,5 @@
-// Protocol buffer wire format (https://protobuf.dev/programming-guides/encoding): the fields of a message
-// by number, without generated code. Groups, long deprecated, are refused.
+// Protocol buffer wire format (https://protobuf.dev/programming-guides/encoding): the fields of a
+// message by number, without generated code. Groups, long deprecated, are refused.
 #pragma once
 
 #include <bit>
@@ -16,14 +16,18 @@ enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32
 // Appends fields in the order of the calls. A nested message is the bytes of another writer.
 class WireWriter {
  public:
-  void varint(std::uint32_t field, std::uint64_t value);  // also enum and bool
+  void varint(std::uint32_t field, std::uint64_t value);   // also enum and bool
   void integer(std::uint32_t field, std::int64_t value) {  // int32, int64
     varint(field, static_cast<std::uint64_t>(value));
   }
   void fixed32(std::uint32_t field, std::uint32_t value);
   void fixed64(std::uint32_t field, std::uint64_t value);
-  void real(std::uint32_t field, float value) { fixed32(field, std::bit_cast<std::uint32_t>(value)); }
-  void real(std::uint32_t field, double value) { fixed64(field, std::bit_cast<std::uint64_t>(value)); }
+  void real(std::uint32_t field, float value) {
+    fixed32(field, std::bit_cast<std::uint32_t>(value));
+  }
+  void real(std::uint32_t field, double value) {
+    fixed64(field, std::bit_cast<std::uint64_t>(value));
+  }
   void bytes(std::uint32_t field, std::string_view value);  // string, bytes, message, packed list
   void message(std::uint32_t field, const WireWriter& value) { bytes(field, value.text()); }
 
@@ -54,9 +58,9 @@ struct WireField {
   double f64() const { return std::bit_cast<double>(bits); }
 };
 
-// Walks the fields of one message; a caller ignores those it does not know. The input must outlive the
-// reader and its fields. Every malformed input throws a UsageError that names `what`
-// and the byte where the trouble is: cut short, varint over 64 bits, field number 0, group, type 6 or 7.
+// Walks the fields of one message; a caller ignores those it does not know. The input must outlive
+// the reader and its fields. Every malformed input throws a UsageError that names `what` and the
+// byte where the trouble is: cut short, varint over 64 bits, field number 0, group, type 6 or 7.
 class WireReader {
  public:
   explicit WireReader(std::string_view input, std::string_view what = "protobuf message")
@@ -79,7 +83,8 @@ class WireReader {
   std::size_t at_ = 0;
 };
 
-// The values of a repeated integer field, whether packed or one by one: append this field's to `out`.
+// The values of a repeated integer field, whether packed or one by one: append this field's to
+// `out`.
 void append_integers(const WireField& field, std::string_view what, std::vector<std::int64_t>& out);
 // The same for repeated float.
 void append_floats(const WireField& field, std::string_view what, std::vector<float>& out);

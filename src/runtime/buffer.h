@@ -12,34 +12,45 @@
 
 namespace smelt {
 
-// Whether T is how the host holds a dtype's values: pred as 0/1 bytes, bf16 and f16 as their 16 bits.
+// Whether T is how the host holds a dtype's values: pred as 0/1 bytes, bf16 and f16 as their 16
+// bits.
 template <class T>
 constexpr bool holds(DType dtype) {
   switch (dtype) {
     case DType::pred:
-    case DType::u8: return std::same_as<T, std::uint8_t>;
+    case DType::u8:
+      return std::same_as<T, std::uint8_t>;
     case DType::bf16:
     case DType::f16:
-    case DType::u16: return std::same_as<T, std::uint16_t>;
-    case DType::s32: return std::same_as<T, std::int32_t>;
-    case DType::s64: return std::same_as<T, std::int64_t>;
-    case DType::u32: return std::same_as<T, std::uint32_t>;
-    case DType::u64: return std::same_as<T, std::uint64_t>;
-    case DType::f32: return std::same_as<T, float>;
-    case DType::f64: return std::same_as<T, double>;
+    case DType::u16:
+      return std::same_as<T, std::uint16_t>;
+    case DType::s32:
+      return std::same_as<T, std::int32_t>;
+    case DType::s64:
+      return std::same_as<T, std::int64_t>;
+    case DType::u32:
+      return std::same_as<T, std::uint32_t>;
+    case DType::u64:
+      return std::same_as<T, std::uint64_t>;
+    case DType::f32:
+      return std::same_as<T, float>;
+    case DType::f64:
+      return std::same_as<T, double>;
   }
   return false;
 }
 
 pjrt::ElementType element_type(DType dtype);
 
-// A move-only handle. After a donation (see Executable::execute) it is deleted(): only destruction and
-// assignment remain. Reading a result of a failed execution throws PjrtError with the plugin's text.
+// A move-only handle. After a donation (see Executable::execute) it is deleted(): only destruction
+// and assignment remain. Reading a result of a failed execution throws PjrtError with the plugin's
+// text.
 class Buffer {
  public:
   Buffer(std::shared_ptr<const Client> client, pjrt::Buffer* raw);
 
-  Shape shape() const;  // of this device's part; SystemError for an element type smelt does not know
+  Shape shape()
+      const;  // of this device's part; SystemError for an element type smelt does not know
   bool deleted() const;
   void await() const;  // until the values are there
 
@@ -66,7 +77,8 @@ class Buffer {
 };
 
 template <class T>
-Buffer to_device(const Client& client, const std::vector<T>& values, const Shape& shape, int device = 0) {
+Buffer to_device(const Client& client, const std::vector<T>& values, const Shape& shape,
+                 int device = 0) {
   CHECK(holds<T>(shape.dtype), shape);
   return client.to_device(std::as_bytes(std::span(values)), shape, device);
 }

@@ -52,7 +52,8 @@ Client::Client(Handle<pjrt::ClientDestroy> handle) : handle_(std::move(handle)) 
   pjrt::ClientAddressableDevices args{};
   args.client = raw();
   args = plugin()->call(args);
-  devices_.assign(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
+  devices_.assign(args.addressable_devices,
+                  args.addressable_devices + args.num_addressable_devices);
 }
 
 std::string Client::platform_name() const {

@@ -40,15 +40,16 @@ class Client : public std::enable_shared_from_this<Client> {
   explicit Client(Handle<pjrt::ClientDestroy> handle);  // use create()
 
   const std::shared_ptr<const Plugin>& plugin() const { return handle_.shared_plugin(); }
-  std::string platform_name() const;     // "cpu", "cuda", "tpu"
+  std::string platform_name() const;  // "cpu", "cuda", "tpu"
   std::string platform_version() const;
   // Devices that this process reaches; they are numbered from 0 here.
   int device_count() const { return static_cast<int>(devices_.size()); }
   std::string device_kind(int device = 0) const;  // "TPU v5 lite"
-  std::optional<MemoryStats> memory_stats(int device = 0) const;  // nullopt: the plugin does not say
+  std::optional<MemoryStats> memory_stats(
+      int device = 0) const;  // nullopt: the plugin does not say
 
-  // Copies row-major values to a device; `bytes` may go when the call returns. BugError when their size is
-  // not the shape's.
+  // Copies row-major values to a device; `bytes` may go when the call returns. BugError when their
+  // size is not the shape's.
   Buffer to_device(std::span<const std::byte> bytes, const Shape& shape, int device = 0) const;
 
   // `stablehlo`: text of a module. PjrtError with the compiler's text.
@@ -66,8 +67,9 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<pjrt::Device*> devices_;  // owned by the plugin's client
 };
 
-// The client of a kind of device (cpu, gpu, tpu) by its found plugin. The CPU is split into `device_count`
-// devices; of other kinds UsageError when fewer are there. 0: as many as there are, one CPU.
+// The client of a kind of device (cpu, gpu, tpu) by its found plugin. The CPU is split into
+// `device_count` devices; of other kinds UsageError when fewer are there. 0: as many as there are,
+// one CPU.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 namespace smelt {
 
 std::string serialize(const CompileOptions& options) {
-  WireWriter build;  // ExecutableBuildOptionsProto
+  WireWriter build;      // ExecutableBuildOptionsProto
   build.integer(1, -1);  // device_ordinal: not one device in particular
   build.integer(4, options.num_replicas);
   build.integer(5, options.num_partitions);
@@ -15,7 +15,11 @@ std::string serialize(const CompileOptions& options) {
   out.message(3, build);  // executable_build_options
   for (const auto& [name, value] : options.overrides) {
     WireWriter override_value;
-    override_value.bytes(1, value);  // string_field: XLA parses it by the option's type
+    if (value == "true" || value == "false") {
+      override_value.varint(2, value == "true");  // bool_field: XLA parses no such text
+    } else {
+      override_value.bytes(1, value);  // string_field: parsed by the option's type
+    }
     WireWriter entry;
     entry.bytes(1, name);
     entry.message(2, override_value);

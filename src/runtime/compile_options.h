@@ -1,4 +1,5 @@
-// How a program is to be compiled: CompileOptionsProto of openxla/xla (xla/pjrt/proto/compile_options.proto).
+// How a program is to be compiled: CompileOptionsProto of openxla/xla
+// (xla/pjrt/proto/compile_options.proto).
 #pragma once
 
 #include <string>

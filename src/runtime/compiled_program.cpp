@@ -31,7 +31,8 @@ std::map<std::string, double> CompiledProgram::cost() const {
     const pjrt::NamedValue& property = args.properties[i];
     const std::string name(property.name, property.name_size);
     if (property.type == pjrt::ValueType::real) out[name] = property.float_value;
-    if (property.type == pjrt::ValueType::int64) out[name] = static_cast<double>(property.int64_value);
+    if (property.type == pjrt::ValueType::int64)
+      out[name] = static_cast<double>(property.int64_value);
   }
   return out;
 }

@@ -38,7 +38,8 @@ Executable::Executable(std::shared_ptr<const Client> client,
       result_count_(program_.result_count()) {}
 
 Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arguments) const {
-  CHECK(arguments.size() == device_count_, arguments.size(), " lists for ", device_count_, " devices");
+  CHECK(arguments.size() == device_count_, arguments.size(), " lists for ", device_count_,
+        " devices");
   std::vector<std::vector<pjrt::Buffer*>> inputs;
   for (const auto& list : arguments) {
     CHECK(list.size() == arguments[0].size(), list.size(), " arguments, ", arguments[0].size());

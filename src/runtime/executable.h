@@ -28,11 +28,11 @@ class Executable {
  public:
   Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle);
 
-  // Starts the program on all of its devices and returns at once; `arguments` is [device][argument].
-  // The caller keeps the arguments, except those that the module donates (tf.aliasing_output): their memory
-  // is in the results now and the Buffers are deleted(). Arguments that are not donated may be destroyed
-  // at once; the plugin holds them until it is done. When this throws, donated arguments may be lost too.
-  // PjrtError: wrong shapes, no memory.
+  // Starts the program on all of its devices and returns at once; `arguments` is
+  // [device][argument]. The caller keeps the arguments, except those that the module donates
+  // (tf.aliasing_output): their memory is in the results now and the Buffers are deleted().
+  // Arguments that are not donated may be destroyed at once; the plugin holds them until it is
+  // done. When this throws, donated arguments may be lost too. PjrtError: wrong shapes, no memory.
   Execution execute(const std::vector<std::vector<const Buffer*>>& arguments) const;
 
   std::size_t device_count() const { return device_count_; }

@@ -24,7 +24,8 @@ constexpr std::array<Place, 3> kPlaces{{
     {"cpu", "SMELT_CPU_PLUGIN", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
      "run scripts/build, which installs it into .venv, or set SMELT_CPU_PLUGIN to its path"},
     {"gpu", "SMELT_GPU_PLUGIN", "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
-     "run .venv/bin/pip install 'jax-cuda13-plugin[with-cuda]', or set SMELT_GPU_PLUGIN to its path"},
+     "run .venv/bin/pip install 'jax-cuda13-plugin[with-cuda]', or set SMELT_GPU_PLUGIN to its "
+     "path"},
     {"tpu", "SMELT_TPU_PLUGIN", "libtpu/libtpu.so",
      "run .venv/bin/pip install libtpu, or set SMELT_TPU_PLUGIN to its path"},
 }};

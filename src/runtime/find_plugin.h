@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-// `device`: cpu, gpu or tpu. The variable SMELT_CPU_PLUGIN (…GPU…, …TPU…) first, then the .venv folders
-// beside and above the running program. UsageError with a hint when there is none, or no such device.
+// `device`: cpu, gpu or tpu. The variable SMELT_CPU_PLUGIN (…GPU…, …TPU…) first, then the .venv
+// folders beside and above the running program. UsageError with a hint when there is none, or no
+// such device.
 std::string find_plugin(std::string_view device);
 
 // The search of .venv folders alone: `folder` and all above it. nullopt when the plugin is in none.

@@ -1,6 +1,6 @@
-// The part of the PJRT C ABI, version 0.x, that smelt calls: layouts and positions only, proved against
-// the official header (openxla/xla, xla/pjrt/c/pjrt_c_api.h) by abi_test. Field names are the official
-// ones. `[out]` marks what the plugin writes. Nobody but Plugin calls these functions.
+// The part of the PJRT C ABI, version 0.x, that smelt calls: layouts and positions only, proved
+// against the official header (openxla/xla, xla/pjrt/c/pjrt_c_api.h) by abi_test. Field names are
+// the official ones. `[out]` marks what the plugin writes. Nobody but Plugin calls these functions.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,8 @@ struct Api {
   void (*functions[kFunctions])() = {};
 };
 
-// The size a caller declares ends with the last field that it knows. sizeof would count padding, where a
-// newer plugin may have put a field that it would then read.
+// The size a caller declares ends with the last field that it knows. sizeof would count padding,
+// where a newer plugin may have put a field that it would then read.
 template <class T>
 std::size_t struct_size() {
   T t{};

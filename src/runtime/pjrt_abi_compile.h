@@ -59,9 +59,9 @@ struct ExecutableSerialize {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   const Executable* executable = nullptr;
-  const char* serialized_bytes = nullptr;                 // [out]
-  std::size_t serialized_bytes_size = 0;                  // [out]
-  SerializedExecutable* serialized_executable = nullptr;  // [out] owns the bytes
+  const char* serialized_bytes = nullptr;                                  // [out]
+  std::size_t serialized_bytes_size = 0;                                   // [out]
+  SerializedExecutable* serialized_executable = nullptr;                   // [out] owns the bytes
   void (*serialized_executable_deleter)(SerializedExecutable*) = nullptr;  // [out]
   static constexpr auto kLast = &ExecutableSerialize::serialized_executable_deleter;
 };
@@ -120,9 +120,9 @@ struct LoadedExecutableExecute {
   Buffer* const* const* argument_lists = nullptr;  // [device][argument]
   std::size_t num_devices = 0;
   std::size_t num_args = 0;
-  Buffer** const* output_lists = nullptr;   // [device][result], filled by the plugin
+  Buffer** const* output_lists = nullptr;    // [device][result], filled by the plugin
   Event** device_complete_events = nullptr;  // [device], filled by the plugin
-  Device* execute_device = nullptr;         // none: the devices it was compiled for
+  Device* execute_device = nullptr;          // none: the devices it was compiled for
   static constexpr auto kLast = &LoadedExecutableExecute::execute_device;
 };
 
@@ -200,7 +200,7 @@ struct Compile {
   const Program* program = nullptr;
   const char* compile_options = nullptr;
   std::size_t compile_options_size = 0;
-  Client* client = nullptr;         // none: ahead of time
+  Client* client = nullptr;          // none: ahead of time
   Executable* executable = nullptr;  // [out]
   static constexpr auto kLast = &Compile::executable;
 };

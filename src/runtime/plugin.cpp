@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@ constexpr std::string_view kNotAPlugin =
 
 const pjrt::Api* open_api(const std::string& path) {
   if (!std::filesystem::exists(path)) throw_errno("plugin", path, ENOENT);
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);  // XLA's chatter; its warnings stay
   // Without a slash dlopen would search the system's folders instead.
   const std::string absolute = std::filesystem::absolute(path).string();
   void* library = ::dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -43,8 +45,8 @@ std::shared_ptr<const Plugin> Plugin::load(const std::string& path) {
 
 Plugin::Plugin(std::string path) : path_(std::move(path)), api_(open_api(path_)) {
   if (api_->version.major_version != pjrt::kMajorVersion) {
-    throw UsageError(str("plugin: ", path_, " speaks version ", abi_version(), " of the PJRT ABI, smelt ",
-                         pjrt::kMajorVersion, ".x"),
+    throw UsageError(str("plugin: ", path_, " speaks version ", abi_version(),
+                         " of the PJRT ABI, smelt ", pjrt::kMajorVersion, ".x"),
                      "install the version of the plugin that this smelt was made for");
   }
   if (has(pjrt::PluginInitialize::kFunction)) call(pjrt::PluginInitialize{});
@@ -62,9 +64,9 @@ bool Plugin::has(const pjrt::Function& function) const {
 
 void (*Plugin::require(const pjrt::Function& function) const)() {
   if (!has(function)) {
-    throw SystemError(str("plugin: ", path_, " (PJRT ", abi_version(), ") is too old: it has no ",
-                          function.name),
-                      "install a newer version of the plugin");
+    throw SystemError(
+        str("plugin: ", path_, " (PJRT ", abi_version(), ") is too old: it has no ", function.name),
+        "install a newer version of the plugin");
   }
   return api_->functions[function.index];
 }

@@ -20,11 +20,12 @@ class PjrtError : public SystemError {
   pjrt::ErrorCode code_;
 };
 
-// Thread-safe. A plugin is loaded once for a path and never unloaded: its threads outlive any handle.
+// Thread-safe. A plugin is loaded once for a path and never unloaded: its threads outlive any
+// handle.
 class Plugin {
  public:
-  // UsageError with a hint when the file is missing, no shared library, no PJRT plugin, or speaks another
-  // major version of the ABI; PjrtError when its initialisation fails.
+  // UsageError with a hint when the file is missing, no shared library, no PJRT plugin, or speaks
+  // another major version of the ABI; PjrtError when its initialisation fails.
   static std::shared_ptr<const Plugin> load(const std::string& path);
 
   explicit Plugin(std::string path);  // use load()
@@ -34,8 +35,9 @@ class Plugin {
   const std::string& path() const { return path_; }
   std::string abi_version() const;  // "0.81"
 
-  // Calls the function that `Args` belongs to, with struct_size filled in, and returns the arguments with
-  // the plugin's answers. Throws SystemError when this plugin lacks the function, PjrtError when it fails.
+  // Calls the function that `Args` belongs to, with struct_size filled in, and returns the
+  // arguments with the plugin's answers. Throws SystemError when this plugin lacks the function,
+  // PjrtError when it fails.
   template <class Args>
   Args call(Args args) const {
     args.struct_size = pjrt::struct_size<Args>();

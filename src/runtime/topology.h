@@ -11,8 +11,9 @@ namespace smelt {
 
 class Topology {
  public:
-  // By libtpu's name, e.g. "v2:4x4", "v3:2x2", "v4:4x4x1", "v5e:2x4". PjrtError when it does not know it.
-  // Loads libtpu (find_plugin("tpu")) so that it looks for no TPU: not for a process that trains on one.
+  // By libtpu's name, e.g. "v2:4x4", "v3:2x2", "v4:4x4x1", "v5e:2x4". PjrtError when it does not
+  // know it. Loads libtpu (find_plugin("tpu")) so that it looks for no TPU: not for a process that
+  // trains on one.
   static Topology tpu(const std::string& name);
   static Topology create(std::shared_ptr<const Plugin> plugin, const std::string& name);
 

@@ -52,7 +52,10 @@ TEST(Wire, WritesFixedWidthValuesLittleEndian) {
 }
 
 TEST(Wire, ReadsBackWhatItWrites) {
-  const std::vector<std::uint64_t> values{0, 1, 127, 128, 16383, 16384, 1ull << 32, (1ull << 63) - 1,
+  const std::vector<std::uint64_t> values{0,          1,
+                                          127,        128,
+                                          16383,      16384,
+                                          1ull << 32, (1ull << 63) - 1,
                                           1ull << 63, std::numeric_limits<std::uint64_t>::max()};
   for (const std::uint64_t value : values) {
     WireWriter writer;
@@ -81,7 +84,8 @@ TEST(Wire, SizeOfAVarintIsTheNumberOfBytesWritten) {
 
 TEST(Wire, ReadsListsPackedOrOneByOne) {
   WireWriter packed;
-  for (const std::int64_t value : {7, 300, -1}) packed.raw_varint(static_cast<std::uint64_t>(value));
+  for (const std::int64_t value : {7, 300, -1})
+    packed.raw_varint(static_cast<std::uint64_t>(value));
   WireWriter writer;
   writer.message(1, packed);
   writer.integer(1, 9);
