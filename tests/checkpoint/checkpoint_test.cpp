@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +12,7 @@
 #include <fstream>
 
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -81,21 +80,6 @@ void change_byte(const std::string& path, std::streamoff at) {
   file.seekp(at);
   file.put(static_cast<char>(byte ^ 0x40));
 }
-
-// What is logged while it lives.
-class CapturedLog {
- public:
-  CapturedLog() : before_(spdlog::default_logger()) {
-    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(out_);
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::move(sink)));
-  }
-  ~CapturedLog() { spdlog::set_default_logger(before_); }
-  std::string text() const { return out_.str(); }
-
- private:
-  std::ostringstream out_;
-  std::shared_ptr<spdlog::logger> before_;
-};
 
 TEST(Checkpoint, WhatIsSavedIsLoaded) {
   const TempDir dir;

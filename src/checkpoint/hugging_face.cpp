@@ -1,0 +1,195 @@
+#include "checkpoint/hugging_face.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <filesystem>
+
+#include "base/nearest_name.h"
+#include "checkpoint/bert_names.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Buffers = std::deque<std::vector<std::byte>>;
+
+constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
+    {{"pad_token", "[PAD]"},
+     {"unk_token", "[UNK]"},
+     {"cls_token", "[CLS]"},
+     {"sep_token", "[SEP]"},
+     {"mask_token", "[MASK]"}}};
+
+// The fields of a bert_config.json that both programs call by the same name.
+constexpr std::array<const char*, 10> kSharedFields{
+    "attention_probs_dropout_prob", "hidden_dropout_prob", "hidden_size",      "initializer_range",
+    "intermediate_size",            "num_attention_heads", "num_hidden_layers",
+    "max_position_embeddings",      "type_vocab_size",     "vocab_size"};
+
+std::string text_field(const json& config, const char* name, const char* fallback) {
+  if (!config.contains(name)) return fallback;
+  const json& value = config.at(name);
+  if (!value.is_string())
+    throw UsageError(str("BERT config: ", name, " is ", value.dump(), ", not a text"),
+                     "correct the value");
+  return value.get<std::string>();
+}
+
+std::vector<std::string_view> vocab_lines(std::string_view vocab_txt) {
+  auto lines = split(vocab_txt, '\n');
+  while (!lines.empty() && trim(lines.back()).empty()) lines.pop_back();
+  for (std::string_view& line : lines) line = trim(line);
+  return lines;
+}
+
+std::size_t token_id(const std::vector<std::string_view>& lines, std::string_view token) {
+  const auto found = std::find(lines.begin(), lines.end(), token);
+  if (found == lines.end())
+    throw UsageError(str("vocab.txt: no ", token), "use the vocabulary that the model was trained with");
+  return static_cast<std::size_t>(found - lines.begin());
+}
+
+json hugging_face_config(const HuggingFaceBert& bert) {
+  const auto lines = vocab_lines(bert.vocab_txt);
+  const std::int64_t vocab_size = config_size(bert.config, "vocab_size");
+  if (static_cast<std::int64_t>(lines.size()) > vocab_size)
+    throw UsageError(str("vocab.txt: ", lines.size(), " tokens are more than the config's vocab_size ",
+                         vocab_size),
+                     "use the vocabulary that the model was trained with");
+  for (const auto& [role, token] : kSpecialTokens) token_id(lines, token);
+  json config = {{"architectures", {"BertForPreTraining"}},
+                 {"model_type", "bert"},
+                 {"layer_norm_eps", 1e-12},
+                 {"pad_token_id", token_id(lines, "[PAD]")},
+                 {"position_embedding_type", "absolute"},
+                 {"tie_word_embeddings", true},
+                 {"torch_dtype", "float32"}};
+  for (const char* name : kSharedFields)
+    if (bert.config.contains(name)) config[name] = bert.config.at(name);
+  // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
+  const std::string act = text_field(bert.config, "hidden_act", "gelu");
+  config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
+  return config;
+}
+
+json tokenizer_config(const HuggingFaceBert& bert, json special_tokens) {
+  json config = std::move(special_tokens);
+  config["do_lower_case"] = bert.do_lower_case;
+  config["model_max_length"] = config_size(bert.config, "max_position_embeddings");
+  config["strip_accents"] = nullptr;  // as lower-casing says
+  config["tokenize_chinese_chars"] = true;
+  config["tokenizer_class"] = "BertTokenizer";
+  return config;
+}
+
+// [rows, columns] -> [columns, rows]
+std::vector<std::byte> transposed(const TensorView& tensor) {
+  const std::vector<float> values = tensor_values<float>(tensor);
+  const auto rows = static_cast<std::size_t>(tensor.shape.dims[0]);
+  const auto columns = static_cast<std::size_t>(tensor.shape.dims[1]);
+  std::vector<float> out(values.size());
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < columns; ++c) out[c * rows + r] = values[r * columns + c];
+  const auto bytes = std::as_bytes(std::span(out));
+  return {bytes.begin(), bytes.end()};
+}
+
+Shape reversed(const Shape& shape) { return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}}; }
+
+const TensorView& find(const TensorMap& tensors, const std::string& name, const Shape& shape,
+                       std::string_view where) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    std::vector<std::string> known;
+    for (const auto& item : tensors) known.push_back(item.first);
+    throw UsageError(str(where, ": no tensor '", name, "'"),
+                     nearest_name(name, known) ? did_you_mean(name, known)
+                                               : "do the config and the parameters belong together?");
+  }
+  if (found->second.shape != shape)
+    throw UsageError(str(where, ": '", name, "' is ", found->second.shape, ", the config asks for ", shape),
+                     "do the config and the parameters belong together?");
+  return found->second;
+}
+
+// The same values under the other name, in the other layout.
+TensorView relaid(const TensorView& tensor, bool transpose, Buffers& buffers) {
+  if (!transpose) return tensor;
+  buffers.push_back(transposed(tensor));
+  return {reversed(tensor.shape), buffers.back()};
+}
+
+// transformers' own older files, those of the model hub among them, call a LayerNorm's parameters so.
+std::string modern_name(std::string name) {
+  for (const auto& [old, modern] : {std::pair{".gamma", ".weight"}, {".beta", ".bias"}})
+    if (name.ends_with(old)) return name.substr(0, name.size() - std::string(old).size()) + modern;
+  return name;
+}
+
+json original_config(const json& config, const std::string& where) {
+  if (!config.is_object() || text_field(config, "model_type", "") != "bert")
+    throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
+  json original = json::object();
+  for (const char* name : kSharedFields)
+    if (config.contains(name)) original[name] = config.at(name);
+  const std::string act = text_field(config, "hidden_act", "gelu");
+  if (act == "gelu")
+    spdlog::warn("{}: hidden_act gelu (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
+                 "0.0005", where);
+  original["hidden_act"] = act.starts_with("gelu") ? "gelu" : act;
+  return original;
+}
+
+}  // namespace
+
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert) {
+  Buffers buffers;
+  TensorMap tensors;
+  for (const BertName& name : bert_names(bert.config)) {
+    const TensorView& found = find(bert.parameters, name.original, name.shape, "export");
+    tensors.emplace(name.hugging_face, relaid(found, name.transposed, buffers));
+  }
+  json special_tokens;
+  for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
+  const json config = hugging_face_config(bert);
+  OutputDirectory directory(folder);
+  OutputFile model(directory.file("model.safetensors"));
+  write_safetensors(tensors, {{"format", "pt"}}, [&](std::string_view piece) { model.write(piece); });
+  model.commit();
+  write_file(directory.file("config.json"), config.dump(2) + "\n");
+  write_file(directory.file("vocab.txt"), bert.vocab_txt);
+  write_file(directory.file("tokenizer_config.json"),
+             tokenizer_config(bert, special_tokens).dump(2) + "\n");
+  write_file(directory.file("special_tokens_map.json"), special_tokens.dump(2) + "\n");
+  directory.commit();
+}
+
+HuggingFaceBert import_hugging_face(const std::string& folder) {
+  HuggingFaceBert bert;
+  const std::string config_path = folder + "/config.json";
+  bert.config = original_config(json::parse(read_file(config_path), nullptr, false), config_path);
+  bert.vocab_txt = read_file(folder + "/vocab.txt");
+  if (const std::string path = folder + "/tokenizer_config.json"; fs::exists(path)) {
+    const json tokenizer = json::parse(read_file(path), nullptr, false);
+    bert.do_lower_case = !tokenizer.is_object() || tokenizer.value("do_lower_case", json(true)) != false;
+  }
+  const std::string model_path = folder + "/model.safetensors";
+  const SafetensorsFile file(read_file(model_path), model_path);
+  TensorMap tensors;
+  for (const auto& [name, tensor] : file.tensors()) tensors.emplace(modern_name(name), tensor);
+  auto buffers = std::make_shared<Buffers>();
+  for (const BertName& name : bert_names(bert.config)) {
+    const Shape shape = name.transposed ? reversed(name.shape) : name.shape;
+    const TensorView& found = find(tensors, name.hugging_face, shape, model_path);
+    bert.parameters.emplace(name.original, relaid(found, name.transposed, *buffers));
+  }
+  bert.owner = std::make_shared<std::pair<SafetensorsFile, std::shared_ptr<Buffers>>>(file, buffers);
+  return bert;
+}
+
+}  // namespace smelt

@@ -1,0 +1,235 @@
+#include "checkpoint/hugging_face.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+std::string vocab_of(int words) {
+  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\nhello\n";
+  for (int i = 8; i < words; ++i) text += str("word", i, "\n");
+  return text;
+}
+
+// The tiny BERT of tests/golden.
+class HuggingFace : public testing::Test {
+ protected:
+  HuggingFace()
+      : golden_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
+        record_(json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
+    bert_.config = record_["config"];
+    bert_.vocab_txt = vocab_of(99);
+    for (const auto& [name, tensor] : golden_.tensors())
+      if (name.starts_with("param/")) bert_.parameters.emplace(name.substr(6), tensor);
+  }
+
+  std::string refusal(const std::string& folder) const {
+    try {
+      export_hugging_face(folder, bert_);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  SafetensorsFile golden_;
+  json record_;
+  HuggingFaceBert bert_;
+  TempDir dir_;
+};
+
+std::string import_refusal(const std::string& folder) {
+  try {
+    import_hugging_face(folder);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+float largest_difference(const TensorView& a, const TensorView& b) {
+  EXPECT_EQ(a.shape, b.shape);
+  const auto x = tensor_values<float>(a), y = tensor_values<float>(b);
+  float largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
+}
+
+TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(dir_.file("hf")))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt",
+                                          "tokenizer_config.json", "special_tokens_map.json"));
+  const json config = json::parse(read_file(dir_.file("hf/config.json")));
+  EXPECT_EQ(config["architectures"], json::array({"BertForPreTraining"}));
+  EXPECT_EQ(config["model_type"], "bert");
+  EXPECT_EQ(config["hidden_act"], "gelu_new");
+  EXPECT_EQ(config["layer_norm_eps"], 1e-12);
+  EXPECT_EQ(config["pad_token_id"], 0);
+  EXPECT_EQ(config["num_hidden_layers"], 2);
+  EXPECT_EQ(config["vocab_size"], 99);
+  const json tokenizer = json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  EXPECT_EQ(tokenizer["tokenizer_class"], "BertTokenizer");
+  EXPECT_EQ(tokenizer["do_lower_case"], true);
+  EXPECT_EQ(tokenizer["model_max_length"], 40);
+  EXPECT_EQ(read_file(dir_.file("hf/vocab.txt")), bert_.vocab_txt);
+}
+
+TEST_F(HuggingFace, KernelsAreStoredOutByInAndTheTiedTableOnce) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  EXPECT_EQ(file.tensors().size(), bert_.parameters.size());
+  EXPECT_EQ(file.metadata(), (Metadata{{"format", "pt"}}));
+  const auto& kernel = bert_.parameters.at("bert/encoder/layer_1/intermediate/dense/kernel");
+  const auto& weight = file.at("bert.encoder.layer.1.intermediate.dense.weight");
+  ASSERT_EQ(kernel.shape.dims, (Dims{32, 64}));
+  ASSERT_EQ(weight.shape.dims, (Dims{64, 32}));
+  EXPECT_EQ(tensor_values<float>(kernel)[3 * 64 + 5], tensor_values<float>(weight)[5 * 32 + 3]);
+  EXPECT_EQ(file.at("cls.seq_relationship.weight").shape.dims, (Dims{2, 32}));
+  EXPECT_EQ(file.tensors().count("cls.predictions.decoder.weight"), 0);
+}
+
+TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
+  REQUIRE_ORACLE();
+  export_hugging_face(dir_.file("hf"), bert_);
+  TensorMap inputs;
+  for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
+    inputs.emplace(name, golden_.at(str("input/0/", name)));
+  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  const auto result = run_command(
+      str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"),
+          " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out"),
+          " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_THAT(result.text, HasSubstr("all weights loaded: 46\n"));
+  EXPECT_THAT(result.text, HasSubstr("tokens hello [UNK] hello un ##able [MASK] word9\n"));
+  EXPECT_THAT(result.text, HasSubstr("ids 2 7 1 7 5 6 4 9 3\n"));
+  EXPECT_THAT(result.text, HasSubstr("model_max_length 40\n"));
+  const SafetensorsFile out(read_file(dir_.file("out")), "out");
+  for (const char* name : {"mlm_logits", "nsp_logits"})
+    EXPECT_LT(largest_difference(out.at(name), golden_.at(str("output/", name))), 1e-5F) << name;
+}
+
+TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
+  bert_.do_lower_case = false;
+  export_hugging_face(dir_.file("hf"), bert_);
+  const HuggingFaceBert back = import_hugging_face(dir_.file("hf"));
+  EXPECT_EQ(back.config, bert_.config);
+  EXPECT_EQ(back.vocab_txt, bert_.vocab_txt);
+  EXPECT_FALSE(back.do_lower_case);
+  ASSERT_EQ(back.parameters.size(), bert_.parameters.size());
+  for (const auto& [name, tensor] : bert_.parameters)
+    EXPECT_EQ(largest_difference(back.parameters.at(name), tensor), 0) << name;
+}
+
+TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  TensorMap old;
+  for (const auto& [name, tensor] : file.tensors()) {
+    std::string key = name;
+    if (const auto at = key.find("LayerNorm.weight"); at != key.npos) key.replace(at + 10, 6, "gamma");
+    if (const auto at = key.find("LayerNorm.bias"); at != key.npos) key.replace(at + 10, 4, "beta");
+    old.emplace(key, tensor);
+  }
+  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(old));
+  const auto back = import_hugging_face(dir_.file("hf"));
+  const char* name = "bert/encoder/layer_0/output/LayerNorm/gamma";
+  EXPECT_EQ(largest_difference(back.parameters.at(name), bert_.parameters.at(name)), 0);
+}
+
+TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  config["hidden_act"] = "gelu";
+  write_file(dir_.file("hf/config.json"), config.dump());
+  const CapturedLog log;
+  EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
+  EXPECT_THAT(log.text(), HasSubstr("gelu (by erf) is taken as BERT's own gelu (by tanh)"));
+}
+
+TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
+  const TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
+  bert_.parameters.emplace("bert/pooler/dense/bias/adam_m", slot);
+  export_hugging_face(dir_.file("hf"), bert_);
+  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  EXPECT_EQ(file.tensors().size(), 46);
+}
+
+TEST_F(HuggingFace, AMissingParameterIsNamed) {
+  const auto node = bert_.parameters.extract("bert/pooler/dense/bias");
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("export: no tensor 'bert/pooler/dense/bias'"));
+  EXPECT_FALSE(fs::exists(dir_.file("hf")));
+}
+
+TEST_F(HuggingFace, AnotherShapeIsRefusedWithBoth) {
+  bert_.config["intermediate_size"] = 128;
+  EXPECT_THAT(refusal(dir_.file("hf")),
+              HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the config asks "
+                        "for f32[32,128]"));
+}
+
+TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
+  bert_.vocab_txt = vocab_of(100);
+  EXPECT_THAT(refusal(dir_.file("hf")),
+              HasSubstr("vocab.txt: 100 tokens are more than the config's vocab_size 99"));
+  bert_.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n";
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("vocab.txt: no [MASK]"));
+}
+
+TEST_F(HuggingFace, AWrongConfigIsRefused) {
+  bert_.config["hidden_act"] = 3;
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("BERT config: hidden_act is 3, not a text"));
+  bert_.config["hidden_size"] = "32";
+  EXPECT_THAT(refusal(dir_.file("hf")),
+              HasSubstr("BERT config: hidden_size is \"32\", must be at least 1"));
+  bert_.config.erase("vocab_size");
+  bert_.config["hidden_size"] = 32;
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("BERT config: vocab_size is missing"));
+}
+
+TEST_F(HuggingFace, AFolderThatHoldsSomethingElseIsLeftAlone) {
+  write_file(dir_.file("hf/notes.txt"), "mine");
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("hf already holds something else"));
+  EXPECT_EQ(read_file(dir_.file("hf/notes.txt")), "mine");
+}
+
+TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
+  EXPECT_THAT(import_refusal(dir_.file("none")), HasSubstr("none/config.json: No such file"));
+  export_hugging_face(dir_.file("hf"), bert_);
+  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  config["model_type"] = "gpt2";
+  write_file(dir_.file("hf/config.json"), config.dump());
+  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("config.json: not the config of a BERT model"));
+  write_file(dir_.file("hf/config.json"), "{");
+  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("config.json: not the config of a BERT model"));
+}
+
+TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  TensorMap tensors = file.tensors();
+  tensors.erase("cls.seq_relationship.weight");
+  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("model.safetensors: no tensor 'cls.seq_relationship.weight'"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,75 @@
+"""Loads an exported Hugging Face folder with transformers (TensorFlow, no PyTorch) and runs it.
+
+python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.safetensors] [--text TEXT]
+
+Fails unless every weight of BertForPreTraining comes from the folder and every tensor in it is used.
+IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]; OUT gets mlm_logits
+[B,P,V] and nsp_logits [B,2]. --text prints the tokens and ids that BertTokenizer makes of TEXT.
+"""
+import argparse
+import os
+import sys
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+
+def load_model(folder):
+    from transformers import BertConfig, TFBertForPreTraining
+    from transformers.modeling_tf_pytorch_utils import load_pytorch_state_dict_in_tf2_model
+
+    # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows;
+    # this is the function that it calls, with the same tensors in a dict.
+    config = BertConfig.from_pretrained(folder)
+    if config.architectures != ["BertForPreTraining"]:
+        sys.exit(f"architectures are {config.architectures}")
+    path = os.path.join(folder, "model.safetensors")
+    with safe_open(path, framework="np") as file:
+        if file.metadata() != {"format": "pt"}:
+            sys.exit(f"metadata is {file.metadata()}")
+    model, info = load_pytorch_state_dict_in_tf2_model(
+        TFBertForPreTraining(config), load_file(path), allow_missing_keys=True, output_loading_info=True)
+    if any(info.values()):
+        sys.exit(f"the weights do not fit: {info}")
+    return model
+
+
+def run_model(model, inputs):
+    out = model(input_ids=inputs["input_ids"], attention_mask=inputs["input_mask"],
+                token_type_ids=inputs["segment_ids"], training=False)
+    positions = inputs["masked_lm_positions"][..., None]
+    return {
+        "mlm_logits": np.take_along_axis(out.prediction_logits.numpy(), positions, axis=1),
+        "nsp_logits": out.seq_relationship_logits.numpy(),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--inputs")
+    parser.add_argument("--outputs")
+    parser.add_argument("--text")
+    args = parser.parse_args()
+    if args.text is not None:
+        from transformers import BertTokenizer
+
+        tokenizer = BertTokenizer.from_pretrained(args.folder)
+        print("tokens", *tokenizer.tokenize(args.text))
+        print("ids", *tokenizer(args.text)["input_ids"])
+        print("model_max_length", tokenizer.model_max_length)
+    model = load_model(args.folder)
+    print("all weights loaded:", len(model.weights))
+    if args.inputs:
+        outputs = run_model(model, load_file(args.inputs))
+        save_file(outputs, args.outputs)
+        for name, value in outputs.items():
+            print(name, list(value.shape), f"mean {value.mean():.6f}")
+
+
+if __name__ == "__main__":
+    main()
