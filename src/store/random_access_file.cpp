@@ -1,0 +1,40 @@
+#include "store/random_access_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace smelt {
+
+RandomAccessFile::RandomAccessFile(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ < 0) throw_errno("open", path_, errno);
+  struct ::stat status {};
+  const int error = ::fstat(descriptor_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  if (error != 0) {
+    ::close(descriptor_);
+    throw_errno("open", path_, error);
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+std::size_t RandomAccessFile::read_at(std::uint64_t offset, std::span<char> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ::ssize_t count = ::pread(descriptor_, out.data() + done, out.size() - done,
+                                    static_cast<::off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_errno("read", path_, errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+}  // namespace smelt

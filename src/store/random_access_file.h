@@ -1,0 +1,29 @@
+// Reads anywhere in a file that does not change meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace smelt {
+
+// Holds a descriptor while it lives; reads may come from several threads at once.
+class RandomAccessFile {
+ public:
+  explicit RandomAccessFile(std::string path);  // UsageError when it cannot be opened
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+
+  // Fills `out` from `offset` on; fewer bytes only at the end of the file.
+  std::size_t read_at(std::uint64_t offset, std::span<char> out) const;
+  std::uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace smelt

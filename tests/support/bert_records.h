@@ -1,0 +1,25 @@
+// Small TFRecord files of BERT examples, right or wrong on purpose.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// One example with seq_length 8 and max_predictions 2 whose ids are taken from `number`.
+struct TestExample {
+  explicit TestExample(int number);
+  std::string serialized() const;
+
+  std::vector<std::int32_t> input_ids, input_mask, segment_ids, masked_lm_positions, masked_lm_ids;
+  std::vector<float> masked_lm_weights;
+  std::vector<std::int32_t> next_sentence_labels;
+};
+
+// Writes examples first, first+1, ...; `change` may spoil each of them before it is written.
+void write_test_examples(const std::string& path, int first, int count,
+                         const std::function<void(int, TestExample&)>& change = {});
+
+}  // namespace smelt
