@@ -1,0 +1,75 @@
+#include "text/unicode.h"
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+namespace smelt {
+namespace {
+
+// Calls visit(code point or negative, begin, end) for each well-formed sequence and each ill-formed run.
+template <class Visitor>
+void for_each_code_point(std::string_view utf8, Visitor&& visit) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(utf8.data());
+  const auto length = static_cast<std::int64_t>(utf8.size());
+  for (std::int64_t i = 0; i < length;) {
+    const std::int64_t begin = i;
+    UChar32 c;
+    U8_NEXT(bytes, i, length, c);
+    visit(c, begin, i);
+  }
+}
+
+}  // namespace
+
+std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_bytes) {
+  std::string kept;
+  kept.reserve(bytes.size());
+  std::size_t dropped = 0;
+  for_each_code_point(bytes, [&](UChar32 c, std::int64_t begin, std::int64_t end) {
+    if (c < 0)
+      dropped += end - begin;
+    else
+      kept.append(bytes.substr(begin, end - begin));
+  });
+  if (dropped_bytes != nullptr) *dropped_bytes = dropped;
+  return kept;
+}
+
+std::u32string to_code_points(std::string_view utf8) {
+  std::u32string code_points;
+  code_points.reserve(utf8.size());
+  for_each_code_point(utf8, [&](UChar32 c, std::int64_t, std::int64_t) {
+    if (c >= 0) code_points.push_back(static_cast<char32_t>(c));
+  });
+  return code_points;
+}
+
+void append_utf8(char32_t code_point, std::string& out) {
+  std::uint8_t bytes[U8_MAX_LENGTH];
+  std::int32_t length = 0;
+  U8_APPEND_UNSAFE(bytes, length, static_cast<UChar32>(code_point));
+  out.append(reinterpret_cast<const char*>(bytes), length);
+}
+
+bool is_python_space(char32_t code_point) {
+  const auto c = static_cast<UChar32>(code_point);
+  if (u_charType(c) == U_SPACE_SEPARATOR) return true;
+  switch (u_charDirection(c)) {
+    case U_WHITE_SPACE_NEUTRAL:
+    case U_BLOCK_SEPARATOR:
+    case U_SEGMENT_SEPARATOR: return true;
+    default: return false;
+  }
+}
+
+std::string_view python_strip(std::string_view utf8) {
+  std::int64_t first = -1, last = 0;
+  for_each_code_point(utf8, [&](UChar32 c, std::int64_t begin, std::int64_t end) {
+    if (c >= 0 && is_python_space(static_cast<char32_t>(c))) return;
+    if (first < 0) first = begin;
+    last = end;
+  });
+  return first < 0 ? std::string_view() : utf8.substr(first, last - first);
+}
+
+}  // namespace smelt

@@ -1,0 +1,22 @@
+// UTF-8 and white space as Python 3 sees them, which the original programs are written in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+// What bytes.decode("utf-8", "ignore") keeps: ill-formed bytes are left out and counted.
+std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_bytes);
+
+// Code points of UTF-8; ill-formed bytes are left out.
+std::u32string to_code_points(std::string_view utf8);
+void append_utf8(char32_t code_point, std::string& out);
+
+// str.isspace() of one character: category Zs or bidirectional class WS, B or S.
+bool is_python_space(char32_t code_point);
+// str.strip()
+std::string_view python_strip(std::string_view utf8);
+
+}  // namespace smelt
