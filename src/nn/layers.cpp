@@ -90,19 +90,23 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   return centred * rsqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
 }
 
+// {key, counter}: u64[3]. The counter's high half is the step, and the replica where there are several.
+static Tensor random_state(const DropoutSource& source, Graph& graph, std::string_view place) {
+  const std::uint64_t key = random_key(source.seed, place);
+  const auto word = [&](std::uint64_t bits) {  // 32 bits: a double holds them exactly
+    return constant(graph, static_cast<double>(bits & 0xFFFFFFFF), DType::u64, {1});
+  };
+  const auto high = [&](Tensor bits) { return shift_left(bits, full_like(bits, 32)); };
+  const auto counter = [](Tensor t) { return reshape(convert(t, DType::u64), {1}); };
+  Tensor step = counter(source.step);
+  if (source.replica) step = bitwise_or(step, high(counter(source.replica)));
+  return concatenate({bitwise_or(word(key), high(word(key >> 32))), word(0), step}, 0);
+}
+
 Tensor dropout(const Scope& s, Tensor x, double rate) {
   const auto& source = s.dropout_source();
   if (!source || rate == 0) return x;
-  Graph& graph = s.graph();
-  const std::uint64_t key = random_key(source->seed, s.path());
-  // u64 constants are built from 32-bit halves: a double holds them exactly.
-  const auto half = [&](std::uint64_t bits) {
-    return constant(graph, static_cast<double>(bits & 0xFFFFFFFF), DType::u64, {1});
-  };
-  const Tensor key_bits =
-      bitwise_or(half(key), shift_left(half(key >> 32), constant(graph, 32, DType::u64, {1})));
-  const Tensor step = reshape(convert(source->step, DType::u64), {1});
-  const Tensor state = concatenate({key_bits, constant(graph, 0, DType::u64, {1}), step}, 0);
+  const Tensor state = random_state(*source, s.graph(), s.path());
   const Tensor bits = rng_bit_generator(state, {DType::u32, x.dims()})[1];
   const double threshold = std::floor(rate * 4294967296.0);
   const Tensor keep = compare(bits, full_like(bits, threshold), Compare::ge);

@@ -40,7 +40,8 @@ class Parameters {
 // Where dropout draws from: the same (seed, step, place) gives the same bits on any number of devices.
 struct DropoutSource {
   std::uint64_t seed = 0;
-  Tensor step;  // s32 scalar
+  Tensor step;     // s32 scalar
+  Tensor replica;  // s32 scalar; empty where one program spans all devices
 };
 
 class Scope {

@@ -1,0 +1,84 @@
+#include "base/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iomanip>
+#include <sstream>
+
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kBarWidth = 24;
+constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
+constexpr auto kPlainEvery = std::chrono::seconds(30);
+
+std::string bar(double share) {
+  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
+  return str("[", std::string(filled, '='), std::string(kBarWidth - filled, ' '), "]");
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
+  std::ostringstream out;
+  out << std::setfill('0');
+  if (whole >= 3600)
+    out << whole / 3600 << ":" << std::setw(2) << whole / 60 % 60;
+  else
+    out << whole / 60;
+  out << ":" << std::setw(2) << whole % 60;
+  return out.str();
+}
+
+Progress::Progress(std::string_view label, std::int64_t total, std::string_view unit,
+                   std::int64_t done)
+    : label_(label), unit_(unit), total_(total), first_(done),
+      terminal_(::isatty(STDERR_FILENO) == 1) {
+  next_draw_ = terminal_ ? start_ : start_ + kPlainEvery;
+}
+
+Progress::~Progress() {
+  if (drawn_ && terminal_) std::fputs("\n", stderr);
+}
+
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+void Progress::update(std::int64_t done, std::string_view detail) {
+  const auto now = Clock::now();
+  if (now < next_draw_ && !(terminal_ && done >= total_)) return;
+  next_draw_ = now + (terminal_ ? Clock::duration(kTerminalEvery) : Clock::duration(kPlainEvery));
+  draw(done, detail);
+}
+
+void Progress::draw(std::int64_t done, std::string_view detail) {
+  const double elapsed = seconds();
+  const double rate = elapsed > 0 ? static_cast<double>(done - first_) / elapsed : 0;
+  const double share = total_ > 0 ? static_cast<double>(done) / static_cast<double>(total_) : 0;
+  std::ostringstream out;
+  out << label_ << " ";
+  if (terminal_) out << bar(share) << " ";
+  out << done << "/" << total_ << " " << unit_ << std::fixed << std::setprecision(1) << " ("
+      << 100 * share << " %)";
+  if (rate > 0)
+    out << ", " << rate << " " << unit_ << "/s, "
+        << duration_text(static_cast<double>(total_ - done) / rate) << " left";
+  if (!detail.empty()) out << ", " << detail;
+  std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", out.str().c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::line(std::string_view text) {
+  std::fprintf(stderr, terminal_ ? "\r\033[K%.*s\n" : "%.*s\n", static_cast<int>(text.size()),
+               text.data());
+}
+
+}  // namespace smelt

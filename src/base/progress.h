@@ -1,0 +1,39 @@
+// Progress of long work on standard error: a bar with rate and time left on a terminal, plain timed lines
+// otherwise.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+class Progress {
+ public:
+  // `total` items named `unit` ("steps"); `done` of them were done before.
+  Progress(std::string_view label, std::int64_t total, std::string_view unit, std::int64_t done = 0);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Draws at most a few times a second on a terminal, every half minute otherwise.
+  void update(std::int64_t done, std::string_view detail = {});
+  // The bar makes way for one whole line.
+  void line(std::string_view text);
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(std::int64_t done, std::string_view detail);
+
+  std::string label_, unit_;
+  std::int64_t total_, first_;
+  Clock::time_point start_ = Clock::now(), next_draw_;
+  bool terminal_, drawn_ = false;
+};
+
+// "1:02:03" or "4:05"
+std::string duration_text(double seconds);
+
+}  // namespace smelt
