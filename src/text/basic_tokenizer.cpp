@@ -1,5 +1,6 @@
 #include "text/basic_tokenizer.h"
 
+#include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
