@@ -254,15 +254,6 @@ struct ClientBufferFromHostBuffer {
 
 // ---- devices ----
 
-struct DeviceDescriptionId {
-  static constexpr Function kFunction{23, "PJRT_DeviceDescription_Id"};
-  std::size_t struct_size = 0;
-  void* extension_start = nullptr;
-  DeviceDescription* device_description = nullptr;
-  int id = 0;  // [out]
-  static constexpr auto kLast = &DeviceDescriptionId::id;
-};
-
 struct DeviceDescriptionKind {
   static constexpr Function kFunction{26, "PJRT_DeviceDescription_Kind"};
   std::size_t struct_size = 0;

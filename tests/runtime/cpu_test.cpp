@@ -1,4 +1,4 @@
-// The real CPU plugin: values, donation, eight devices, errors that come late.
+// The real CPU plugin: values, donation, eight devices, its own words in errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,11 @@
 #include "base/error.h"
 #include "runtime/executable.h"
 #include "runtime/find_plugin.h"
+
+#ifdef __SANITIZE_ADDRESS__
+// One test asks for more memory than there is; that is to fail, not to end the program.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
 
 namespace smelt {
 namespace {
@@ -177,9 +182,9 @@ TEST_F(CpuPlugin, ArgumentsOfTheWrongShapeAreRefused) {
               HasSubstr("PJRT_LoadedExecutable_Execute: "));
 }
 
-TEST_F(CpuPlugin, AnExecutionThatFailsSaysSoWhenItIsAwaitedOrRead) {
+TEST_F(CpuPlugin, AProgramThatFindsNoMemorySaysHowMuchItWanted) {
   const auto client = open_device("cpu");
-  // 256 TiB of temporary memory: more than an address space holds.
+  // 256 TiB: more than an address space holds.
   const Executable large = client->compile(R"(
 module @large {
   func.func public @main(%x: tensor<f32>) -> tensor<70368744177664xf32> {
@@ -188,11 +193,8 @@ module @large {
   }
 })");
   const Buffer x = to_device<float>(*client, {1}, {.dtype = DType::f32, .dims = {}});
-  EXPECT_THAT(message_of([&] {
-                const Execution run = large.execute({{&x}});
-                run.await();
-              }),
-              HasSubstr("Out of memory"));
+  EXPECT_THAT(message_of([&] { large.execute({{&x}}).await(); }),
+              HasSubstr("Out of memory allocating 281474976710656 bytes"));
 }
 
 TEST_F(CpuPlugin, DebugOptionsOfOneCompilationAreTaken) {

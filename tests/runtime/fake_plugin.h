@@ -1,0 +1,33 @@
+// How a test steers the fake plugin and sees what is alive in it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "runtime/pjrt_abi.h"
+
+namespace smelt {
+
+struct FakeControl {
+  // The `fail_at`-th call (from 1) of this function since reset() fails with the text; "" = none
+  // does.
+  std::string fail_function;
+  int fail_at = 1;
+  // The same for the event that the call makes: the call succeeds, awaiting the event fails.
+  bool fail_late = false;
+  std::string fail_text;
+  pjrt::ErrorCode fail_code = pjrt::ErrorCode::unknown;
+  bool donate_first = false;  // execute() consumes argument 0
+
+  std::map<std::string, int> calls;  // by function
+  std::map<std::string, int> made;   // events, by the function that made them
+  std::map<std::string, int> live;   // objects, by kind
+
+  void reset() { *this = FakeControl(); }
+};
+
+// Exported by the fake plugin beside GetPjrtApi.
+using FakeControlFunction = FakeControl* (*)();
+using FakeApiFunction = pjrt::Api* (*)();
+
+}  // namespace smelt
