@@ -25,6 +25,9 @@ constinit const Op kConvert{
            [](Graph&, Inputs in) {
              return Tensors{convert(in[0], DType::f64), convert(in[1], DType::f64),
                             convert(in[2], DType::f64), convert(in[1], DType::u8)};
+           }},
+          {"there and back", {f64_input({4})}, [](Graph&, Inputs in) {
+             return Tensors{convert(convert(in[0], DType::f32), DType::f64)};
            }}};
     }};
 
@@ -65,9 +68,11 @@ constinit const Op kStopGradient{
     .vjp = flat,
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
     .examples = [] {
-      return std::vector<Example>{{"no node of its own", {f64_input({3})}, [](Graph&, Inputs in) {
-                                     return Tensors{stop_gradient(in[0]), tanh(in[0])};
-                                   }}};
+      // Not in f64: its gradient is by intent not that of differences.
+      return std::vector<Example>{
+          {"no line of its own", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
+             return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
+           }}};
     }};
 
 Tensor stop_gradient(Tensor x) { return apply(kStopGradient, {x}); }

@@ -25,7 +25,16 @@ constinit const Op kRngBitGenerator{
           {"32 bits", {{{DType::u64, {3}}, 0, 1e18}},
            [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u32, {3, 7}}); }},
           {"64 bits", {{{DType::u64, {3}}, 0, 1e18}},
-           [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u64, {5}}); }}};
+           [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u64, {5}}); }},
+          {"carry from the counter's low half", {}, [](Graph& g, Inputs) {
+             const std::vector<double> zeros{0, 0, 0}, key{7, 0, 0};
+             const Tensor all_ones = bitwise_not(constant(g, zeros, {DType::u64, {3}}));
+             const std::vector<double> mask{0, 1, 0};
+             const Tensor is_low = compare(constant(g, mask, {DType::u64, {3}}),
+                                           constant(g, 1, DType::u64), Compare::eq);
+             const Tensor state = select(is_low, all_ones, constant(g, key, {DType::u64, {3}}));
+             return rng_bit_generator(state, {DType::u32, {9}});
+           }}};
     }};
 
 std::vector<Tensor> rng_bit_generator(Tensor state, Shape bits) {

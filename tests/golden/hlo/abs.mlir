@@ -1,0 +1,14 @@
+// abs: f64
+module @abs {
+  func.func public @main(%arg0: tensor<2x3xf64>) -> (tensor<2x3xf64>) {
+    %0 = "stablehlo.abs"(%arg0) : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    "func.return"(%0) : (tensor<2x3xf64>) -> ()
+  }
+}
+// abs: f32
+module @abs {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xf32>) {
+    %0 = "stablehlo.abs"(%arg0) : (tensor<5xf32>) -> tensor<5xf32>
+    "func.return"(%0) : (tensor<5xf32>) -> ()
+  }
+}

@@ -1,0 +1,8 @@
+// bitcast_convert: bits of a float and back
+module @bitcast_convert {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xui32>, tensor<5xf32>) {
+    %0 = "stablehlo.bitcast_convert"(%arg0) : (tensor<5xf32>) -> tensor<5xui32>
+    %1 = "stablehlo.bitcast_convert"(%0) : (tensor<5xui32>) -> tensor<5xf32>
+    "func.return"(%0, %1) : (tensor<5xui32>, tensor<5xf32>) -> ()
+  }
+}

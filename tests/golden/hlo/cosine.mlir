@@ -1,0 +1,14 @@
+// cosine: f64
+module @cosine {
+  func.func public @main(%arg0: tensor<2x3xf64>) -> (tensor<2x3xf64>) {
+    %0 = "stablehlo.cosine"(%arg0) : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    "func.return"(%0) : (tensor<2x3xf64>) -> ()
+  }
+}
+// cosine: f32
+module @cosine {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xf32>) {
+    %0 = "stablehlo.cosine"(%arg0) : (tensor<5xf32>) -> tensor<5xf32>
+    "func.return"(%0) : (tensor<5xf32>) -> ()
+  }
+}

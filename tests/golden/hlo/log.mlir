@@ -1,0 +1,14 @@
+// log: f64
+module @log {
+  func.func public @main(%arg0: tensor<2x3xf64>) -> (tensor<2x3xf64>) {
+    %0 = "stablehlo.log"(%arg0) : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    "func.return"(%0) : (tensor<2x3xf64>) -> ()
+  }
+}
+// log: f32
+module @log {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xf32>) {
+    %0 = "stablehlo.log"(%arg0) : (tensor<5xf32>) -> tensor<5xf32>
+    "func.return"(%0) : (tensor<5xf32>) -> ()
+  }
+}

@@ -1,0 +1,14 @@
+// logistic: f64
+module @logistic {
+  func.func public @main(%arg0: tensor<2x3xf64>) -> (tensor<2x3xf64>) {
+    %0 = "stablehlo.logistic"(%arg0) : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    "func.return"(%0) : (tensor<2x3xf64>) -> ()
+  }
+}
+// logistic: f32
+module @logistic {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xf32>) {
+    %0 = "stablehlo.logistic"(%arg0) : (tensor<5xf32>) -> tensor<5xf32>
+    "func.return"(%0) : (tensor<5xf32>) -> ()
+  }
+}

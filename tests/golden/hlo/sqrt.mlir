@@ -1,0 +1,14 @@
+// sqrt: f64
+module @sqrt {
+  func.func public @main(%arg0: tensor<2x3xf64>) -> (tensor<2x3xf64>) {
+    %0 = "stablehlo.sqrt"(%arg0) : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    "func.return"(%0) : (tensor<2x3xf64>) -> ()
+  }
+}
+// sqrt: f32
+module @sqrt {
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<5xf32>) {
+    %0 = "stablehlo.sqrt"(%arg0) : (tensor<5xf32>) -> tensor<5xf32>
+    "func.return"(%0) : (tensor<5xf32>) -> ()
+  }
+}

@@ -1,0 +1,187 @@
+// One loop over all primitives: whatever an op's block says is checked here, for every op alike.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "ops/all.h"
+#include "ops/ops.h"
+#include "reference/cpu_device.h"
+#include "reference/example_program.h"
+#include "reference/interpreter.h"
+#include "support/paths.h"
+
+namespace smelt::testing {
+namespace {
+
+class EveryOp : public ::testing::TestWithParam<const Op*> {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, EveryOp,
+                         ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+std::vector<Value> arguments_of(const Program& program, const Example& example) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < program.graph.parameters().size(); ++i)
+    values.push_back(random_value(
+        i < example.inputs.size() ? example.inputs[i]
+                                  : Example::Input{program.graph.parameters()[i].shape(), -1, 1},
+        100 + i));
+  return values;
+}
+
+// The relative error that the coarsest float type of the program allows.
+double tolerance(const Program& program) {
+  double most = 1e-12;
+  for (const Node& node : program.graph.nodes())
+    for (const Shape& shape : node.results) {
+      if (shape.dtype == DType::f32) most = std::max(most, 2e-6);
+      if (shape.dtype == DType::f16) most = std::max(most, 1e-3);
+      if (shape.dtype == DType::bf16) most = std::max(most, 8e-3);
+    }
+  return most;
+}
+
+void expect_close(const std::vector<Value>& got, const std::vector<Value>& want, double tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    SCOPED_TRACE(str("result ", i, " ", want[i].shape));
+    ASSERT_EQ(got[i].shape, want[i].shape);
+    EXPECT_EQ(got[i].bits, want[i].bits);
+    for (std::size_t j = 0; j < want[i].real.size(); ++j) {
+      const double a = got[i].real[j], b = want[i].real[j];
+      if (a == b) continue;  // infinities too
+      EXPECT_LE(std::fabs(a - b), tolerance * (1 + std::fabs(b))) << "element " << j;
+    }
+  }
+}
+
+std::string golden_text(const Op& op) {
+  std::string text;
+  for (const Example& example : op.examples()) {
+    const auto program = example_program(example);
+    if (op.name == "sharding_constraint") program->mesh = {{"data", 8}};
+    text += str("// ", op.name, ": ", example.label, "\n", emit_module(*program, op.name));
+  }
+  return text;
+}
+
+TEST_P(EveryOp, HasAllFieldsAndARuleInTheInterpreter) {
+  const Op& op = *GetParam();
+  EXPECT_FALSE(op.name.empty());
+  EXPECT_NE(op.infer, nullptr);
+  EXPECT_NE(op.emit, nullptr);
+  ASSERT_NE(op.examples, nullptr);
+  EXPECT_NE(find_rule(op.name), nullptr);
+  ASSERT_FALSE(op.examples().empty());
+  for (const Example& example : op.examples()) {
+    const auto program = example_program(example);
+    bool used = false;
+    for (const Node* node : reachable(program->results)) used = used || node->op == &op;
+    EXPECT_TRUE(used) << "the example '" << example.label << "' does not use the op";
+  }
+}
+
+TEST_P(EveryOp, IsEmittedAsTheGoldenText) {
+  const Op& op = *GetParam();
+  const std::string path = source_path(str("tests/golden/hlo/", op.name, ".mlir"));
+  const std::string text = golden_text(op);
+  EXPECT_EQ(text, golden_text(op)) << "emission is not deterministic";
+  if (std::getenv("SMELT_UPDATE_GOLDEN") != nullptr) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+  }
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path << " is missing; make it with SMELT_UPDATE_GOLDEN=1";
+  std::stringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(text, golden.str());
+}
+
+// The interpreter computes shapes by itself and compares them with what the op inferred.
+TEST_P(EveryOp, GivesTheInterpretersValuesOnTheCpu) {
+  if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
+  for (const Example& example : GetParam()->examples()) {
+    SCOPED_TRACE(example.label);
+    const auto program = example_program(example);
+    const auto arguments = arguments_of(*program, example);
+    expect_close(run_on_cpu(*program, arguments),
+                 interpret(program->graph, program->results, arguments), tolerance(*program));
+  }
+}
+
+double loss_at(const Program& program, const std::vector<Value>& arguments) {
+  return interpret(program.graph, {program.results[0]}, arguments)[0].real[0];
+}
+
+// <gradient, u> against (loss(x + h u) - loss(x - h u)) / 2h for one random direction u of all f64 inputs.
+void check_direction(const Program& program, const std::vector<Value>& arguments,
+                     std::size_t input_count) {
+  constexpr double kStep = 1e-5;
+  const auto results = interpret(program.graph, program.results, arguments);
+  std::vector<Value> ahead = arguments, behind = arguments;
+  double along = 0, scale = 0;
+  std::size_t next = 1;
+  for (std::size_t i = 0; i < input_count; ++i) {
+    if (arguments[i].shape.dtype != DType::f64) continue;
+    const Value u = random_value({arguments[i].shape, -1, 1}, 900 + i);
+    const Value& gradient = results.at(next++);
+    for (std::size_t j = 0; j < u.real.size(); ++j) {
+      ahead[i].real[j] += kStep * u.real[j];
+      behind[i].real[j] -= kStep * u.real[j];
+      along += gradient.real[j] * u.real[j];
+      scale += std::fabs(gradient.real[j] * u.real[j]);
+    }
+  }
+  const double slope = (loss_at(program, ahead) - loss_at(program, behind)) / (2 * kStep);
+  EXPECT_LE(std::fabs(slope - along), 1e-6 * scale) << "differences give " << slope << ", grad " << along;
+}
+
+TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
+  const Op& op = *GetParam();
+  for (const Example& example : op.examples()) {
+    SCOPED_TRACE(example.label);
+    if (op.vjp == nullptr) continue;
+    const auto program = gradient_program(example);
+    if (program) check_direction(*program, arguments_of(*program, example), example.inputs.size());
+  }
+}
+
+TEST_P(EveryOp, GivesTheInterpretersGradientOnTheCpu) {
+  if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
+  for (const Example& example : GetParam()->examples()) {
+    SCOPED_TRACE(example.label);
+    if (GetParam()->vjp == nullptr) continue;
+    const auto program = gradient_program(example);
+    if (!program) continue;
+    const auto arguments = arguments_of(*program, example);
+    expect_close(run_on_cpu(*program, arguments),
+                 interpret(program->graph, program->results, arguments), tolerance(*program));
+  }
+}
+
+TEST_P(EveryOp, SaysWhenItHasNoGradient) {
+  const Op& op = *GetParam();
+  if (op.vjp != nullptr) return;
+  for (const Example& example : op.examples()) {
+    try {
+      if (gradient_program(example)) ADD_FAILURE() << example.label << ": a gradient came out";
+    } catch (const UsageError& error) {
+      EXPECT_STREQ(error.what(), str("grad: ", op.name, " has no gradient\n  hint: wrap its input in "
+                                     "stop_gradient").c_str());
+    }
+  }
+}
+
+TEST(AllOps, HaveDifferentNames) {
+  std::set<std::string_view> names;
+  for (const Op* op : all_ops()) EXPECT_TRUE(names.insert(op->name).second) << op->name;
+}
+
+}  // namespace
+}  // namespace smelt::testing

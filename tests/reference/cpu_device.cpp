@@ -1,0 +1,69 @@
+#include "reference/cpu_device.h"
+
+#include <map>
+
+#include "base/error.h"
+#include "runtime/executable.h"
+#include "runtime/find_plugin.h"
+
+namespace smelt::testing {
+namespace {
+
+const Client& cpu(int devices) {
+  static std::map<int, std::shared_ptr<const Client>> clients;
+  auto& client = clients[devices];
+  if (!client) client = open_device("cpu", devices);
+  return *client;
+}
+
+std::vector<Value> fetch(const std::vector<Buffer>& buffers) {
+  std::vector<Value> values;
+  for (const Buffer& buffer : buffers) {
+    const Shape shape = buffer.shape();
+    std::vector<std::byte> bytes(shape.size_bytes());
+    buffer.copy_to_host(bytes);
+    values.push_back(from_bytes(shape, bytes));
+  }
+  return values;
+}
+
+std::vector<std::vector<Value>> run(const Program& program, const Client& client, int partitions,
+                                    const std::vector<std::vector<Value>>& arguments) {
+  CompileOptions options;
+  options.num_partitions = partitions;
+  const Executable executable = client.compile(emit_module(program, "test"), options);
+  std::vector<std::vector<Buffer>> buffers(arguments.size());
+  std::vector<std::vector<const Buffer*>> pointers(arguments.size());
+  for (std::size_t d = 0; d < arguments.size(); ++d) {
+    for (const Value& value : arguments[d])
+      buffers[d].push_back(client.to_device(to_bytes(value), value.shape, static_cast<int>(d)));
+    for (const Buffer& buffer : buffers[d]) pointers[d].push_back(&buffer);
+  }
+  const Execution execution = executable.execute(pointers);
+  std::vector<std::vector<Value>> results;
+  for (const auto& on_device : execution.results) results.push_back(fetch(on_device));
+  return results;
+}
+
+}  // namespace
+
+std::optional<std::string> cpu_plugin_missing() {
+  try {
+    find_plugin("cpu");
+    return std::nullopt;
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments) {
+  return run(program, cpu(1), 1, {arguments})[0];
+}
+
+std::vector<std::vector<Value>> run_on_mesh(const Program& program,
+                                            const std::vector<std::vector<Value>>& arguments) {
+  const int devices = static_cast<int>(arguments.size());
+  return run(program, cpu(devices), devices, arguments);
+}
+
+}  // namespace smelt::testing

@@ -1,0 +1,23 @@
+// Runs programs on the CPU plugin, for tests that compare a device with the reference.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hlo/writer.h"
+#include "reference/value.h"
+
+namespace smelt::testing {
+
+// Why the CPU plugin cannot be used here; nullopt when it can.
+std::optional<std::string> cpu_plugin_missing();
+
+// The program's results on one CPU device.
+std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments);
+
+// The program partitioned over the devices of its mesh: arguments[device][i], results alike, each the
+// device's own part.
+std::vector<std::vector<Value>> run_on_mesh(const Program& program,
+                                            const std::vector<std::vector<Value>>& arguments);
+
+}  // namespace smelt::testing

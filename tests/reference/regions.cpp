@@ -1,0 +1,111 @@
+// Ops that carry regions (reductions, while, sort, the sum over devices), and the random bits.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "reference/interpreter.h"
+
+namespace smelt::testing {
+namespace {
+
+using Values = std::vector<Value>;
+
+Values run(const Region& region, const Values& arguments) {
+  return interpret(region.graph, region.results, arguments);
+}
+
+// Folds the reduced elements one after another, in row-major order, by the region.
+Values reduce(const Node& node, const Values& in) {
+  const std::size_t count = in.size() / 2;
+  const Dims& axes = node.attrs.dims("axes");
+  const Dims& from = in[0].shape.dims;
+  Dims kept_axes, kept;
+  for (std::int64_t i = 0; i < in[0].shape.rank(); ++i)
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) {
+      kept_axes.push_back(i);
+      kept.push_back(from[i]);
+    }
+  Values out;
+  for (std::size_t k = 0; k < count; ++k) {
+    out.push_back(empty_value({in[k].shape.dtype, kept}));
+    for (std::int64_t i = 0; i < out[k].size(); ++i) copy_element(in[count + k], 0, out[k], i);
+  }
+  for_each_index(from, [&](const Dims& index, std::int64_t at) {
+    Dims target;
+    for (const auto axis : kept_axes) target.push_back(index[axis]);
+    const std::int64_t to = position(kept, target);
+    Values arguments;
+    for (std::size_t k = 0; k < count; ++k) arguments.push_back(element(out[k], to));
+    for (std::size_t k = 0; k < count; ++k) arguments.push_back(element(in[k], at));
+    const Values folded = run(*node.regions[0], arguments);
+    for (std::size_t k = 0; k < count; ++k) copy_element(folded[k], 0, out[k], to);
+  });
+  return out;
+}
+
+Values while_loop(const Node& node, const Values& in) {
+  Values state = in;
+  while (run(*node.regions[0], state)[0].bits[0] != 0) state = run(*node.regions[1], state);
+  return state;
+}
+
+Values sort(const Node& node, const Values& in) {
+  const std::int64_t axis = node.attrs.integer("axis");
+  const Dims& dims = in[0].shape.dims;
+  Values out = in;
+  for_each_index(dims, [&](Dims index, std::int64_t) {
+    if (index[axis] != 0) return;
+    const auto at = [&](std::int64_t i) {
+      index[axis] = i;
+      return position(dims, index);
+    };
+    std::vector<std::int64_t> order(dims[axis]);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      Values arguments;
+      for (const Value& operand : in) {
+        arguments.push_back(element(operand, at(a)));
+        arguments.push_back(element(operand, at(b)));
+      }
+      return run(*node.regions[0], arguments)[0].bits[0] != 0;
+    });
+    for (std::size_t k = 0; k < in.size(); ++k)
+      for (std::int64_t i = 0; i < dims[axis]; ++i) copy_element(in[k], at(order[i]), out[k], at(i));
+  });
+  return out;
+}
+
+// Every replica holds the same value here.
+Values all_reduce_sum(const Node& node, const Values& in) {
+  Value out = in[0];
+  for (double& x : out.real) x *= static_cast<double>(node.attrs.integer("replicas"));
+  return {out};
+}
+
+// Block i is philox(key, counter + i), its four words in order; two words make a ui64, low word first.
+Values rng_bit_generator(const Node& node, const Values& in) {
+  Value state = in[0], out = empty_value(node.results[1]);
+  std::vector<std::uint32_t> words;
+  const std::size_t per_element = dtype_size_bytes(out.shape.dtype) / 4;
+  while (words.size() < out.bits.size() * per_element) {
+    for (const std::uint32_t word : philox(state.bits[0], state.bits[1], state.bits[2]))
+      words.push_back(word);
+    if (++state.bits[1] == 0) ++state.bits[2];
+  }
+  for (std::size_t i = 0; i < out.bits.size(); ++i)
+    out.bits[i] = per_element == 1 ? words[i]
+                                   : words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32;
+  return {state, out};
+}
+
+}  // namespace
+
+Rules region_rules() {
+  return {{"reduce_sum", reduce},       {"reduce_max", reduce},
+          {"argmax", reduce},           {"while", while_loop},
+          {"sort", sort},               {"all_reduce_sum", all_reduce_sum},
+          {"rng_bit_generator", rng_bit_generator}};
+}
+
+}  // namespace smelt::testing
