@@ -12,8 +12,7 @@
 
 namespace smelt {
 
-// Whether T is how the host holds a dtype's values: pred as 0/1 bytes, bf16 and f16 as their 16
-// bits.
+// Whether T is how the host holds a dtype's values: pred as bytes 0 and 1, bf16 and f16 as bits.
 template <class T>
 constexpr bool holds(DType dtype) {
   switch (dtype) {
@@ -49,8 +48,8 @@ class Buffer {
  public:
   Buffer(std::shared_ptr<const Client> client, pjrt::Buffer* raw);
 
-  Shape shape()
-      const;  // of this device's part; SystemError for an element type smelt does not know
+  // Of this device's part. SystemError for an element type that smelt does not know.
+  Shape shape() const;
   bool deleted() const;
   void await() const;  // until the values are there
 

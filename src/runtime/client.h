@@ -44,9 +44,8 @@ class Client : public std::enable_shared_from_this<Client> {
   std::string platform_version() const;
   // Devices that this process reaches; they are numbered from 0 here.
   int device_count() const { return static_cast<int>(devices_.size()); }
-  std::string device_kind(int device = 0) const;  // "TPU v5 lite"
-  std::optional<MemoryStats> memory_stats(
-      int device = 0) const;  // nullopt: the plugin does not say
+  std::string device_kind(int device = 0) const;                  // "TPU v5 lite"
+  std::optional<MemoryStats> memory_stats(int device = 0) const;  // nullopt: not known
 
   // Copies row-major values to a device; `bytes` may go when the call returns. BugError when their
   // size is not the shape's.

@@ -20,8 +20,7 @@ class PjrtError : public SystemError {
   pjrt::ErrorCode code_;
 };
 
-// Thread-safe. A plugin is loaded once for a path and never unloaded: its threads outlive any
-// handle.
+// Thread-safe. A plugin is loaded once for a path and never unloaded: its threads outlive handles.
 class Plugin {
  public:
   // UsageError with a hint when the file is missing, no shared library, no PJRT plugin, or speaks
