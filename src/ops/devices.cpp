@@ -62,6 +62,7 @@ constinit const Op kAllReduceSum{
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas) {
   if (replicas < 1)
     throw UsageError(str("all_reduce_sum: ", replicas, " replicas"), "give 1 or more");
+  require_number("all_reduce_sum", x.shape());
   return apply(kAllReduceSum, {x}, {{"replicas", replicas}}, {add_region(x.dtype())});
 }
 

@@ -12,9 +12,9 @@ Dims rows_dims(const Shape& table, const Shape& ids) {
 
 void check_table(const Node& node) {
   const Shape &table = node.inputs[0].shape(), &ids = node.inputs[1].shape();
-  if (table.rank() < 1 || !is_integer(ids.dtype))
+  if (table.rank() < 1 || table.dims[0] < 1 || !is_integer(ids.dtype))
     throw UsageError(str(node.op->name, ": table ", table, " with ids ", ids),
-                     "use a table of rank 1 or more and integer ids");
+                     "use a table of at least one row and integer ids");
 }
 
 // Axis numbers of the gathered rows that come from within a row: ids.rank … ids.rank + table.rank - 2.
