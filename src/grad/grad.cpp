@@ -36,7 +36,8 @@ std::unordered_set<const Node*> paths_from(std::span<const Tensor> wrt,
 }
 
 void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
-  CHECK(ct.shape() == input.shape(), node.op->name, ": cotangent ", ct.shape(), " for ", input.shape());
+  CHECK(ct.shape() == input.shape(), node.op->name, ": cotangent ", ct.shape(), " for ",
+        input.shape());
   const auto [slot, is_first] = cts.try_emplace(input, ct);
   if (!is_first) slot->second = slot->second + ct;
 }

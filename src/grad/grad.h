@@ -9,8 +9,9 @@
 namespace smelt {
 
 // d loss / d w for each w of `wrt`, in the shape of w, as new nodes of the same graph (so it can be
-// differentiated again). A w that the loss does not depend on gets zeros. UsageError: the loss is not a
-// scalar float, a w is not of floats, or an op between has no gradient (the hint says stop_gradient).
+// differentiated again). A w that the loss does not depend on gets zeros. UsageError: the loss is
+// not a scalar float, a w is not of floats, or an op between has no gradient (the hint says
+// stop_gradient).
 std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt);
 
 }  // namespace smelt

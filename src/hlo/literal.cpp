@@ -1,4 +1,5 @@
-// Types and literals of StableHLO's text: https://mlir.llvm.org/docs/Dialects/Builtin (dense attributes).
+// Types and literals of StableHLO's text: https://mlir.llvm.org/docs/Dialects/Builtin (dense
+// attributes).
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -27,11 +28,13 @@ T read(const std::byte* at) {
   return value;
 }
 
-// The shortest decimal that reads back as the same T, in the scientific form that MLIR takes for a float.
+// The shortest decimal that reads back as the same T, in the scientific form that MLIR takes for a
+// float.
 template <class T>
 std::string float_text(T value) {
   char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string text(buffer, end.ptr);
   if (text.find('.') == std::string::npos) text.insert(text.find('e'), ".0");
   return text;
@@ -39,13 +42,20 @@ std::string float_text(T value) {
 
 std::string element_text(DType dtype, const std::byte* at) {
   switch (dtype) {
-    case DType::pred: return read<std::uint8_t>(at) != 0 ? "true" : "false";
-    case DType::s32: return str(read<std::int32_t>(at));
-    case DType::s64: return str(read<std::int64_t>(at));
-    case DType::u8: return str(static_cast<int>(read<std::uint8_t>(at)));
-    case DType::u16: return str(read<std::uint16_t>(at));
-    case DType::u32: return str(read<std::uint32_t>(at));
-    case DType::u64: return str(read<std::uint64_t>(at));
+    case DType::pred:
+      return read<std::uint8_t>(at) != 0 ? "true" : "false";
+    case DType::s32:
+      return str(read<std::int32_t>(at));
+    case DType::s64:
+      return str(read<std::int64_t>(at));
+    case DType::u8:
+      return str(static_cast<int>(read<std::uint8_t>(at)));
+    case DType::u16:
+      return str(read<std::uint16_t>(at));
+    case DType::u32:
+      return str(read<std::uint32_t>(at));
+    case DType::u64:
+      return str(read<std::uint64_t>(at));
     case DType::bf16:
     case DType::f16: {
       const auto bits = read<std::uint16_t>(at);

@@ -48,9 +48,9 @@ void check_donation(const Program& program) {
     const Shape& argument = parameters[from].shape();
     const Shape& result = program.results[i].shape();
     if (argument != result)
-      throw UsageError(str("donation: result ", i, " is ", result, ", its argument ", from, " is ",
-                           argument),
-                       "donate an argument of the same shape and type");
+      throw UsageError(
+          str("donation: result ", i, " is ", result, ", its argument ", from, " is ", argument),
+          "donate an argument of the same shape and type");
     if (!taken.insert(from).second)
       throw UsageError(str("donation: argument ", from, " is donated to two results"),
                        "donate each argument once");
@@ -107,8 +107,10 @@ std::string emit_module(const Program& program, std::string_view module_name) {
   CHECK(program.result_sharding.empty() ||
         program.result_sharding.size() == program.results.size());
   std::vector<std::string> arguments, results;
-  for (std::size_t i = 0; i < parameters.size(); ++i) arguments.push_back(argument_text(program, i));
-  for (std::size_t i = 0; i < program.results.size(); ++i) results.push_back(result_text(program, i));
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    arguments.push_back(argument_text(program, i));
+  for (std::size_t i = 0; i < program.results.size(); ++i)
+    results.push_back(result_text(program, i));
 
   HloWriter writer(program.mesh);
   writer.bind_parameters(program.graph, "%arg");

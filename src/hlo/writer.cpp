@@ -52,8 +52,8 @@ void HloWriter::generic(const Node& node, std::string_view op, std::string_view 
                          operands(node.inputs), ")");
   if (!attrs.empty()) head += str(" <{", attrs, "}>");
   const std::string results = list_of(node.results, hlo_type);
-  const std::string type = str(" : (", types_of(node.inputs), ") -> ",
-                               count == 1 ? results : str("(", results, ")"));
+  const std::string type =
+      str(" : (", types_of(node.inputs), ") -> ", count == 1 ? results : str("(", results, ")"));
   if (node.regions.empty()) return line(head + type);
   line(head + " ({");
   for (std::size_t i = 0; i < node.regions.size(); ++i)

@@ -1,5 +1,5 @@
-// Graph -> StableHLO text (https://openxla.org/stablehlo/spec), generic form. The same graph gives the
-// same text byte for byte.
+// Graph -> StableHLO text (https://openxla.org/stablehlo/spec), generic form. The same graph gives
+// the same text byte for byte.
 #pragma once
 
 #include <string>
@@ -18,22 +18,24 @@ std::string hlo_type(const Shape& shape);
 std::string hlo_dims(const Dims& dims);
 // "[0, 1]"
 std::string hlo_list(const Dims& dims);
-// "dense<…> : tensor<…>" from row-major bytes, or from the bytes of one element for all. Exact: floats are
-// decimal with enough digits to read back the same bits, or the bits themselves when not finite.
+// "dense<…> : tensor<…>" from row-major bytes, or from the bytes of one element for all. Exact:
+// floats are decimal with enough digits to read back the same bits, or the bits themselves when not
+// finite.
 std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 
 // The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
 
-// How a value is laid over the devices, by Shardy. `axes[i]` names the mesh axis that splits dimension i
+// How a value is laid over the devices, by Shardy. `axes[i]` names the mesh axis that splits
+// dimension i
 // ("" = not split, "?" = left to the partitioner); an empty list = replicated.
 struct Sharding {
   std::vector<std::string> axes;
   bool operator==(const Sharding&) const = default;
 };
 
-// `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that the axis's
-// size does not divide.
+// `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that the
+// axis's size does not divide.
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape);
 
 // What Op::emit writes to: the lines of one function, with names for values.
@@ -41,9 +43,10 @@ class HloWriter {
  public:
   explicit HloWriter(Mesh mesh = {}) : mesh_(std::move(mesh)) {}
 
-  const std::string& name(Tensor t) const;                 // "%12" or "%12#1"
-  void alias(Tensor result, Tensor input);                 // the op is nothing but a new name
-  // %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types, with the node's inputs, regions, results.
+  const std::string& name(Tensor t) const;  // "%12" or "%12#1"
+  void alias(Tensor result, Tensor input);  // the op is nothing but a new name
+  // %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types, with the node's inputs, regions,
+  // results.
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});
   // Emits `results` of a region or function body up to and including its terminator.
   void body(const Graph& graph, const std::vector<Tensor>& results, std::string_view terminator);
@@ -73,13 +76,13 @@ struct Program {
   std::vector<Tensor> results;
   // Result i reuses the memory of argument donated_by[i]; -1 = none. Empty = no donation at all.
   std::vector<std::int64_t> donated_by;
-  Mesh mesh;  // empty = no sharding attributes are written
+  Mesh mesh;                                // empty = no sharding attributes are written
   std::vector<Sharding> argument_sharding;  // empty or one per argument
   std::vector<Sharding> result_sharding;    // empty or one per result
 };
 
-// The module with one public function @main. UsageError: a donated pair differs in shape, an argument is
-// donated twice, a sharding does not fit its value.
+// The module with one public function @main. UsageError: a donated pair differs in shape, an
+// argument is donated twice, a sharding does not fit its value.
 std::string emit_module(const Program& program, std::string_view module_name);
 
 }  // namespace smelt

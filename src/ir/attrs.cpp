@@ -10,7 +10,9 @@ const Attr& Attrs::at(std::string_view name) const {
   return found->second;
 }
 
-std::int64_t Attrs::integer(std::string_view name) const { return std::get<std::int64_t>(at(name)); }
+std::int64_t Attrs::integer(std::string_view name) const {
+  return std::get<std::int64_t>(at(name));
+}
 double Attrs::real(std::string_view name) const { return std::get<double>(at(name)); }
 const std::string& Attrs::text(std::string_view name) const {
   return std::get<std::string>(at(name));

@@ -23,9 +23,9 @@ std::uint16_t round_to_16_bits(double value) {
   const double units = std::nearbyint(std::scalbn(std::fabs(value), kMantissa - exponent));
   const double hidden = 1 << kMantissa;
   const std::int64_t bits = units < hidden
-      ? static_cast<std::int64_t>(units)
-      : (static_cast<std::int64_t>(exponent + kBias) << kMantissa) +
-            static_cast<std::int64_t>(units - hidden);
+                                ? static_cast<std::int64_t>(units)
+                                : (static_cast<std::int64_t>(exponent + kBias) << kMantissa) +
+                                      static_cast<std::int64_t>(units - hidden);
   return sign | (bits >= kInfinity ? kInfinity : static_cast<std::uint16_t>(bits));
 }
 

@@ -25,8 +25,8 @@ const Tensor& Tensor::expect(std::initializer_list<std::int64_t> dims) const {
 namespace {
 
 // A parameter has no inputs and no emission: the function's signature declares it.
-const Op kParameter{.name = "parameter", .infer = nullptr, .vjp = nullptr, .emit = nullptr,
-                    .examples = nullptr};
+const Op kParameter{
+    .name = "parameter", .infer = nullptr, .vjp = nullptr, .emit = nullptr, .examples = nullptr};
 
 }  // namespace
 
@@ -41,8 +41,12 @@ Tensor Graph::parameter(Shape shape) {
 
 const Node& Graph::apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs,
                          std::vector<std::shared_ptr<const Region>> regions) {
-  Node node{.op = &op, .graph = this, .id = static_cast<std::int64_t>(nodes_.size()),
-            .inputs = std::move(inputs), .attrs = std::move(attrs), .regions = std::move(regions),
+  Node node{.op = &op,
+            .graph = this,
+            .id = static_cast<std::int64_t>(nodes_.size()),
+            .inputs = std::move(inputs),
+            .attrs = std::move(attrs),
+            .regions = std::move(regions),
             .results = {}};
   for (const Tensor& input : node.inputs) {
     CHECK(input, op.name, ": an input is empty");

@@ -1,6 +1,6 @@
 // The graph of one program: nodes in an arena, tensors as value handles on one result of a node.
-// Shapes are static and checked when a node is built; a wrong one throws UsageError with both shapes.
-// Not thread-safe; a graph outlives its tensors.
+// Shapes are static and checked when a node is built; a wrong one throws UsageError with both
+// shapes. Not thread-safe; a graph outlives its tensors.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Node;
 struct Op;
 struct Region;
 
-// A handle on one result of a node; cheap to copy. The empty handle stands for "no gradient flows here".
+// A handle on one result of a node; cheap to copy. The empty handle stands for "no gradient flows
+// here".
 class Tensor {
  public:
   Tensor() = default;
@@ -84,7 +85,8 @@ struct Region {
   std::vector<Tensor> results;
 };
 
-// What `results` need, inputs before users, each node once, in order of id. Iterative: depth is no limit.
+// What `results` need, inputs before users, each node once, in order of id. Iterative: depth is no
+// limit.
 std::vector<const Node*> reachable(std::span<const Tensor> results);
 
 }  // namespace smelt

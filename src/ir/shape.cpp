@@ -37,9 +37,7 @@ bool is_float(DType dtype) { return info(dtype).kind == DTypeInfo::kFloat; }
 bool is_integer(DType dtype) {
   return info(dtype).kind == DTypeInfo::kSigned || info(dtype).kind == DTypeInfo::kUnsigned;
 }
-bool is_signed(DType dtype) {
-  return info(dtype).kind == DTypeInfo::kSigned || is_float(dtype);
-}
+bool is_signed(DType dtype) { return info(dtype).kind == DTypeInfo::kSigned || is_float(dtype); }
 
 std::int64_t Shape::elements() const {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());

@@ -1,4 +1,5 @@
-// The table of all primitives. To add one: its block, its line in ops/table.h, its entry in ops/all.cpp.
+// The table of all primitives. To add one: its block, its line in ops/table.h, its entry in
+// ops/all.cpp.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Elementwise ops of two operands. The public functions broadcast; the ops themselves want equal shapes.
+// Elementwise ops of two operands. The public functions broadcast; the ops themselves want equal
+// shapes.
 #include "ops/rules.h"
 
 namespace smelt {
@@ -66,19 +67,21 @@ Tensor subtract(Tensor a, Tensor b) { return broadcasting(kSubtract, a, b); }
 
 constinit const Op kMultiply{.name = "multiply",
                              .infer = equal_numbers,
-                             .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                               return Tensors{cts[0] * node.inputs[1], cts[0] * node.inputs[0]};
-                             },
+                             .vjp =
+                                 [](const Node& node, std::span<const Tensor> cts) {
+                                   return Tensors{cts[0] * node.inputs[1], cts[0] * node.inputs[0]};
+                                 },
                              .emit = emit_as<"stablehlo.multiply">,
                              .examples = examples_in<multiply, -2.0, 2.0>};
 Tensor multiply(Tensor a, Tensor b) { return broadcasting(kMultiply, a, b); }
 
 constinit const Op kDivide{.name = "divide",
                            .infer = equal_numbers,
-                           .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                             const Tensor da = cts[0] / node.inputs[1];
-                             return Tensors{da, -(da * result(node))};
-                           },
+                           .vjp =
+                               [](const Node& node, std::span<const Tensor> cts) {
+                                 const Tensor da = cts[0] / node.inputs[1];
+                                 return Tensors{da, -(da * result(node))};
+                               },
                            .emit = emit_as<"stablehlo.divide">,
                            .examples = examples_in<divide, 0.5, 2.0>};
 Tensor divide(Tensor a, Tensor b) { return broadcasting(kDivide, a, b); }
@@ -86,10 +89,11 @@ Tensor divide(Tensor a, Tensor b) { return broadcasting(kDivide, a, b); }
 // remainder(a, b) = a - b trunc(a / b)
 constinit const Op kRemainder{.name = "remainder",
                               .infer = equal_numbers,
-                              .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                                const Tensor a = node.inputs[0], b = node.inputs[1];
-                                return Tensors{cts[0], -(cts[0] * truncated(a / b))};
-                              },
+                              .vjp =
+                                  [](const Node& node, std::span<const Tensor> cts) {
+                                    const Tensor a = node.inputs[0], b = node.inputs[1];
+                                    return Tensors{cts[0], -(cts[0] * truncated(a / b))};
+                                  },
                               .emit = emit_as<"stablehlo.remainder">,
                               .examples = examples_in<remainder, 3.0, 4.0>};
 Tensor remainder(Tensor a, Tensor b) { return broadcasting(kRemainder, a, b); }
@@ -97,40 +101,44 @@ Tensor remainder(Tensor a, Tensor b) { return broadcasting(kRemainder, a, b); }
 constinit const Op kPower{
     .name = "power",
     .infer = equal_numbers,
-    .vjp = [](const Node& node, std::span<const Tensor> cts) {
-      const Tensor a = node.inputs[0], b = node.inputs[1];
-      // At a = 0 the plain formulas give 0 times infinity; the limits are 0.
-      const Tensor da = where(compare(b, zeros_like(b), Compare::ne), b * power(a, b - 1.0));
-      const Tensor safe = select(compare(a, zeros_like(a), Compare::eq), ones_like(a), a);
-      return Tensors{cts[0] * da, cts[0] * result(node) * log(safe)};
-    },
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          const Tensor a = node.inputs[0], b = node.inputs[1];
+          // At a = 0 the plain formulas give 0 times infinity; the limits are 0.
+          const Tensor da = where(compare(b, zeros_like(b), Compare::ne), b * power(a, b - 1.0));
+          const Tensor safe = select(compare(a, zeros_like(a), Compare::eq), ones_like(a), a);
+          return Tensors{cts[0] * da, cts[0] * result(node) * log(safe)};
+        },
     .emit = emit_as<"stablehlo.power">,
-    .examples = [] {
-      return std::vector<Example>{
-          {"f64", {f64_input({2, 3}, 0.5, 2.0), f64_input({2, 3}, -2.0, 2.0)}, call<power>},
-          {"broadcast", {f64_input({4, 3}, 0.5, 2.0), f64_input({}, 2.0, 3.0)}, call<power>}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"f64", {f64_input({2, 3}, 0.5, 2.0), f64_input({2, 3}, -2.0, 2.0)}, call<power>},
+              {"broadcast", {f64_input({4, 3}, 0.5, 2.0), f64_input({}, 2.0, 3.0)}, call<power>}};
+        }};
 Tensor power(Tensor a, Tensor b) { return broadcasting(kPower, a, b); }
 
 // Of equals the first operand gets the whole cotangent.
 constinit const Op kMaximum{.name = "maximum",
                             .infer = equal_numbers,
-                            .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                              const Tensor a = node.inputs[0], b = node.inputs[1];
-                              return Tensors{where(compare(a, b, Compare::ge), cts[0]),
-                                             where(compare(a, b, Compare::lt), cts[0])};
-                            },
+                            .vjp =
+                                [](const Node& node, std::span<const Tensor> cts) {
+                                  const Tensor a = node.inputs[0], b = node.inputs[1];
+                                  return Tensors{where(compare(a, b, Compare::ge), cts[0]),
+                                                 where(compare(a, b, Compare::lt), cts[0])};
+                                },
                             .emit = emit_as<"stablehlo.maximum">,
                             .examples = examples_in<maximum, -2.0, 2.0>};
 Tensor maximum(Tensor a, Tensor b) { return broadcasting(kMaximum, a, b); }
 
 constinit const Op kMinimum{.name = "minimum",
                             .infer = equal_numbers,
-                            .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                              const Tensor a = node.inputs[0], b = node.inputs[1];
-                              return Tensors{where(compare(a, b, Compare::le), cts[0]),
-                                             where(compare(a, b, Compare::gt), cts[0])};
-                            },
+                            .vjp =
+                                [](const Node& node, std::span<const Tensor> cts) {
+                                  const Tensor a = node.inputs[0], b = node.inputs[1];
+                                  return Tensors{where(compare(a, b, Compare::le), cts[0]),
+                                                 where(compare(a, b, Compare::gt), cts[0])};
+                                },
                             .emit = emit_as<"stablehlo.minimum">,
                             .examples = examples_in<minimum, -2.0, 2.0>};
 Tensor minimum(Tensor a, Tensor b) { return broadcasting(kMinimum, a, b); }
@@ -156,7 +164,8 @@ constinit const Op kBitwiseXor{.name = "xor",
                                .examples = bits_examples<bitwise_xor>};
 Tensor bitwise_xor(Tensor a, Tensor b) { return broadcasting(kBitwiseXor, a, b); }
 
-// A shift by the element's width or more gives 0 (StableHLO leaves it to the implementation; XLA does so).
+// A shift by the element's width or more gives 0 (StableHLO leaves it to the implementation; XLA
+// does so).
 constinit const Op kShiftLeft{.name = "shift_left",
                               .infer = equal_integers,
                               .vjp = flat,

@@ -19,36 +19,38 @@ void check_predicate(std::string_view where, const Region& region) {
 
 constinit const Op kWhile{
     .name = "while",
-    .infer = [](const Node& node) {
-      const std::vector<Shape> carried = shapes_of(node.inputs);
-      check_predicate("while: the condition", *node.regions[0]);
-      const std::vector<Shape> next = shapes_of(node.regions[1]->results);
-      if (next.size() != carried.size())
-        throw UsageError(str("while: the body gives ", next.size(), " values for ", carried.size(),
-                             " carried"),
-                         "return every carried value");
-      for (std::size_t i = 0; i < next.size(); ++i)
-        if (next[i] != carried[i])
-          throw UsageError(str("while: value ", i, " is ", carried[i], " before and ", next[i],
-                               " after the body"),
-                           "keep the shape of every carried value");
-      return carried;
-    },
+    .infer =
+        [](const Node& node) {
+          const std::vector<Shape> carried = shapes_of(node.inputs);
+          check_predicate("while: the condition", *node.regions[0]);
+          const std::vector<Shape> next = shapes_of(node.regions[1]->results);
+          if (next.size() != carried.size())
+            throw UsageError(str("while: the body gives ", next.size(), " values for ",
+                                 carried.size(), " carried"),
+                             "return every carried value");
+          for (std::size_t i = 0; i < next.size(); ++i)
+            if (next[i] != carried[i])
+              throw UsageError(str("while: value ", i, " is ", carried[i], " before and ", next[i],
+                                   " after the body"),
+                               "keep the shape of every carried value");
+          return carried;
+        },
     .vjp = nullptr,
     .emit = emit_as<"stablehlo.while">,
-    .examples = [] {
-      return std::vector<Example>{
-          {"powers of a number", {f64_input({2})}, [](Graph& g, Inputs in) {
-             return while_loop(
-                 {constant(g, 0, DType::s32), in[0]},
-                 [](Graph& r, Inputs x) {
-                   return Tensors{compare(x[0], constant(r, 5, DType::s32), Compare::lt)};
-                 },
-                 [](Graph& r, Inputs x) {
-                   return Tensors{x[0] + constant(r, 1, DType::s32), x[1] * x[1] * 0.5};
-                 });
-           }}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"powers of a number", {f64_input({2})}, [](Graph& g, Inputs in) {
+                 return while_loop(
+                     {constant(g, 0, DType::s32), in[0]},
+                     [](Graph& r, Inputs x) {
+                       return Tensors{compare(x[0], constant(r, 5, DType::s32), Compare::lt)};
+                     },
+                     [](Graph& r, Inputs x) {
+                       return Tensors{x[0] + constant(r, 1, DType::s32), x[1] * x[1] * 0.5};
+                     });
+               }}};
+        }};
 
 std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
                                const RegionBuilder& body) {
@@ -59,28 +61,35 @@ std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuil
 
 constinit const Op kSort{
     .name = "sort",
-    .infer = [](const Node& node) {
-      for (const Tensor& t : node.inputs)
-        if (t.dims() != node.inputs[0].dims())
-          throw UsageError(str("sort: ", node.inputs[0].shape(), " and ", t.shape(), " differ in shape"),
-                           "give all operands the same dimensions");
-      check_predicate("sort: the comparator", *node.regions[0]);
-      return shapes_of(node.inputs);
-    },
+    .infer =
+        [](const Node& node) {
+          for (const Tensor& t : node.inputs)
+            if (t.dims() != node.inputs[0].dims())
+              throw UsageError(
+                  str("sort: ", node.inputs[0].shape(), " and ", t.shape(), " differ in shape"),
+                  "give all operands the same dimensions");
+          check_predicate("sort: the comparator", *node.regions[0]);
+          return shapes_of(node.inputs);
+        },
     .vjp = nullptr,
-    .emit = [](const Node& node, HloWriter& writer) {
-      writer.generic(node, "stablehlo.sort",
-                     str("dimension = ", node.attrs.integer("axis"), " : i64, is_stable = true"));
-    },
-    .examples = [] {
-      return std::vector<Example>{
-          {"keys with values", {s32_input({4, 3}, 0, 4), f64_input({4, 3})},
-           [](Graph&, Inputs in) {
-             return sort({in[0], in[1]}, 0,
-                         [](Graph&, Inputs x) { return Tensors{compare(x[0], x[1], Compare::lt)}; });
-           }},
-          {"top_k", {f64_input({3, 6})}, [](Graph&, Inputs in) { return top_k(in[0], 2); }}};
-    }};
+    .emit =
+        [](const Node& node, HloWriter& writer) {
+          writer.generic(
+              node, "stablehlo.sort",
+              str("dimension = ", node.attrs.integer("axis"), " : i64, is_stable = true"));
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"keys with values",
+               {s32_input({4, 3}, 0, 4), f64_input({4, 3})},
+               [](Graph&, Inputs in) {
+                 return sort({in[0], in[1]}, 0, [](Graph&, Inputs x) {
+                   return Tensors{compare(x[0], x[1], Compare::lt)};
+                 });
+               }},
+              {"top_k", {f64_input({3, 6})}, [](Graph&, Inputs in) { return top_k(in[0], 2); }}};
+        }};
 
 std::vector<Tensor> sort(const std::vector<Tensor>& operands, std::int64_t axis,
                          const RegionBuilder& less) {

@@ -5,31 +5,38 @@ namespace smelt {
 
 constinit const Op kConvert{
     .name = "convert",
-    .infer = [](const Node& node) {
-      return std::vector<Shape>{
-          {static_cast<DType>(node.attrs.integer("dtype")), node.inputs[0].dims()}};
-    },
-    .vjp = [](const Node& node, std::span<const Tensor> cts) {
-      const DType from = node.inputs[0].dtype();
-      return Tensors{is_float(from) && is_float(cts[0].dtype()) ? convert(cts[0], from) : Tensor()};
-    },
+    .infer =
+        [](const Node& node) {
+          return std::vector<Shape>{
+              {static_cast<DType>(node.attrs.integer("dtype")), node.inputs[0].dims()}};
+        },
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          const DType from = node.inputs[0].dtype();
+          return Tensors{is_float(from) && is_float(cts[0].dtype()) ? convert(cts[0], from)
+                                                                    : Tensor()};
+        },
     .emit = emit_as<"stablehlo.convert">,
-    .examples = [] {
-      return std::vector<Example>{
-          {"from f64", {f64_input({2, 3})}, [](Graph&, Inputs in) {
-             return Tensors{convert(in[0], DType::f32), convert(in[0], DType::s32),
-                            convert(in[0], DType::bf16), convert(in[0], DType::f16),
-                            convert(in[0], DType::pred)};
-           }},
-          {"to f64", {{{DType::f32, {4}}, -2, 2}, s32_input({4}, -9, 9), {{DType::pred, {4}}, 0, 2}},
-           [](Graph&, Inputs in) {
-             return Tensors{convert(in[0], DType::f64), convert(in[1], DType::f64),
-                            convert(in[2], DType::f64), convert(in[1], DType::u8)};
-           }},
-          {"there and back", {f64_input({4})}, [](Graph&, Inputs in) {
-             return Tensors{convert(convert(in[0], DType::f32), DType::f64)};
-           }}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"from f64",
+               {f64_input({2, 3})},
+               [](Graph&, Inputs in) {
+                 return Tensors{convert(in[0], DType::f32), convert(in[0], DType::s32),
+                                convert(in[0], DType::bf16), convert(in[0], DType::f16),
+                                convert(in[0], DType::pred)};
+               }},
+              {"to f64",
+               {{{DType::f32, {4}}, -2, 2}, s32_input({4}, -9, 9), {{DType::pred, {4}}, 0, 2}},
+               [](Graph&, Inputs in) {
+                 return Tensors{convert(in[0], DType::f64), convert(in[1], DType::f64),
+                                convert(in[2], DType::f64), convert(in[1], DType::u8)};
+               }},
+              {"there and back", {f64_input({4})}, [](Graph&, Inputs in) {
+                 return Tensors{convert(convert(in[0], DType::f32), DType::f64)};
+               }}};
+        }};
 
 Tensor convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
@@ -38,24 +45,27 @@ Tensor convert(Tensor x, DType dtype) {
 
 constinit const Op kBitcastConvert{
     .name = "bitcast_convert",
-    .infer = [](const Node& node) {
-      const Shape& x = node.inputs[0].shape();
-      const auto dtype = static_cast<DType>(node.attrs.integer("dtype"));
-      if (dtype_size_bytes(dtype) != dtype_size_bytes(x.dtype) || x.dtype == DType::pred ||
-          dtype == DType::pred)
-        throw UsageError(str("bitcast_convert: ", x, " to ", dtype, ": elements differ in size"),
-                         "choose a type of the same size");
-      return std::vector<Shape>{{dtype, x.dims}};
-    },
+    .infer =
+        [](const Node& node) {
+          const Shape& x = node.inputs[0].shape();
+          const auto dtype = static_cast<DType>(node.attrs.integer("dtype"));
+          if (dtype_size_bytes(dtype) != dtype_size_bytes(x.dtype) || x.dtype == DType::pred ||
+              dtype == DType::pred)
+            throw UsageError(
+                str("bitcast_convert: ", x, " to ", dtype, ": elements differ in size"),
+                "choose a type of the same size");
+          return std::vector<Shape>{{dtype, x.dims}};
+        },
     .vjp = nullptr,
     .emit = emit_as<"stablehlo.bitcast_convert">,
-    .examples = [] {
-      return std::vector<Example>{
-          {"bits of a float and back", {{{DType::f32, {5}}, -2, 2}}, [](Graph&, Inputs in) {
-             const Tensor bits = bitcast_convert(in[0], DType::u32);
-             return Tensors{bits, bitcast_convert(bits, DType::f32)};
-           }}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"bits of a float and back", {{{DType::f32, {5}}, -2, 2}}, [](Graph&, Inputs in) {
+                 const Tensor bits = bitcast_convert(in[0], DType::u32);
+                 return Tensors{bits, bitcast_convert(bits, DType::f32)};
+               }}};
+        }};
 
 Tensor bitcast_convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
@@ -67,30 +77,34 @@ constinit const Op kStopGradient{
     .infer = same_as_first,
     .vjp = flat,
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
-    .examples = [] {
-      // Not in f64: its gradient is by intent not that of differences.
-      return std::vector<Example>{
-          {"no line of its own", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
-             return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
-           }}};
-    }};
+    .examples =
+        [] {
+          // Not in f64: its gradient is by intent not that of differences.
+          return std::vector<Example>{
+              {"no line of its own", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
+                 return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
+               }}};
+        }};
 
 Tensor stop_gradient(Tensor x) { return apply(kStopGradient, {x}); }
 
 constinit const Op kOptimizationBarrier{
     .name = "optimization_barrier",
-    .infer = [](const Node& node) {
-      std::vector<Shape> shapes;
-      for (const Tensor& t : node.inputs) shapes.push_back(t.shape());
-      return shapes;
-    },
+    .infer =
+        [](const Node& node) {
+          std::vector<Shape> shapes;
+          for (const Tensor& t : node.inputs) shapes.push_back(t.shape());
+          return shapes;
+        },
     .vjp = [](const Node&, std::span<const Tensor> cts) { return Tensors(cts.begin(), cts.end()); },
     .emit = emit_as<"stablehlo.optimization_barrier">,
-    .examples = [] {
-      return std::vector<Example>{{"two", {f64_input({3}), f64_input({2, 2})}, [](Graph&, Inputs in) {
-                                     return optimization_barrier({in[0], in[1]});
-                                   }}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"two", {f64_input({3}), f64_input({2, 2})}, [](Graph&, Inputs in) {
+                 return optimization_barrier({in[0], in[1]});
+               }}};
+        }};
 
 Tensor optimization_barrier(Tensor x) { return apply(kOptimizationBarrier, {x}); }
 

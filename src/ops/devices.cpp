@@ -20,19 +20,23 @@ Sharding sharding_of(const Node& node) {
 constinit const Op kShardingConstraint{
     .name = "sharding_constraint",
     .infer = same_as_first,
-    .vjp = [](const Node& node, std::span<const Tensor> cts) {
-      return Tensors{sharding_constraint(cts[0], sharding_of(node).axes)};
-    },
-    .emit = [](const Node& node, HloWriter& writer) {
-      if (writer.mesh().empty()) return writer.alias(result(node), node.inputs[0]);
-      writer.generic(node, "sdy.sharding_constraint",
-                     "sharding = " + hlo_sharding(writer.mesh(), sharding_of(node), node.results[0]));
-    },
-    .examples = [] {
-      return std::vector<Example>{
-          {"rows", {f64_input({8, 3})},
-           [](Graph&, Inputs in) { return Tensors{sharding_constraint(in[0], {"data", ""})}; }}};
-    }};
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          return Tensors{sharding_constraint(cts[0], sharding_of(node).axes)};
+        },
+    .emit =
+        [](const Node& node, HloWriter& writer) {
+          if (writer.mesh().empty()) return writer.alias(result(node), node.inputs[0]);
+          writer.generic(
+              node, "sdy.sharding_constraint",
+              "sharding = " + hlo_sharding(writer.mesh(), sharding_of(node), node.results[0]));
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{"rows", {f64_input({8, 3})}, [](Graph&, Inputs in) {
+                                         return Tensors{sharding_constraint(in[0], {"data", ""})};
+                                       }}};
+        }};
 
 Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes) {
   if (static_cast<std::int64_t>(axes.size()) != x.rank())
@@ -41,23 +45,27 @@ Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes) {
   return apply(kShardingConstraint, {x}, {{"axes", join(axes, ",")}});
 }
 
-// No gradient: whether the cotangent is to be summed again depends on what the caller means by its loss.
+// No gradient: whether the cotangent is to be summed again depends on what the caller means by its
+// loss.
 constinit const Op kAllReduceSum{
     .name = "all_reduce_sum",
     .infer = same_number,
     .vjp = nullptr,
-    .emit = [](const Node& node, HloWriter& writer) {
-      const std::int64_t replicas = node.attrs.integer("replicas");
-      Dims ids(replicas);
-      std::iota(ids.begin(), ids.end(), 0);
-      writer.generic(node, "stablehlo.all_reduce",
-                     str("replica_groups = dense<[", hlo_list(ids), "]> : tensor<1x", replicas, "xi64>"));
-    },
-    .examples = [] {
-      return std::vector<Example>{
-          {"one replica", {f64_input({3})},
-           [](Graph&, Inputs in) { return Tensors{all_reduce_sum(in[0], 1)}; }}};
-    }};
+    .emit =
+        [](const Node& node, HloWriter& writer) {
+          const std::int64_t replicas = node.attrs.integer("replicas");
+          Dims ids(replicas);
+          std::iota(ids.begin(), ids.end(), 0);
+          writer.generic(
+              node, "stablehlo.all_reduce",
+              str("replica_groups = dense<[", hlo_list(ids), "]> : tensor<1x", replicas, "xi64>"));
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{"one replica", {f64_input({3})}, [](Graph&, Inputs in) {
+                                         return Tensors{all_reduce_sum(in[0], 1)};
+                                       }}};
+        }};
 
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas) {
   if (replicas < 1)

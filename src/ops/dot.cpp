@@ -7,8 +7,10 @@ namespace smelt {
 namespace {
 
 DotDims dims_of(const Node& node) {
-  return {.batch_a = node.attrs.dims("batch_a"), .batch_b = node.attrs.dims("batch_b"),
-          .contract_a = node.attrs.dims("contract_a"), .contract_b = node.attrs.dims("contract_b")};
+  return {.batch_a = node.attrs.dims("batch_a"),
+          .batch_b = node.attrs.dims("batch_b"),
+          .contract_a = node.attrs.dims("contract_a"),
+          .contract_b = node.attrs.dims("contract_b")};
 }
 
 Dims joined(Dims a, const Dims& b) {
@@ -21,7 +23,8 @@ Dims free_axes(const Tensor& x, const Dims& batch, const Dims& contract) {
 }
 
 // "8 and 64" for the first pair of sizes that differ, empty if none does.
-std::string first_difference(const Shape& a, const Shape& b, const Dims& axes_a, const Dims& axes_b) {
+std::string first_difference(const Shape& a, const Shape& b, const Dims& axes_a,
+                             const Dims& axes_b) {
   for (std::size_t i = 0; i < axes_a.size(); ++i)
     if (a.dims[axes_a[i]] != b.dims[axes_b[i]])
       return str(a.dims[axes_a[i]], " and ", b.dims[axes_b[i]]);
@@ -40,16 +43,17 @@ std::vector<Shape> infer_dot(const Node& node) {
   check_axes(a, d.batch_a, d.contract_a);
   check_axes(b, d.batch_b, d.contract_b);
   if (d.batch_a.size() != d.batch_b.size() || d.contract_a.size() != d.contract_b.size())
-    throw UsageError(str("dot_general: ", a, " x ", b, ": ", d.batch_a.size(), " and ",
-                         d.batch_b.size(), " batch axes, ", d.contract_a.size(), " and ",
-                         d.contract_b.size(), " contracted axes"),
-                     "name as many of one operand as of the other");
+    throw UsageError(
+        str("dot_general: ", a, " x ", b, ": ", d.batch_a.size(), " and ", d.batch_b.size(),
+            " batch axes, ", d.contract_a.size(), " and ", d.contract_b.size(), " contracted axes"),
+        "name as many of one operand as of the other");
   for (const auto& [word, axes_a, axes_b] : {std::tuple("contracted", d.contract_a, d.contract_b),
                                              std::tuple("batch", d.batch_a, d.batch_b)}) {
     const std::string differ = first_difference(a, b, axes_a, axes_b);
     if (!differ.empty())
-      throw UsageError(str("dot_general: ", a, " x ", b, ": ", word, " dimensions ", differ, " differ"),
-                       "transpose or reshape an operand so that they agree");
+      throw UsageError(
+          str("dot_general: ", a, " x ", b, ": ", word, " dimensions ", differ, " differ"),
+          "transpose or reshape an operand so that they agree");
   }
   Shape shape{a.dtype, {}};
   for (const auto axis : d.batch_a) shape.dims.push_back(a.dims[axis]);
@@ -74,12 +78,14 @@ Tensor placed(Tensor x, const Dims& layout) {
   return transpose(x, permutation);
 }
 
-// The cotangent of `self`: ct · other, contracted over the other's free axes. `ct_other` are the axes of ct
-// that hold them. Of the two operand orders the one is taken that needs no transposition, if any.
+// The cotangent of `self`: ct · other, contracted over the other's free axes. `ct_other` are the
+// axes of ct that hold them. Of the two operand orders the one is taken that needs no
+// transposition, if any.
 Tensor cotangent(const Side& self, const Side& other, Tensor ct, const Dims& ct_other) {
   Dims ct_batch(self.batch.size());
   std::iota(ct_batch.begin(), ct_batch.end(), 0);
-  // The product lists the other's contracted axes in rising order; these are their partners in self.
+  // The product lists the other's contracted axes in rising order; these are their partners in
+  // self.
   Dims order(other.contract.size()), partners;
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
@@ -101,7 +107,8 @@ Tensors dot_vjp(const Node& node, std::span<const Tensor> cts) {
   // The result's axes: batch, a's free, b's free.
   Dims from_a(a.free.size()), from_b(b.free.size());
   std::iota(from_a.begin(), from_a.end(), static_cast<std::int64_t>(a.batch.size()));
-  std::iota(from_b.begin(), from_b.end(), static_cast<std::int64_t>(a.batch.size() + a.free.size()));
+  std::iota(from_b.begin(), from_b.end(),
+            static_cast<std::int64_t>(a.batch.size() + a.free.size()));
   return {cotangent(a, b, cts[0], from_b), cotangent(b, a, cts[0], from_a)};
 }
 
@@ -118,18 +125,24 @@ void emit_dot(const Node& node, HloWriter& writer) {
 }
 
 std::vector<Example> dot_examples() {
-  return {{"matrix product", {f64_input({2, 3}), f64_input({3, 4})},
-           [](Graph&, Inputs in) { return Tensors{matmul(in[0], in[1])}; }},
-          {"second operand transposed", {f64_input({5, 2, 3}), f64_input({4, 3})},
-           [](Graph&, Inputs in) { return Tensors{dot_general(in[0], in[1], {{}, {}, {2}, {1}})}; }},
-          {"batch", {f64_input({2, 3, 4, 5}), f64_input({2, 3, 5, 2})},
-           [](Graph&, Inputs in) { return Tensors{matmul(in[0], in[1])}; }},
-          {"inner batch and two contracted axes", {f64_input({3, 2, 4, 5}), f64_input({5, 2, 6, 3})},
-           [](Graph&, Inputs in) {
-             return Tensors{dot_general(in[0], in[1], {{1}, {1}, {0, 3}, {3, 0}})};
-           }},
-          {"outer product", {f64_input({2}), f64_input({3})},
-           [](Graph&, Inputs in) { return Tensors{dot_general(in[0], in[1], {{}, {}, {}, {}})}; }}};
+  return {
+      {"matrix product",
+       {f64_input({2, 3}), f64_input({3, 4})},
+       [](Graph&, Inputs in) { return Tensors{matmul(in[0], in[1])}; }},
+      {"second operand transposed",
+       {f64_input({5, 2, 3}), f64_input({4, 3})},
+       [](Graph&, Inputs in) { return Tensors{dot_general(in[0], in[1], {{}, {}, {2}, {1}})}; }},
+      {"batch",
+       {f64_input({2, 3, 4, 5}), f64_input({2, 3, 5, 2})},
+       [](Graph&, Inputs in) { return Tensors{matmul(in[0], in[1])}; }},
+      {"inner batch and two contracted axes",
+       {f64_input({3, 2, 4, 5}), f64_input({5, 2, 6, 3})},
+       [](Graph&, Inputs in) {
+         return Tensors{dot_general(in[0], in[1], {{1}, {1}, {0, 3}, {3, 0}})};
+       }},
+      {"outer product", {f64_input({2}), f64_input({3})}, [](Graph&, Inputs in) {
+         return Tensors{dot_general(in[0], in[1], {{}, {}, {}, {}})};
+       }}};
 }
 
 }  // namespace
@@ -142,8 +155,10 @@ constinit const Op kDotGeneral{.name = "dot_general",
 
 Tensor dot_general(Tensor a, Tensor b, const DotDims& dims) {
   return apply(kDotGeneral, {a, b},
-               {{"batch_a", dims.batch_a}, {"batch_b", dims.batch_b},
-                {"contract_a", dims.contract_a}, {"contract_b", dims.contract_b}});
+               {{"batch_a", dims.batch_a},
+                {"batch_b", dims.batch_b},
+                {"contract_a", dims.contract_a},
+                {"contract_b", dims.contract_b}});
 }
 
 Tensor matmul(Tensor a, Tensor b) {

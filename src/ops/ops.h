@@ -12,9 +12,10 @@
 namespace smelt {
 
 // ---- leaves (they take the graph) ----
-Tensor constant(Graph& graph, double value, DType dtype, Dims dims = {});  // a splat
+Tensor constant(Graph& graph, double value, DType dtype, Dims dims = {});    // a splat
 Tensor constant(Graph& graph, std::span<const double> values, Shape shape);  // row-major
-Tensor literal(Graph& graph, Shape shape, std::vector<std::byte> bytes);     // all elements' bytes, or one's
+Tensor literal(Graph& graph, Shape shape,
+               std::vector<std::byte> bytes);  // all elements' bytes, or one's
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis);
 Tensor zeros_like(Tensor x);
 Tensor ones_like(Tensor x);
@@ -73,12 +74,20 @@ inline Tensor operator*(Tensor a, Tensor b) { return multiply(a, b); }
 inline Tensor operator/(Tensor a, Tensor b) { return divide(a, b); }
 inline Tensor operator-(Tensor x) { return neg(x); }
 inline Tensor operator+(Tensor a, double b) { return add(a, constant(a.graph(), b, a.dtype())); }
-inline Tensor operator-(Tensor a, double b) { return subtract(a, constant(a.graph(), b, a.dtype())); }
-inline Tensor operator*(Tensor a, double b) { return multiply(a, constant(a.graph(), b, a.dtype())); }
+inline Tensor operator-(Tensor a, double b) {
+  return subtract(a, constant(a.graph(), b, a.dtype()));
+}
+inline Tensor operator*(Tensor a, double b) {
+  return multiply(a, constant(a.graph(), b, a.dtype()));
+}
 inline Tensor operator/(Tensor a, double b) { return divide(a, constant(a.graph(), b, a.dtype())); }
 inline Tensor operator+(double a, Tensor b) { return add(constant(b.graph(), a, b.dtype()), b); }
-inline Tensor operator-(double a, Tensor b) { return subtract(constant(b.graph(), a, b.dtype()), b); }
-inline Tensor operator*(double a, Tensor b) { return multiply(constant(b.graph(), a, b.dtype()), b); }
+inline Tensor operator-(double a, Tensor b) {
+  return subtract(constant(b.graph(), a, b.dtype()), b);
+}
+inline Tensor operator*(double a, Tensor b) {
+  return multiply(constant(b.graph(), a, b.dtype()), b);
+}
 inline Tensor operator/(double a, Tensor b) { return divide(constant(b.graph(), a, b.dtype()), b); }
 
 // ---- reductions; negative axes count from the end; KeepDims::yes leaves size-1 axes ----
@@ -94,7 +103,8 @@ Tensor broadcast_in_dim(Tensor x, Dims dims, const Dims& broadcast_dims);
 Tensor broadcast_to(Tensor x, const Dims& dims);  // NumPy's rule
 Tensor slice(Tensor x, const Dims& start, const Dims& limit, Dims stride = {});
 Tensor slice_axis(Tensor x, std::int64_t axis, std::int64_t start, std::int64_t limit);
-Tensor dynamic_slice(Tensor x, const std::vector<Tensor>& start, const Dims& sizes);  // start: scalars
+Tensor dynamic_slice(Tensor x, const std::vector<Tensor>& start,
+                     const Dims& sizes);  // start: scalars
 Tensor dynamic_update_slice(Tensor x, Tensor update, const std::vector<Tensor>& start);
 Tensor pad(Tensor x, double value, const Dims& low, const Dims& high, Dims interior = {});
 Tensor concatenate(const std::vector<Tensor>& xs, std::int64_t axis);
@@ -105,14 +115,17 @@ struct DotDims {
   Dims batch_a, batch_b, contract_a, contract_b;
 };
 Tensor dot_general(Tensor a, Tensor b, const DotDims& dims);
-Tensor matmul(Tensor a, Tensor b);  // [..., m, k] x [k, n] (b of rank 2) or batched with equal leading dims
+Tensor matmul(Tensor a,
+              Tensor b);  // [..., m, k] x [k, n] (b of rank 2) or batched with equal leading dims
 
 // ---- rows by index: table [V, ...], ids s32 [...] -> ids.dims + table.dims[1:] ----
 Tensor gather_rows(Tensor table, Tensor ids);  // an id out of range is clamped (StableHLO's rule)
-// table with rows[i] added at ids[i]: rows has shape ids.dims + table.dims[1:]; out of range = dropped.
+// table with rows[i] added at ids[i]: rows has shape ids.dims + table.dims[1:]; out of range =
+// dropped.
 Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows);
 
-// ---- random bits: PHILOX; state u64[3] = {key, counter_low, counter_high} -> {new state, bits} ----
+// ---- random bits: PHILOX; state u64[3] = {key, counter_low, counter_high} -> {new state, bits}
+// ----
 std::vector<Tensor> rng_bit_generator(Tensor state, Shape bits);
 
 // ---- control ----
@@ -120,7 +133,8 @@ using RegionBuilder = std::function<std::vector<Tensor>(Graph&, std::span<const 
 // Carries `init` through `body` while `condition` (one pred scalar) holds. No gradient.
 std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
                                const RegionBuilder& body);
-// Sorts all operands together along `axis` by the comparator over (a0, b0, a1, b1, …) -> pred. Stable.
+// Sorts all operands together along `axis` by the comparator over (a0, b0, a1, b1, …) -> pred.
+// Stable.
 std::vector<Tensor> sort(const std::vector<Tensor>& operands, std::int64_t axis,
                          const RegionBuilder& less);
 // Largest k along the last axis, descending, first of equals first: {values, s32 indices}.

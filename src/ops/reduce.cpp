@@ -32,9 +32,12 @@ Tensor spread(Tensor y, const Node& node) {
 
 Tensor least_value(Graph& graph, DType dtype) {
   switch (dtype) {
-    case DType::s32: return constant(graph, std::numeric_limits<std::int32_t>::min(), dtype);
-    case DType::s64: return constant(graph, -0x1p63, dtype);
-    default: return constant(graph, is_float(dtype) ? -INFINITY : 0.0, dtype);
+    case DType::s32:
+      return constant(graph, std::numeric_limits<std::int32_t>::min(), dtype);
+    case DType::s64:
+      return constant(graph, -0x1p63, dtype);
+    default:
+      return constant(graph, is_float(dtype) ? -INFINITY : 0.0, dtype);
   }
 }
 
@@ -47,25 +50,29 @@ Tensor keep_dims(Tensor y, Tensor x, const Dims& axes, KeepDims keep) {
 
 template <Tensor (*f)(Tensor, const Dims&, KeepDims)>
 std::vector<Example> reduce_examples() {
-  return {{"one axis", {f64_input({2, 3, 4})},
+  return {{"one axis",
+           {f64_input({2, 3, 4})},
            [](Graph&, Inputs in) { return Tensors{f(in[0], {1}, KeepDims::no)}; }},
-          {"two axes, kept", {f64_input({2, 3, 4})},
+          {"two axes, kept",
+           {f64_input({2, 3, 4})},
            [](Graph&, Inputs in) { return Tensors{f(in[0], {-1, 0}, KeepDims::yes)}; }},
-          {"all axes", {f64_input({2, 3})},
+          {"all axes",
+           {f64_input({2, 3})},
            [](Graph&, Inputs in) { return Tensors{f(in[0], {0, 1}, KeepDims::no)}; }},
-          {"s32", {s32_input({2, 3}, -9, 9)},
-           [](Graph&, Inputs in) { return Tensors{f(in[0], {0}, KeepDims::no)}; }}};
+          {"s32", {s32_input({2, 3}, -9, 9)}, [](Graph&, Inputs in) {
+             return Tensors{f(in[0], {0}, KeepDims::no)};
+           }}};
 }
 
 }  // namespace
 
-constinit const Op kReduceSum{.name = "reduce_sum",
-                              .infer = without_axes,
-                              .vjp = [](const Node& node, std::span<const Tensor> cts) {
-                                return Tensors{spread(cts[0], node), {}};
-                              },
-                              .emit = emit_reduce,
-                              .examples = reduce_examples<reduce_sum>};
+constinit const Op kReduceSum{
+    .name = "reduce_sum",
+    .infer = without_axes,
+    .vjp = [](const Node& node,
+              std::span<const Tensor> cts) { return Tensors{spread(cts[0], node), {}}; },
+    .emit = emit_reduce,
+    .examples = reduce_examples<reduce_sum>};
 
 Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {
   const Dims at = positive_axes("reduce_sum", axes, x.shape());
@@ -79,13 +86,14 @@ Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {
 constinit const Op kReduceMax{
     .name = "reduce_max",
     .infer = without_axes,
-    .vjp = [](const Node& node, std::span<const Tensor> cts) {
-      const Tensor x = node.inputs[0];
-      const Tensor is_max =
-          convert(compare(x, spread(result(node), node), Compare::eq), x.dtype());
-      const Tensor share = cts[0] / reduce_sum(is_max, node.attrs.dims("axes"));
-      return Tensors{is_max * spread(share, node), {}};
-    },
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          const Tensor x = node.inputs[0];
+          const Tensor is_max =
+              convert(compare(x, spread(result(node), node), Compare::eq), x.dtype());
+          const Tensor share = cts[0] / reduce_sum(is_max, node.attrs.dims("axes"));
+          return Tensors{is_max * spread(share, node), {}};
+        },
     .emit = emit_reduce,
     .examples = reduce_examples<reduce_max>};
 
@@ -93,36 +101,36 @@ Tensor reduce_max(Tensor x, const Dims& axes, KeepDims keep) {
   const Dims at = positive_axes("reduce_max", axes, x.shape());
   require_number("reduce_max", x.shape());
   const Shape scalar{x.dtype(), {}};
-  const auto region =
-      make_region(std::vector{scalar, scalar},
-                  [](Graph&, Inputs in) { return Tensors{maximum(in[0], in[1])}; });
-  const Tensor y = apply(kReduceMax, {x, least_value(x.graph(), x.dtype())}, {{"axes", at}}, {region});
+  const auto region = make_region(std::vector{scalar, scalar},
+                                  [](Graph&, Inputs in) { return Tensors{maximum(in[0], in[1])}; });
+  const Tensor y =
+      apply(kReduceMax, {x, least_value(x.graph(), x.dtype())}, {{"axes", at}}, {region});
   return keep_dims(y, x, at, keep);
 }
 
 constinit const Op kArgmax{
-    .name = "argmax",
-    .infer = without_axes,
-    .vjp = flat,
-    .emit = emit_reduce,
-    .examples = [] {
-      return std::vector<Example>{
-          {"last axis", {f64_input({3, 5})}, [](Graph&, Inputs in) { return Tensors{argmax(in[0], -1)}; }},
-          {"first of equals", {s32_input({7, 2}, 0, 3)},
-           [](Graph&, Inputs in) { return Tensors{argmax(in[0], 0)}; }}};
+    .name = "argmax", .infer = without_axes, .vjp = flat, .emit = emit_reduce, .examples = [] {
+      return std::vector<Example>{{"last axis",
+                                   {f64_input({3, 5})},
+                                   [](Graph&, Inputs in) { return Tensors{argmax(in[0], -1)}; }},
+                                  {"first of equals",
+                                   {s32_input({7, 2}, 0, 3)},
+                                   [](Graph&, Inputs in) { return Tensors{argmax(in[0], 0)}; }}};
     }};
 
 namespace {
 
-// (value, index) pairs: the larger value wins, of equals the smaller index; not-a-number is largest.
+// (value, index) pairs: the larger value wins, of equals the smaller index; not-a-number is
+// largest.
 Tensors larger_pair(Graph&, Inputs in) {
   const Tensor value_a = in[0], index_a = in[1], value_b = in[2], index_b = in[3];
-  const Tensor larger = bitwise_or(compare(value_a, value_b, Compare::gt),
-                                   compare(value_a, value_a, Compare::ne));
-  const Tensor first_of_equals = bitwise_and(compare(value_a, value_b, Compare::eq),
-                                             compare(index_a, index_b, Compare::lt));
-  return {select(larger, value_a, value_b),
-          select(bitwise_or(larger, first_of_equals), index_a, index_b)};
+  const Tensor is_larger = compare(value_a, value_b, Compare::gt);
+  const Tensor is_nan = compare(value_a, value_a, Compare::ne);
+  const Tensor larger = bitwise_or(is_larger, is_nan);
+  const Tensor is_equal = compare(value_a, value_b, Compare::eq);
+  const Tensor is_first = compare(index_a, index_b, Compare::lt);
+  const Tensor wins = bitwise_or(larger, bitwise_and(is_equal, is_first));
+  return {select(larger, value_a, value_b), select(wins, index_a, index_b)};
 }
 
 }  // namespace
@@ -131,12 +139,13 @@ Tensor argmax(Tensor x, std::int64_t axis) {
   const std::int64_t at = positive_axis("argmax", axis, x.shape());
   require_number("argmax", x.shape());
   if (x.dim(at) == 0)
-    throw UsageError(str("argmax: axis ", at, " of ", x.shape(), " is empty"), "give it an element");
+    throw UsageError(str("argmax: axis ", at, " of ", x.shape(), " is empty"),
+                     "give it an element");
   Graph& graph = x.graph();
   const Shape value{x.dtype(), {}}, index{DType::s32, {}};
   const Node& node = apply(kArgmax,
-                           {x, iota(graph, {DType::s32, x.dims()}, at), least_value(graph, x.dtype()),
-                            constant(graph, 0, DType::s32)},
+                           {x, iota(graph, {DType::s32, x.dims()}, at),
+                            least_value(graph, x.dtype()), constant(graph, 0, DType::s32)},
                            {{"axes", Dims{at}}},
                            {make_region(std::vector{value, index, value, index}, larger_pair)})
                          .node();

@@ -13,7 +13,8 @@ Tensor apply(const Op& op, Tensors inputs, Attrs attrs,
 
 Tensors results_of(const Node& node) {
   Tensors out;
-  for (std::size_t i = 0; i < node.results.size(); ++i) out.push_back(result(node, static_cast<int>(i)));
+  for (std::size_t i = 0; i < node.results.size(); ++i)
+    out.push_back(result(node, static_cast<int>(i)));
   return out;
 }
 
@@ -29,13 +30,15 @@ void require_number(std::string_view where, const Shape& shape) {
 
 void require_same_dtype(std::string_view where, const Shape& a, const Shape& b) {
   if (a.dtype != b.dtype)
-    throw UsageError(str(where, ": ", a, " and ", b, " differ in element type"), "convert one of them");
+    throw UsageError(str(where, ": ", a, " and ", b, " differ in element type"),
+                     "convert one of them");
 }
 
 void require_equal(std::string_view where, const Shape& a, const Shape& b) {
   require_same_dtype(where, a, b);
   if (a != b)
-    throw UsageError(str(where, ": ", a, " and ", b, " differ in shape"), "give both the same shape");
+    throw UsageError(str(where, ": ", a, " and ", b, " differ in shape"),
+                     "give both the same shape");
 }
 
 std::vector<Shape> same_as_first(const Node& node) { return {node.inputs[0].shape()}; }

@@ -1,4 +1,5 @@
-// What the op blocks share: shape rules, emission of plain ops, axes, regions. Private to this room.
+// What the op blocks share: shape rules, emission of plain ops, axes, regions. Private to this
+// room.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +41,10 @@ void emit_as(const Node& node, HloWriter& writer) {
 
 // ---- shape rules ----
 std::vector<Shape> same_as_first(const Node& node);
-std::vector<Shape> same_float(const Node& node);    // one float operand
-std::vector<Shape> same_number(const Node& node);   // one operand, not pred
-std::vector<Shape> same_bits(const Node& node);     // integers or pred, any count of equal operands
-std::vector<Shape> equal_numbers(const Node& node); // equal operands, not pred
+std::vector<Shape> same_float(const Node& node);   // one float operand
+std::vector<Shape> same_number(const Node& node);  // one operand, not pred
+std::vector<Shape> same_bits(const Node& node);    // integers or pred, any count of equal operands
+std::vector<Shape> equal_numbers(const Node& node);  // equal operands, not pred
 
 // Throws UsageError unless the dtype is as the name says.
 void require_float(std::string_view where, const Shape& shape);

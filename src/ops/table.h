@@ -8,13 +8,13 @@ namespace smelt {
 // leaves.cpp
 extern const Op kConstant, kIota;
 // unary.cpp
-extern const Op kNeg, kExp, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSqrt, kRsqrt, kErf, kSin, kCos, kAbs,
-    kSign, kFloor, kCeil, kRoundNearestEven, kBitwiseNot, kIsFinite;
+extern const Op kNeg, kExp, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSqrt, kRsqrt, kErf, kSin, kCos,
+    kAbs, kSign, kFloor, kCeil, kRoundNearestEven, kBitwiseNot, kIsFinite;
 // convert.cpp
 extern const Op kConvert, kBitcastConvert, kStopGradient, kOptimizationBarrier;
 // binary.cpp
-extern const Op kAdd, kSubtract, kMultiply, kDivide, kRemainder, kPower, kMaximum, kMinimum, kBitwiseAnd,
-    kBitwiseOr, kBitwiseXor, kShiftLeft, kShiftRightLogical;
+extern const Op kAdd, kSubtract, kMultiply, kDivide, kRemainder, kPower, kMaximum, kMinimum,
+    kBitwiseAnd, kBitwiseOr, kBitwiseXor, kShiftLeft, kShiftRightLogical;
 // compare.cpp
 extern const Op kCompare, kSelect, kClamp;
 // reduce.cpp

@@ -1,4 +1,5 @@
-// Elementwise ops of one operand. In a vjp, x is the operand, y the result and ct the cotangent of y.
+// Elementwise ops of one operand. In a vjp, x is the operand, y the result and ct the cotangent of
+// y.
 #include <cmath>
 #include <numbers>
 
@@ -10,8 +11,11 @@ namespace {
 // f of one f64 operand with elements in [low, high).
 template <Tensor (*f)(Tensor), double low, double high>
 std::vector<Example> examples_in() {
-  return {{"f64", {f64_input({2, 3}, low, high)}, [](Graph&, Inputs in) { return Tensors{f(in[0])}; }},
-          {"f32", {{{DType::f32, {5}}, low, high}}, [](Graph&, Inputs in) { return Tensors{f(in[0])}; }}};
+  return {
+      {"f64", {f64_input({2, 3}, low, high)}, [](Graph&, Inputs in) { return Tensors{f(in[0])}; }},
+      {"f32", {{{DType::f32, {5}}, low, high}}, [](Graph&, Inputs in) {
+         return Tensors{f(in[0])};
+       }}};
 }
 
 // The vjp of an op whose derivative is `slope(x, y)`.
@@ -36,11 +40,12 @@ Tensor slope_abs(Tensor x, Tensor) { return sign(x); }
 
 }  // namespace
 
-constinit const Op kNeg{.name = "negate",
-                        .infer = same_number,
-                        .vjp = [](const Node&, std::span<const Tensor> cts) { return Tensors{-cts[0]}; },
-                        .emit = emit_as<"stablehlo.negate">,
-                        .examples = examples_in<neg, -2.0, 2.0>};
+constinit const Op kNeg{
+    .name = "negate",
+    .infer = same_number,
+    .vjp = [](const Node&, std::span<const Tensor> cts) { return Tensors{-cts[0]}; },
+    .emit = emit_as<"stablehlo.negate">,
+    .examples = examples_in<neg, -2.0, 2.0>};
 Tensor neg(Tensor x) { return apply(kNeg, {x}); }
 
 constinit const Op kExp{.name = "exponential",
@@ -162,27 +167,30 @@ constinit const Op kBitwiseNot{
     .vjp = flat,
     .emit = emit_as<"stablehlo.not">,
     .examples = [] {
-      return std::vector<Example>{{"s32, pred", {s32_input({6}, -9, 9), {{DType::pred, {4}}, 0, 2}},
-                                   [](Graph&, Inputs in) {
-                                     return Tensors{bitwise_not(in[0]), bitwise_not(in[1])};
-                                   }}};
+      return std::vector<Example>{
+          {"s32, pred", {s32_input({6}, -9, 9), {{DType::pred, {4}}, 0, 2}}, [](Graph&, Inputs in) {
+             return Tensors{bitwise_not(in[0]), bitwise_not(in[1])};
+           }}};
     }};
 Tensor bitwise_not(Tensor x) { return apply(kBitwiseNot, {x}); }
 
 constinit const Op kIsFinite{
     .name = "is_finite",
-    .infer = [](const Node& node) {
-      require_float("is_finite", node.inputs[0].shape());
-      return std::vector<Shape>{{DType::pred, node.inputs[0].dims()}};
-    },
+    .infer =
+        [](const Node& node) {
+          require_float("is_finite", node.inputs[0].shape());
+          return std::vector<Shape>{{DType::pred, node.inputs[0].dims()}};
+        },
     .vjp = flat,
     .emit = emit_as<"stablehlo.is_finite">,
-    .examples = [] {
-      return std::vector<Example>{{"infinite and not a number", {}, [](Graph& g, Inputs) {
-                                     const std::vector<double> values{1, INFINITY, -INFINITY, NAN};
-                                     return Tensors{is_finite(constant(g, values, {DType::f32, {4}}))};
-                                   }}};
-    }};
+    .examples =
+        [] {
+          return std::vector<Example>{
+              {"infinite and not a number", {}, [](Graph& g, Inputs) {
+                 const std::vector<double> values{1, INFINITY, -INFINITY, NAN};
+                 return Tensors{is_finite(constant(g, values, {DType::f32, {4}}))};
+               }}};
+        }};
 Tensor is_finite(Tensor x) { return apply(kIsFinite, {x}); }
 
 }  // namespace smelt

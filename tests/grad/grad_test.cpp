@@ -114,8 +114,9 @@ TEST_F(Grad, RefusesALossThatIsNoScalarFloat) {
 
 TEST_F(Grad, RefusesParametersThatAreNoFloats) {
   const Tensor x = f64({}), ids = graph.parameter({DType::s32, {3}});
-  EXPECT_EQ(message([&] { gradient(x, ids); }),
-            "grad: cannot differentiate with respect to i32[3]\n  hint: pass tensors of floats only");
+  EXPECT_EQ(
+      message([&] { gradient(x, ids); }),
+      "grad: cannot differentiate with respect to i32[3]\n  hint: pass tensors of floats only");
 }
 
 TEST_F(Grad, OfSeveralResultsOfOneNodeTakesThoseThatCount) {
@@ -150,18 +151,18 @@ TEST_F(Grad, OfAPowerAtZeroIsFinite) {
   EXPECT_EQ(evaluate(d[0], {0, 0}), 0);
 }
 
-const Op kWrongCount{.name = "wrong_count",
-                     .infer = [](const Node& node) {
-                       return std::vector<Shape>{node.inputs[0].shape()};
-                     },
-                     .vjp = [](const Node&, std::span<const Tensor>) { return std::vector<Tensor>(); },
-                     .emit = nullptr,
-                     .examples = nullptr};
-const Op kWrongShape{.name = "wrong_shape",
-                     .infer = [](const Node&) { return std::vector<Shape>{{DType::f64, {}}}; },
-                     .vjp = [](const Node&, std::span<const Tensor> cts) { return std::vector{cts[0]}; },
-                     .emit = nullptr,
-                     .examples = nullptr};
+const Op kWrongCount{
+    .name = "wrong_count",
+    .infer = [](const Node& node) { return std::vector<Shape>{node.inputs[0].shape()}; },
+    .vjp = [](const Node&, std::span<const Tensor>) { return std::vector<Tensor>(); },
+    .emit = nullptr,
+    .examples = nullptr};
+const Op kWrongShape{
+    .name = "wrong_shape",
+    .infer = [](const Node&) { return std::vector<Shape>{{DType::f64, {}}}; },
+    .vjp = [](const Node&, std::span<const Tensor> cts) { return std::vector{cts[0]}; },
+    .emit = nullptr,
+    .examples = nullptr};
 
 TEST_F(Grad, ChecksWhatARuleGives) {
   const Tensor x = f64({}), v = f64({3});

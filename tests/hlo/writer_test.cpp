@@ -46,10 +46,12 @@ TEST(HloText, OfLiteralsIsExact) {
             "dense<[1.0e-01, -0.0e+00]> : tensor<2xf32>");
   EXPECT_EQ(hlo_dense({DType::f64, {4, 4}}, bytes_of<double>({1.0 / 3})),
             "dense<3.333333333333333e-01> : tensor<4x4xf64>");
-  EXPECT_EQ(hlo_dense({DType::f32, {}}, bytes_of<float>({-INFINITY})), "dense<0xFF800000> : tensor<f32>");
+  EXPECT_EQ(hlo_dense({DType::f32, {}}, bytes_of<float>({-INFINITY})),
+            "dense<0xFF800000> : tensor<f32>");
   EXPECT_EQ(hlo_dense({DType::f64, {}}, bytes_of<double>({NAN})),
             "dense<0x7FF8000000000000> : tensor<f64>");
-  EXPECT_EQ(hlo_dense({DType::bf16, {}}, bytes_of<std::uint16_t>({0x7F80})), "dense<0x7F80> : tensor<bf16>");
+  EXPECT_EQ(hlo_dense({DType::bf16, {}}, bytes_of<std::uint16_t>({0x7F80})),
+            "dense<0x7F80> : tensor<bf16>");
   EXPECT_EQ(hlo_dense({DType::u64, {2}}, bytes_of<std::uint64_t>({~0ull, 0})),
             "dense<[18446744073709551615, 0]> : tensor<2xui64>");
   EXPECT_EQ(hlo_dense({DType::s32, {0, 2}}, {}), "dense<> : tensor<0x2xi32>");
@@ -69,7 +71,8 @@ TEST(HloText, OfLiteralsReachesTheDeviceUnchanged) {
   Program program;
   for (const auto& list : {few, many})
     program.results.push_back(bitcast_convert(
-        literal(program.graph, {DType::f32, {static_cast<std::int64_t>(list.size())}}, bytes_of(list)),
+        literal(program.graph, {DType::f32, {static_cast<std::int64_t>(list.size())}},
+                bytes_of(list)),
         DType::u32));
   const auto results = run_on_cpu(program, {});
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(results[0].bits[i], few[i]);
@@ -178,10 +181,12 @@ TEST(HloModule, RefusesDonationsThatDoNotFit) {
 TEST(HloModule, RefusesShardingsThatDoNotFit) {
   const Mesh mesh{{"data", 8}};
   EXPECT_EQ(hlo_sharding(mesh, {{"data", "?"}}, kRows), "#sdy.sharding<@mesh, [{\"data\"}, {?}]>");
-  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{"data"}}, kRows); }),
-            "sharding: 1 axes for f64[8,3]\n  hint: name one mesh axis (or \"\") for each dimension");
-  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{"model", ""}}, kRows); }),
-            "sharding: the mesh has no axis 'model'\n  hint: use an axis of the mesh of the program");
+  EXPECT_EQ(
+      message([&] { hlo_sharding(mesh, {{"data"}}, kRows); }),
+      "sharding: 1 axes for f64[8,3]\n  hint: name one mesh axis (or \"\") for each dimension");
+  EXPECT_EQ(
+      message([&] { hlo_sharding(mesh, {{"model", ""}}, kRows); }),
+      "sharding: the mesh has no axis 'model'\n  hint: use an axis of the mesh of the program");
   EXPECT_EQ(message([&] { hlo_sharding(mesh, {{"", "data"}}, kRows); }),
             "sharding: dimension 1 of f64[8,3] does not divide over 8 devices of axis 'data'\n"
             "  hint: choose a multiple of the number of devices");

@@ -8,8 +8,8 @@
 namespace smelt {
 namespace {
 
-// All values of the format in order: rounding anything between two neighbours gives the nearer one, and the
-// even one from the middle.
+// All values of the format in order: rounding anything between two neighbours gives the nearer one,
+// and the even one from the middle.
 template <class ToFloat, class FromDouble>
 void check_all(std::uint16_t infinity, ToFloat to_float, FromDouble from_double) {
   for (std::uint16_t bits = 0; bits < infinity; ++bits) {

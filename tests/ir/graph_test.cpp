@@ -11,9 +11,10 @@ namespace smelt {
 namespace {
 
 const Op kBoth{.name = "both",
-               .infer = [](const Node& node) {
-                 return std::vector<Shape>{node.inputs[0].shape(), node.inputs[1].shape()};
-               },
+               .infer =
+                   [](const Node& node) {
+                     return std::vector<Shape>{node.inputs[0].shape(), node.inputs[1].shape()};
+                   },
                .vjp = nullptr,
                .emit = nullptr,
                .examples = nullptr};

@@ -1,4 +1,6 @@
 // One loop over all primitives: whatever an op's block says is checked here, for every op alike.
+#include "ops/ops.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,19 +12,23 @@
 
 #include "base/error.h"
 #include "ops/all.h"
-#include "ops/ops.h"
 #include "reference/cpu_device.h"
 #include "reference/example_program.h"
 #include "reference/interpreter.h"
 #include "support/paths.h"
+
+namespace smelt {
+
+void PrintTo(const Op* op, std::ostream* out) { *out << op->name; }
+
+}  // namespace smelt
 
 namespace smelt::testing {
 namespace {
 
 class EveryOp : public ::testing::TestWithParam<const Op*> {};
 
-INSTANTIATE_TEST_SUITE_P(Ops, EveryOp,
-                         ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
+INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 std::vector<Value> arguments_of(const Program& program, const Example& example) {
@@ -119,7 +125,8 @@ double loss_at(const Program& program, const std::vector<Value>& arguments) {
   return interpret(program.graph, {program.results[0]}, arguments)[0].real[0];
 }
 
-// <gradient, u> against (loss(x + h u) - loss(x - h u)) / 2h for one random direction u of all f64 inputs.
+// <gradient, u> against (loss(x + h u) - loss(x - h u)) / 2h for one random direction u of all f64
+// inputs.
 void check_direction(const Program& program, const std::vector<Value>& arguments,
                      std::size_t input_count) {
   constexpr double kStep = 1e-5;
@@ -139,7 +146,8 @@ void check_direction(const Program& program, const std::vector<Value>& arguments
     }
   }
   const double slope = (loss_at(program, ahead) - loss_at(program, behind)) / (2 * kStep);
-  EXPECT_LE(std::fabs(slope - along), 1e-6 * scale) << "differences give " << slope << ", grad " << along;
+  EXPECT_LE(std::fabs(slope - along), 1e-6 * scale)
+      << "differences give " << slope << ", grad " << along;
 }
 
 TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
@@ -172,8 +180,10 @@ TEST_P(EveryOp, SaysWhenItHasNoGradient) {
     try {
       if (gradient_program(example)) ADD_FAILURE() << example.label << ": a gradient came out";
     } catch (const UsageError& error) {
-      EXPECT_STREQ(error.what(), str("grad: ", op.name, " has no gradient\n  hint: wrap its input in "
-                                     "stop_gradient").c_str());
+      EXPECT_STREQ(error.what(), str("grad: ", op.name,
+                                     " has no gradient\n  hint: wrap its input in "
+                                     "stop_gradient")
+                                     .c_str());
     }
   }
 }

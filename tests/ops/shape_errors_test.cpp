@@ -39,8 +39,10 @@ TEST_F(ShapeErrors, AreToldOfElementwiseOps) {
   EXPECT_EQ(message([&] { exp(s32({2})); }), "exponential: i32[2] is not of floats");
   EXPECT_EQ(message([&] { is_finite(s32({2})); }), "is_finite: i32[2] is not of floats");
   EXPECT_EQ(message([&] { neg(pred({2})); }), "negate: i1[2] is not of numbers");
-  EXPECT_EQ(message([&] { bitwise_and(f32({2}), f32({2})); }), "and: f32[2] has no bits to work on");
-  EXPECT_EQ(message([&] { shift_left(pred({2}), pred({2})); }), "shift_left: i1[2] cannot be shifted");
+  EXPECT_EQ(message([&] { bitwise_and(f32({2}), f32({2})); }),
+            "and: f32[2] has no bits to work on");
+  EXPECT_EQ(message([&] { shift_left(pred({2}), pred({2})); }),
+            "shift_left: i1[2] cannot be shifted");
   EXPECT_EQ(message([&] { bitcast_convert(f32({2}), DType::u64); }),
             "bitcast_convert: f32[2] to ui64: elements differ in size");
 }
@@ -75,8 +77,10 @@ TEST_F(ShapeErrors, AreToldOfReductions) {
 }
 
 TEST_F(ShapeErrors, AreToldOfLayoutOps) {
-  EXPECT_EQ(message([&] { reshape(f32({2, 3}), {4}); }), "reshape: f32[2,3] to f32[4]: 6 and 4 elements");
-  EXPECT_EQ(message([&] { transpose(f32({2, 3}), {0}); }), "transpose: permutation [0] of f32[2,3]");
+  EXPECT_EQ(message([&] { reshape(f32({2, 3}), {4}); }),
+            "reshape: f32[2,3] to f32[4]: 6 and 4 elements");
+  EXPECT_EQ(message([&] { transpose(f32({2, 3}), {0}); }),
+            "transpose: permutation [0] of f32[2,3]");
   EXPECT_EQ(message([&] { transpose(f32({2, 3}), {1, 1}); }),
             "transpose: axes [1,1] of f32[2,3] name one axis twice");
   EXPECT_EQ(message([&] { broadcast_in_dim(f32({2}), {3, 4}, {0}); }),
@@ -92,7 +96,8 @@ TEST_F(ShapeErrors, AreToldOfLayoutOps) {
 
 TEST_F(ShapeErrors, AreToldOfSlices) {
   EXPECT_EQ(message([&] { slice(f32({4}), {2}, {5}); }), "slice: f32[4] from [2] to [5] by [1]");
-  EXPECT_EQ(message([&] { slice(f32({4}), {0}, {4}, {0}); }), "slice: f32[4] from [0] to [4] by [0]");
+  EXPECT_EQ(message([&] { slice(f32({4}), {0}, {4}, {0}); }),
+            "slice: f32[4] from [0] to [4] by [0]");
   EXPECT_EQ(message([&] { pad(f32({2}), 0, {-3}, {0}); }),
             "pad: f32[2] by low [-3], high [0], interior [0]");
   EXPECT_EQ(message([&] { dynamic_slice(f32({2, 3}), {s32({})}, {1, 1}); }),
@@ -110,7 +115,8 @@ TEST_F(ShapeErrors, AreToldOfMatrixProducts) {
             "dot_general: f32[8,128] x f32[64,32]: contracted dimensions 128 and 64 differ");
   EXPECT_EQ(message([&] { matmul(f32({2, 8, 4}), f32({3, 4, 5})); }),
             "dot_general: f32[2,8,4] x f32[3,4,5]: batch dimensions 2 and 3 differ");
-  EXPECT_EQ(message([&] { matmul(f32({4}), f32({4})); }), "matmul: f32[4] x f32[4] is no matrix product");
+  EXPECT_EQ(message([&] { matmul(f32({4}), f32({4})); }),
+            "matmul: f32[4] x f32[4] is no matrix product");
   EXPECT_EQ(message([&] { dot_general(f32({4, 4}), f32({4}), {{}, {}, {0, 1}, {0}}); }),
             "dot_general: f32[4,4] x f32[4]: 0 and 0 batch axes, 2 and 1 contracted axes");
   EXPECT_EQ(message([&] { dot_general(f32({4}), f32({4}), {{}, {}, {1}, {0}}); }),
@@ -135,12 +141,16 @@ TEST_F(ShapeErrors, AreToldOfRandomBits) {
 
 TEST_F(ShapeErrors, AreToldOfControl) {
   const auto always = [](Graph& g, auto) { return std::vector{constant(g, 1, DType::pred)}; };
-  EXPECT_EQ(message([&] { while_loop({f32({2})}, [](Graph&, auto x) { return std::vector{x[0]}; },
-                                     [](Graph&, auto x) { return std::vector{x[0]}; }); }),
+  EXPECT_EQ(message([&] {
+              while_loop(
+                  {f32({2})}, [](Graph&, auto x) { return std::vector{x[0]}; },
+                  [](Graph&, auto x) { return std::vector{x[0]}; });
+            }),
             "while: the condition must give one i1[]");
-  EXPECT_EQ(message([&] { while_loop({f32({2})}, always, [](Graph&, auto x) {
-                            return std::vector{reduce_sum(x[0], {0})};
-                          }); }),
+  EXPECT_EQ(message([&] {
+              while_loop({f32({2})}, always,
+                         [](Graph&, auto x) { return std::vector{reduce_sum(x[0], {0})}; });
+            }),
             "while: value 0 is f32[2] before and f32[] after the body");
   EXPECT_EQ(message([&] {
               while_loop({f32({2})}, always, [](Graph&, auto) { return std::vector<Tensor>(); });
@@ -157,7 +167,8 @@ TEST_F(ShapeErrors, AreToldOfDevices) {
   EXPECT_EQ(message([&] { sharding_constraint(f32({2, 3}), {"data"}); }),
             "sharding_constraint: 1 axes for f32[2,3]");
   EXPECT_EQ(message([&] { all_reduce_sum(f32({2}), 0); }), "all_reduce_sum: 0 replicas");
-  EXPECT_EQ(message([&] { all_reduce_sum(pred({2}), 2); }), "all_reduce_sum: i1[2] is not of numbers");
+  EXPECT_EQ(message([&] { all_reduce_sum(pred({2}), 2); }),
+            "all_reduce_sum: i1[2] is not of numbers");
 }
 
 TEST_F(ShapeErrors, AGraphRefusesTensorsOfAnother) {

@@ -15,8 +15,8 @@ std::optional<std::string> cpu_plugin_missing();
 // The program's results on one CPU device.
 std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments);
 
-// The program partitioned over the devices of its mesh: arguments[device][i], results alike, each the
-// device's own part.
+// The program partitioned over the devices of its mesh: arguments[device][i], results alike, each
+// the device's own part.
 std::vector<std::vector<Value>> run_on_mesh(const Program& program,
                                             const std::vector<std::vector<Value>>& arguments);
 

@@ -50,28 +50,41 @@ Values on_bits(const Node&, const Values& in) {
   const int width = static_cast<int>(8 * dtype_size_bytes(out.shape.dtype));
   const std::uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
   for (std::int64_t i = 0; i < out.size(); ++i)
-    out.bits[i] =
-        wrapped(out.shape.dtype, f(in[0].bits[i] & mask, in[1].bits[i] & mask, width));
+    out.bits[i] = wrapped(out.shape.dtype, f(in[0].bits[i] & mask, in[1].bits[i] & mask, width));
   return {out};
 }
 
 template <class T>
-T plus(T a, T b) { return a + b; }
-template <class T>
-T minus(T a, T b) { return a - b; }
-template <class T>
-T times(T a, T b) { return a * b; }
-template <class T>
-T over(T a, T b) { return a / b; }
-template <class T>
-T rest(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
-  else return a % b;
+T plus(T a, T b) {
+  return a + b;
 }
 template <class T>
-T larger(T a, T b) { return a > b ? a : b; }
+T minus(T a, T b) {
+  return a - b;
+}
 template <class T>
-T smaller(T a, T b) { return a < b ? a : b; }
+T times(T a, T b) {
+  return a * b;
+}
+template <class T>
+T over(T a, T b) {
+  return a / b;
+}
+template <class T>
+T rest(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmod(a, b);
+  else
+    return a % b;
+}
+template <class T>
+T larger(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+T smaller(T a, T b) {
+  return a < b ? a : b;
+}
 template <class T>
 T raised(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return std::pow(a, b);
@@ -127,9 +140,10 @@ Values convert(const Node& node, const Values& in) {
     else if (dtype == DType::pred)
       out.bits[i] = as_number(in[0], i) != 0;
     else
-      out.bits[i] = wrapped(dtype, in[0].is_real() ? static_cast<std::uint64_t>(
-                                                         static_cast<std::int64_t>(in[0].real[i]))
-                                                   : in[0].bits[i]);
+      out.bits[i] =
+          wrapped(dtype, in[0].is_real()
+                             ? static_cast<std::uint64_t>(static_cast<std::int64_t>(in[0].real[i]))
+                             : in[0].bits[i]);
   }
   return {out};
 }
@@ -142,7 +156,7 @@ Values unchanged(const Node&, const Values& in) { return in; }
 
 template <class T>
 bool holds(std::int64_t direction, T a, T b) {
-  const bool answers[] = {a == b, a != b, a < b, a <= b, a > b, a >= b};
+  const bool answers[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
   return answers[direction];
 }
 

@@ -12,8 +12,8 @@ namespace smelt::testing {
 std::unique_ptr<Program> example_program(const Example& example);
 
 // Arguments: the example's inputs, then one weight tensor per float result of the example.
-// Results: the loss = sum over all float results of result * weight, then d loss / d input for each f64
-// input, in order. Null when there is no f64 input or no f64 result.
+// Results: the loss = sum over all float results of result * weight, then d loss / d input for each
+// f64 input, in order. Null when there is no f64 input or no f64 result.
 std::unique_ptr<Program> gradient_program(const Example& example);
 
 }  // namespace smelt::testing

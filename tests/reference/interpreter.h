@@ -1,5 +1,6 @@
-// The slow, obvious meaning of every primitive: one result element at a time, floats in f64 throughout
-// (no rounding to a smaller type). The twin that devices and gradients are compared with.
+// The slow, obvious meaning of every primitive: one result element at a time, floats in f64
+// throughout (no rounding to a smaller type). The twin that devices and gradients are compared
+// with.
 #pragma once
 
 #include "reference/value.h"

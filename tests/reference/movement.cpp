@@ -159,14 +159,17 @@ void place(Dims& full, const Dims& axes, const Dims& index, std::size_t& from) {
 Dims free_axes(const Value& x, const Dims& batch, const Dims& contract) {
   Dims out;
   for (std::int64_t i = 0; i < x.shape.rank(); ++i)
-    if (std::count(batch.begin(), batch.end(), i) + std::count(contract.begin(), contract.end(), i) == 0)
+    if (std::count(batch.begin(), batch.end(), i) +
+            std::count(contract.begin(), contract.end(), i) ==
+        0)
       out.push_back(i);
   return out;
 }
 
 Values dot_general(const Node& node, const Values& in) {
   const Dims &batch_a = node.attrs.dims("batch_a"), &batch_b = node.attrs.dims("batch_b"),
-             &contract_a = node.attrs.dims("contract_a"), &contract_b = node.attrs.dims("contract_b");
+             &contract_a = node.attrs.dims("contract_a"),
+             &contract_b = node.attrs.dims("contract_b");
   const Dims free_a = free_axes(in[0], batch_a, contract_a),
              free_b = free_axes(in[1], batch_b, contract_b);
   Dims dims, inner;
@@ -189,8 +192,8 @@ Values dot_general(const Node& node, const Values& in) {
       place(a, contract_a, k, next);
       next = 0;
       place(b, contract_b, k, next);
-      out.real[at] += in[0].real[position(in[0].shape.dims, a)] *
-                      in[1].real[position(in[1].shape.dims, b)];
+      out.real[at] +=
+          in[0].real[position(in[0].shape.dims, a)] * in[1].real[position(in[1].shape.dims, b)];
     });
   });
   return {out};
@@ -204,7 +207,8 @@ Values gather_rows(const Node&, const Values& in) {
   Value out = empty_value({table.shape.dtype, dims});
   for (std::int64_t i = 0; i < ids.size(); ++i) {
     const std::int64_t row = std::clamp<std::int64_t>(ids.integer(i), 0, rows - 1);
-    for (std::int64_t j = 0; j < width; ++j) copy_element(table, row * width + j, out, i * width + j);
+    for (std::int64_t j = 0; j < width; ++j)
+      copy_element(table, row * width + j, out, i * width + j);
   }
   return {out};
 }

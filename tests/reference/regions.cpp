@@ -71,7 +71,8 @@ Values sort(const Node& node, const Values& in) {
       return run(*node.regions[0], arguments)[0].bits[0] != 0;
     });
     for (std::size_t k = 0; k < in.size(); ++k)
-      for (std::int64_t i = 0; i < dims[axis]; ++i) copy_element(in[k], at(order[i]), out[k], at(i));
+      for (std::int64_t i = 0; i < dims[axis]; ++i)
+        copy_element(in[k], at(order[i]), out[k], at(i));
   });
   return out;
 }
@@ -83,7 +84,8 @@ Values all_reduce_sum(const Node& node, const Values& in) {
   return {out};
 }
 
-// Block i is philox(key, counter + i), its four words in order; two words make a ui64, low word first.
+// Block i is philox(key, counter + i), its four words in order; two words make a ui64, low word
+// first.
 Values rng_bit_generator(const Node& node, const Values& in) {
   Value state = in[0], out = empty_value(node.results[1]);
   std::vector<std::uint32_t> words;
@@ -94,17 +96,20 @@ Values rng_bit_generator(const Node& node, const Values& in) {
     if (++state.bits[1] == 0) ++state.bits[2];
   }
   for (std::size_t i = 0; i < out.bits.size(); ++i)
-    out.bits[i] = per_element == 1 ? words[i]
-                                   : words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32;
+    out.bits[i] =
+        per_element == 1 ? words[i] : words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32;
   return {state, out};
 }
 
 }  // namespace
 
 Rules region_rules() {
-  return {{"reduce_sum", reduce},       {"reduce_max", reduce},
-          {"argmax", reduce},           {"while", while_loop},
-          {"sort", sort},               {"all_reduce_sum", all_reduce_sum},
+  return {{"reduce_sum", reduce},
+          {"reduce_max", reduce},
+          {"argmax", reduce},
+          {"while", while_loop},
+          {"sort", sort},
+          {"all_reduce_sum", all_reduce_sum},
           {"rng_bit_generator", rng_bit_generator}};
 }
 

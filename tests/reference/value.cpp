@@ -21,12 +21,18 @@ Value empty_value(const Shape& shape) {
 
 std::uint64_t wrapped(DType dtype, std::uint64_t bits) {
   switch (dtype) {
-    case DType::pred: return bits & 1;
-    case DType::u8: return static_cast<std::uint8_t>(bits);
-    case DType::u16: return static_cast<std::uint16_t>(bits);
-    case DType::u32: return static_cast<std::uint32_t>(bits);
-    case DType::s32: return static_cast<std::uint64_t>(static_cast<std::int32_t>(bits));
-    default: return bits;
+    case DType::pred:
+      return bits & 1;
+    case DType::u8:
+      return static_cast<std::uint8_t>(bits);
+    case DType::u16:
+      return static_cast<std::uint16_t>(bits);
+    case DType::u32:
+      return static_cast<std::uint32_t>(bits);
+    case DType::s32:
+      return static_cast<std::uint64_t>(static_cast<std::int32_t>(bits));
+    default:
+      return bits;
   }
 }
 
@@ -34,19 +40,27 @@ namespace {
 
 std::uint64_t float_bits(DType dtype, double number) {
   switch (dtype) {
-    case DType::bf16: return bf16_from_double(number);
-    case DType::f16: return f16_from_double(number);
-    case DType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(number));
-    default: return std::bit_cast<std::uint64_t>(number);
+    case DType::bf16:
+      return bf16_from_double(number);
+    case DType::f16:
+      return f16_from_double(number);
+    case DType::f32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(number));
+    default:
+      return std::bit_cast<std::uint64_t>(number);
   }
 }
 
 double float_of_bits(DType dtype, std::uint64_t bits) {
   switch (dtype) {
-    case DType::bf16: return bf16_to_float(static_cast<std::uint16_t>(bits));
-    case DType::f16: return f16_to_float(static_cast<std::uint16_t>(bits));
-    case DType::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    default: return std::bit_cast<double>(bits);
+    case DType::bf16:
+      return bf16_to_float(static_cast<std::uint16_t>(bits));
+    case DType::f16:
+      return f16_to_float(static_cast<std::uint16_t>(bits));
+    case DType::f32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    default:
+      return std::bit_cast<double>(bits);
   }
 }
 

@@ -17,13 +17,11 @@ module @rng_bit_generator {
   func.func public @main() -> (tensor<3xui64>, tensor<9xui32>) {
     %0 = "stablehlo.constant"() <{value = dense<[0, 0, 0]> : tensor<3xui64>}> : () -> tensor<3xui64>
     %1 = "stablehlo.not"(%0) : (tensor<3xui64>) -> tensor<3xui64>
-    %2 = "stablehlo.constant"() <{value = dense<1> : tensor<ui64>}> : () -> tensor<ui64>
-    %3 = "stablehlo.constant"() <{value = dense<[0, 1, 0]> : tensor<3xui64>}> : () -> tensor<3xui64>
-    %4 = "stablehlo.broadcast_in_dim"(%2) <{broadcast_dimensions = array<i64>}> : (tensor<ui64>) -> tensor<3xui64>
-    %5 = "stablehlo.compare"(%3, %4) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (tensor<3xui64>, tensor<3xui64>) -> tensor<3xi1>
-    %6 = "stablehlo.constant"() <{value = dense<[7, 0, 0]> : tensor<3xui64>}> : () -> tensor<3xui64>
-    %7 = "stablehlo.select"(%5, %1, %6) : (tensor<3xi1>, tensor<3xui64>, tensor<3xui64>) -> tensor<3xui64>
-    %8:2 = "stablehlo.rng_bit_generator"(%7) <{rng_algorithm = #stablehlo<rng_algorithm PHILOX>}> : (tensor<3xui64>) -> (tensor<3xui64>, tensor<9xui32>)
-    "func.return"(%8#0, %8#1) : (tensor<3xui64>, tensor<9xui32>) -> ()
+    %2 = "stablehlo.constant"() <{value = dense<[0, 1, 0]> : tensor<3xui64>}> : () -> tensor<3xui64>
+    %3 = "stablehlo.convert"(%2) : (tensor<3xui64>) -> tensor<3xi1>
+    %4 = "stablehlo.constant"() <{value = dense<[7, 0, 0]> : tensor<3xui64>}> : () -> tensor<3xui64>
+    %5 = "stablehlo.select"(%3, %1, %4) : (tensor<3xi1>, tensor<3xui64>, tensor<3xui64>) -> tensor<3xui64>
+    %6:2 = "stablehlo.rng_bit_generator"(%5) <{rng_algorithm = #stablehlo<rng_algorithm PHILOX>}> : (tensor<3xui64>) -> (tensor<3xui64>, tensor<9xui32>)
+    "func.return"(%6#0, %6#1) : (tensor<3xui64>, tensor<9xui32>) -> ()
   }
 }
