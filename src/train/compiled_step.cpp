@@ -1,14 +1,19 @@
 #include "train/compiled_step.h"
 
 #include "base/error.h"
+#include "runtime/host_memory.h"
 
 namespace smelt {
 namespace {
 
-CompileOptions compile_options(const PretrainingConfig& config, bool per_replica) {
-  const int devices = static_cast<int>(config.devices);
+CompileOptions compile_options(const Client& client, std::int64_t devices, bool per_replica) {
   CompileOptions options;
-  (per_replica ? options.num_replicas : options.num_partitions) = devices;
+  (per_replica ? options.num_replicas : options.num_partitions) = static_cast<int>(devices);
+  if (client.platform_name() == "cpu") {
+    // The pass cuts every reduction over more than 32 elements in two and writes its input out in between.
+    options.overrides.emplace_back("xla_disable_hlo_passes", "tree_reduction_rewriter");
+    keep_freed_memory();
+  }
   return options;
 }
 
@@ -18,9 +23,9 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const Pretraini
                            const PretrainingProgram& program)
     : client_(std::move(client)),
       devices_(static_cast<int>(config.devices)),
-      per_replica_(devices_ > 1 && program.program.mesh.empty()),
+      per_replica_(program.takes_replica),
       executable_(client_->compile(emit_module(program.program, "pretraining"),
-                                   compile_options(config, per_replica_))) {}
+                                   compile_options(*client_, config.devices, per_replica_))) {}
 
 std::vector<Buffer> CompiledStep::put_batch(const BertBatch& batch, int device) const {
   const std::int64_t rows = batch.batch / devices_;
@@ -52,7 +57,7 @@ Execution CompiledStep::run(const BertBatch& batch, std::span<const std::int32_t
       own.push_back(client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}}, device));
     };
     for (const std::int32_t value : scalars) put_scalar(value);
-    if (per_replica_ && !scalars.empty()) put_scalar(device);
+    if (per_replica_) put_scalar(device);
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
     for (const Buffer* buffer : state.on_device(device)) handles.push_back(buffer);

@@ -103,7 +103,8 @@ void build_train_step(const PretrainingConfig& c, PretrainingProgram& out) {
   const std::int64_t rows = rows_per_program(c);
   const Batch batch = batch_arguments(p, c.batch, rows);
   DropoutSource dropout{.seed = c.seed, .step = p.graph.parameter({DType::s32, {}}), .replica = {}};
-  if (c.reduction == Reduction::per_replica) dropout.replica = p.graph.parameter({DType::s32, {}});
+  out.takes_replica = c.reduction == Reduction::per_replica;
+  if (out.takes_replica) dropout.replica = p.graph.parameter({DType::s32, {}});
 
   const auto first_parameter = std::ssize(p.graph.parameters());
   const Scope root(p.graph, out.parameters, dropout);

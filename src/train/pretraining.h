@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, 7> kEvalMetrics{
 struct PretrainingProgram {
   Program program;
   Parameters parameters;
+  bool takes_replica = false;  // compiled per replica: each device is told its number
 };
 
 // UsageError when the batch does not divide over the devices or a length exceeds the model's.

@@ -149,7 +149,8 @@ void Trainer::report(Progress& progress) {
        << " seq/s";
   progress.update(step_, text.str());
   if (step_ % job_.log_every == 0)
-    progress.line(str("step ", step_, ": ", text.str(), ", lr ", m[6], ", grad norm ", m[5]));
+    progress.line(str("step ", step_, "/", job_.config.schedule.total_steps, ": ", text.str(),
+                      ", lr ", m[6], ", grad norm ", m[5]));
 }
 
 PretrainSummary Trainer::run() {

@@ -1,0 +1,11 @@
+// How this process holds memory while the CPU plugin runs steps in it.
+#pragma once
+
+namespace smelt {
+
+// Keeps what is freed instead of giving it back to the system: a step's temporaries are asked for anew each
+// time, and faulting their pages in again costs more than computing on them (docs/performance.md). For the
+// whole process and for good; does nothing where the C library is not glibc.
+void keep_freed_memory();
+
+}  // namespace smelt
