@@ -1,0 +1,75 @@
+#include "cli/cmd_model.h"
+
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/pipeline.h"
+#include "cli/recipe_option.h"
+
+namespace smelt {
+namespace {
+
+nlohmann::json to_json(const Evaluation& e) {
+  return {{"global_step", e.global_step},
+          {"loss", e.loss},
+          {"masked_lm_accuracy", e.masked_lm_accuracy},
+          {"masked_lm_loss", e.masked_lm_loss},
+          {"next_sentence_accuracy", e.next_sentence_accuracy},
+          {"next_sentence_loss", e.next_sentence_loss},
+          {"majority_token_accuracy", e.majority_token_accuracy},
+          {"examples", e.examples},
+          {"masked_tokens", e.masked_tokens}};
+}
+
+void print_guesses(const FilledText& text) {
+  std::cout << text.text << "\n";
+  for (const auto& guesses : text.masks) {
+    std::cout << "   ";
+    for (const MaskGuess& guess : guesses)
+      std::cout << " " << guess.token << " " << std::fixed << std::setprecision(1)
+                << 100 * guess.probability << " %";
+    std::cout << "\n";
+  }
+}
+
+}  // namespace
+
+void add_pretrain_command(CLI::App& app) {
+  auto* command = app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
+  const auto recipe = add_recipe_options(*command);
+  command->callback([recipe] { train_model(recipe->load()); });
+}
+
+void add_eval_command(CLI::App& app) {
+  auto* command = app.add_subcommand("eval", "measure a recipe's model on its held-out examples");
+  const auto recipe = add_recipe_options(*command);
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "also as one JSON object on the last line");
+  command->callback([recipe, json] {
+    const Evaluation evaluation = evaluate_model(recipe->load());
+    if (*json) std::cout << to_json(evaluation).dump() << "\n";
+  });
+}
+
+void add_fill_command(CLI::App& app) {
+  auto* command = app.add_subcommand("fill", "a recipe's model fills [MASK] in texts");
+  const auto recipe = add_recipe_options(*command);
+  auto texts = std::make_shared<std::vector<std::string>>();
+  auto top = std::make_shared<std::int64_t>(5);
+  command->add_option("--text", *texts, "a text with [MASK]; may be given several times")->required();
+  command->add_option("--top", *top, "guesses for each [MASK]")->capture_default_str();
+  command->callback([recipe, texts, top] {
+    for (const FilledText& text : fill_with_model(recipe->load(), *texts, *top)) print_guesses(text);
+  });
+}
+
+void add_export_command(CLI::App& app) {
+  auto* command = app.add_subcommand("export", "a recipe's model as a Hugging Face folder");
+  const auto recipe = add_recipe_options(*command);
+  auto out = std::make_shared<std::string>();
+  command->add_option("--out", *out, "the folder to make")->required();
+  command->callback([recipe, out] { export_model(recipe->load(), *out); });
+}
+
+}  // namespace smelt

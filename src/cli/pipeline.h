@@ -1,0 +1,39 @@
+// A recipe's stages: text, vocabulary, examples, training, evaluation, export. Each can be run alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/recipe.h"
+#include "train/evaluate.h"
+#include "train/fill_mask.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+// Where a recipe's stages put what they make.
+struct RecipePaths {
+  explicit RecipePaths(const std::string& out);
+  std::string train_text, heldout_text, vocab, train_records, heldout_records;
+  std::string model_dir, config, evaluation, hugging_face;
+};
+
+// The model of a recipe with the size of its vocabulary. UsageError when model.vocab_size is smaller than
+// the vocabulary: ids beyond it would train to NaN.
+BertConfig resolved_model(const Recipe& recipe);
+
+void make_text(const Recipe& recipe);
+void make_vocabulary(const Recipe& recipe);
+void make_examples(const Recipe& recipe);
+PretrainSummary train_model(const Recipe& recipe);
+// Writes eval_results.txt too, in the original's form.
+Evaluation evaluate_model(const Recipe& recipe);
+std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
+                                        std::int64_t top);
+// Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
+void export_model(const Recipe& recipe, const std::string& folder);
+
+// All of it in order; a finished stage is not run again.
+void run_recipe(const Recipe& recipe);
+
+}  // namespace smelt

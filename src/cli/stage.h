@@ -1,0 +1,26 @@
+// Stages of a recipe that are not run again while their settings, inputs and outputs are as they were.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct Stage {
+  std::string name;
+  nlohmann::json settings;           // whatever the outputs depend on besides the inputs
+  std::vector<std::string> inputs;   // files
+  std::vector<std::string> outputs;  // files or folders
+  std::function<void()> make;
+};
+
+// Runs the stage and records under <out>/.stages what it was made from, or says that it is finished.
+// Returns whether it ran.
+bool run_stage(const std::string& out, const Stage& stage);
+
+// The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something else.
+void claim_output_folder(const std::string& out);
+
+}  // namespace smelt
