@@ -87,7 +87,9 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   const Tensor beta = s.parameter("beta", {width}, {});
   const Tensor gamma = s.parameter("gamma", {width}, {.kind = Init::ones, .stddev = 0});
   const Tensor centred = x - mean(x, {-1});
-  return centred * rsqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
+  // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations into each of
+  // their users, here the residuals of all layers; it does not copy a division (docs/performance.md).
+  return centred / sqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
 }
 
 // {key, counter}: u64[3]. The counter's high half is the step, and the replica where there are several.
