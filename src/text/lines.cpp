@@ -1,0 +1,60 @@
+#include "text/lines.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+}  // namespace
+
+LineReader::LineReader(const std::string& path) : file_(path), buffer_(kBufferBytes) {}
+
+bool LineReader::refill() {
+  rest_ = std::string_view(buffer_.data(), file_.read(buffer_));
+  return !rest_.empty();
+}
+
+bool LineReader::next(std::string& line) {
+  line.clear();
+  if (rest_.empty() && !refill()) return false;
+  ++number_;
+  for (;;) {
+    const auto end = rest_.find('\n');
+    line.append(rest_.substr(0, end));
+    if (line.size() > kMaxLineBytes)
+      throw UsageError(str(path(), ":", number_, ": a line of more than ", kMaxLineBytes >> 20, " MiB"),
+                       "is this a text file? Break its lines, e.g. with `fold`");
+    if (end != std::string_view::npos) {
+      rest_.remove_prefix(end + 1);
+      break;
+    }
+    if (!refill()) break;
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  return true;
+}
+
+void Utf8Filter::apply(std::string& line, const LineReader& from) {
+  std::size_t dropped = 0;
+  std::string kept = decode_utf8_ignore(line, &dropped);
+  if (dropped == 0) return;
+  const std::string where = str(from.path(), ":", from.number());
+  if (mode_ == Mode::refuse)
+    throw UsageError(str(where, ": not UTF-8 (", dropped, " bytes)"),
+                     "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
+  if (first_.empty()) first_ = where;
+  dropped_bytes_ += static_cast<std::int64_t>(dropped);
+  line = std::move(kept);
+}
+
+void Utf8Filter::warn() const {
+  if (dropped_bytes_ > 0)
+    spdlog::warn("{} bytes that are not UTF-8 were left out, the first in {}", dropped_bytes_, first_);
+}
+
+}  // namespace smelt

@@ -1,0 +1,54 @@
+// The lines of a text file, one at a time, in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/file.h"
+
+namespace smelt {
+
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
+
+class LineReader {
+ public:
+  // UsageError when the file cannot be opened.
+  explicit LineReader(const std::string& path);
+
+  // The next line without its "\n" or "\r\n"; false at the end. UsageError naming file and line for one of
+  // more than kMaxLineBytes.
+  bool next(std::string& line);
+  // Of the line that next() gave last, from 1.
+  std::int64_t number() const { return number_; }
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  bool refill();
+
+  InputFile file_;
+  std::vector<char> buffer_;
+  std::string_view rest_;  // of buffer_, not yet given out
+  std::int64_t number_ = 0;
+};
+
+// Keeps the well-formed part of lines and says once how much was dropped; or refuses ill-formed ones.
+class Utf8Filter {
+ public:
+  enum class Mode { drop, refuse };
+  explicit Utf8Filter(Mode mode) : mode_(mode) {}
+
+  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and line.
+  void apply(std::string& line, const LineReader& from);
+  std::int64_t dropped_bytes() const { return dropped_bytes_; }
+  // One warning with the count and the first place, if anything was dropped.
+  void warn() const;
+
+ private:
+  Mode mode_;
+  std::int64_t dropped_bytes_ = 0;
+  std::string first_;
+};
+
+}  // namespace smelt

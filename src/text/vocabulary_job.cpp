@@ -1,0 +1,56 @@
+#include "text/vocabulary_job.h"
+
+#include <chrono>
+#include <filesystem>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "text/basic_tokenizer.h"
+#include "text/lines.h"
+#include "text/vocabulary.h"
+
+namespace smelt {
+namespace {
+
+std::map<std::string, std::int64_t> count_words(const VocabularyJob& job, VocabularySummary& summary) {
+  const BasicTokenizer tokenizer(job.lower_case);
+  Utf8Filter utf8(job.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop);
+  std::unordered_map<std::string, std::int64_t> counts;
+  std::vector<std::string> words;
+  std::string line;
+  for (const std::string& path : expand_patterns(job.input, "--input")) {
+    LineReader lines(path);
+    while (lines.next(line)) {
+      utf8.apply(line, lines);
+      words.clear();
+      tokenizer.tokenize(line, words);
+      for (std::string& word : words) ++counts[std::move(word)];
+      summary.words += std::ssize(words);
+      ++summary.lines;
+    }
+  }
+  utf8.warn();
+  summary.dropped_bytes = utf8.dropped_bytes();
+  summary.distinct_words = std::ssize(counts);
+  return {counts.begin(), counts.end()};
+}
+
+}  // namespace
+
+VocabularySummary train_vocabulary(const VocabularyJob& job) {
+  const auto start = std::chrono::steady_clock::now();
+  if (!job.overwrite && std::filesystem::exists(job.out))
+    throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
+  VocabularySummary summary;
+  const auto counts = count_words(job, summary);
+  if (counts.empty())
+    throw UsageError(str("--input: ", job.input, " holds no words"), "give files with text");
+  const Vocabulary vocabulary(train_wordpiece(counts, job.trainer), job.out);
+  vocabulary.save(job.out);
+  summary.size = vocabulary.size();
+  summary.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+}  // namespace smelt

@@ -1,0 +1,26 @@
+// Trains a WordPiece vocabulary by merges of pairs as in byte-pair encoding (Sennrich et al. 2016): the most
+// frequent pair of neighbouring pieces becomes a piece, again and again. This is how Hugging Face's
+// BertWordPieceTrainer works too; Google's own trainer, which maximises likelihood, was never published.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct WordPieceTrainerOptions {
+  std::int64_t vocab_size = 30522;
+  std::int64_t min_frequency = 2;      // a rarer pair is not merged
+  std::int64_t alphabet_limit = 1000;  // the most frequent characters are kept; words with others are left out
+};
+
+// The tokens in order of id: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (each character as a word's beginning
+// and as "##" continuation, where it occurs so, sorted), then the merged pieces, best first. Of equally
+// frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces are filled up with [unusedN].
+// UsageError when vocab_size has no room for the special tokens and the alphabet.
+std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
+                                         const WordPieceTrainerOptions& options);
+
+}  // namespace smelt
