@@ -1,7 +1,105 @@
 #include "cli/commands.h"
 
-namespace smelt {
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
-int run_command_line(int, char**) { return 0; }
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "cli/cmd_bench.h"
+#include "cli/cmd_data.h"
+#include "cli/cmd_model.h"
+#include "cli/cmd_run.h"
+#include "cli/cmd_vocab.h"
+
+namespace smelt {
+namespace {
+
+// The innermost subcommand that was given.
+const CLI::App* innermost(const CLI::App* app) {
+  for (;;) {
+    const auto chosen = app->get_subcommands();
+    if (chosen.empty()) return app;
+    app = chosen.front();
+  }
+}
+
+std::string full_name(const CLI::App* app) {
+  std::string name = app->get_name();
+  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent())
+    name = str(up->get_name(), " ", name);
+  return name;
+}
+
+// What the user may have meant by a word that the command does not know.
+[[noreturn]] void throw_unknown(const CLI::App* command) {
+  const auto unknown = command->remaining();
+  const std::string word = unknown.empty() ? "" : unknown.front();
+  const std::string flag = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const CLI::App* sub : command->get_subcommands(nullptr)) known.push_back(sub->get_name());
+  throw UsageError(str(full_name(command), ": unknown ",
+                       flag.starts_with("-") ? "flag " : "argument ", flag),
+                   did_you_mean(flag, known));
+}
+
+void parse(CLI::App& app, int argc, char** argv) try {
+  app.parse(argc, argv);
+} catch (const CLI::ExtrasError&) {
+  throw_unknown(innermost(&app));
+} catch (const CLI::CallForHelp&) {
+  throw;
+} catch (const CLI::CallForAllHelp&) {
+  throw;
+} catch (const CLI::CallForVersion&) {
+  throw;
+} catch (const CLI::ParseError& error) {
+  const std::string command = full_name(innermost(&app));
+  throw UsageError(str(command, ": ", error.what()), str("`", command, " --help` lists the flags"));
+}
+
+void add_commands(CLI::App& app) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", SMELT_VERSION);
+  add_run_command(app);
+  add_vocab_command(app);
+  add_data_command(app);
+  add_pretrain_command(app);
+  add_eval_command(app);
+  add_fill_command(app);
+  add_export_command(app);
+  add_create_pretraining_data_command(app);
+  add_bench_command(app);
+  add_help_command(app);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("smelt"));
+  spdlog::set_pattern("%H:%M:%S %^%v%$");
+  CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
+  try {
+    add_commands(app);
+    parse(app, argc, argv);
+    return 0;
+  } catch (const CLI::Success& wanted) {
+    return app.exit(wanted);
+  } catch (const UsageError& error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return 2;
+  } catch (const BugError& error) {
+    std::cerr << "bug: " << error.what() << "\n";
+    return 70;
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return 1;
+  }
+}
 
 }  // namespace smelt

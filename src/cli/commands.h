@@ -1,9 +1,5 @@
-// The commands of the program, one file each; commands.cpp lists them.
+// The commands of the program, one file each (cmd_*.cpp); commands.cpp lists them.
 #pragma once
-
-namespace CLI {
-class App;
-}
 
 namespace smelt {
 

@@ -46,6 +46,26 @@ BertRecordShape bert_record_shape(const RecordIndex& index) {
               static_cast<std::int64_t>(example.integers("masked_lm_positions").size())};
 }
 
+void append_bert_record(const RecordIndex& index, std::uint64_t record,
+                        const BertRecordOptions& options, BertBatch& batch) {
+  const std::string place = index.place(record);
+  const Example example(index.read(record), place);
+  const std::int64_t length = options.seq_length, predictions = options.max_predictions;
+  const auto integers = [&](const Rule& rule, std::vector<std::int32_t>& out) {
+    append_checked(example, place, rule, out);
+  };
+  integers({"input_ids", length, options.vocab_size, "vocab_size"}, batch.input_ids);
+  integers({"input_mask", length, 2, "a mask of"}, batch.input_mask);
+  integers({"segment_ids", length, options.type_vocab_size, "type_vocab_size"}, batch.segment_ids);
+  integers({"masked_lm_positions", predictions, length, "seq_length"}, batch.masked_lm_positions);
+  integers({"masked_lm_ids", predictions, options.vocab_size, "vocab_size"}, batch.masked_lm_ids);
+  integers({"next_sentence_labels", 1, 2, "labels of"}, batch.next_sentence_labels);
+  const auto& weights = example.reals("masked_lm_weights");
+  check_count(place, "masked_lm_weights", weights.size(), predictions);
+  batch.masked_lm_weights.insert(batch.masked_lm_weights.end(), weights.begin(), weights.end());
+  ++batch.batch;
+}
+
 BertRecordSource::BertRecordSource(BertRecordOptions options)
     : options_(std::move(options)),
       index_(expand_patterns(options_.input, "training data")),
@@ -60,27 +80,9 @@ BertRecordSource::BertRecordSource(BertRecordOptions options)
   check("max_predictions", max_predictions, options_.max_predictions);
   for (std::size_t file = 0; file < index_.files().size(); ++file) {
     BertBatch ignored;
-    if (index_.first_of(file) < index_.first_of(file + 1)) append(index_.first_of(file), ignored);
+    if (index_.first_of(file) < index_.first_of(file + 1)) 
+      append_bert_record(index_, index_.first_of(file), options_, ignored);
   }
-}
-
-void BertRecordSource::append(std::uint64_t record, BertBatch& batch) const {
-  const std::string place = index_.place(record);
-  const Example example(index_.read(record), place);
-  const std::int64_t length = options_.seq_length, predictions = options_.max_predictions;
-  const auto integers = [&](const Rule& rule, std::vector<std::int32_t>& out) {
-    append_checked(example, place, rule, out);
-  };
-  integers({"input_ids", length, options_.vocab_size, "vocab_size"}, batch.input_ids);
-  integers({"input_mask", length, 2, "a mask of"}, batch.input_mask);
-  integers({"segment_ids", length, options_.type_vocab_size, "type_vocab_size"}, batch.segment_ids);
-  integers({"masked_lm_positions", predictions, length, "seq_length"}, batch.masked_lm_positions);
-  integers({"masked_lm_ids", predictions, options_.vocab_size, "vocab_size"}, batch.masked_lm_ids);
-  integers({"next_sentence_labels", 1, 2, "labels of"}, batch.next_sentence_labels);
-  const auto& weights = example.reals("masked_lm_weights");
-  check_count(place, "masked_lm_weights", weights.size(), predictions);
-  batch.masked_lm_weights.insert(batch.masked_lm_weights.end(), weights.begin(), weights.end());
-  ++batch.batch;
 }
 
 BertBatch BertRecordSource::empty_batch(std::int64_t batch_size) const {
@@ -99,7 +101,7 @@ BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size) c
   const auto count = static_cast<std::uint64_t>(batch_size);
   for (std::uint64_t position = step * count; position < (step + 1) * count; ++position) {
     const Permutation epoch(size(), key_, position / size());
-    append(epoch(position % size()), batch);
+    append_bert_record(index_, epoch(position % size()), options_, batch);
   }
   return batch;
 }
@@ -108,7 +110,7 @@ BertBatch BertRecordSource::batch_in_order(std::uint64_t step, std::int64_t batc
   BertBatch batch = empty_batch(batch_size);
   const auto count = static_cast<std::uint64_t>(batch_size);
   for (std::uint64_t position = step * count; position < (step + 1) * count; ++position)
-    append(position % size(), batch);
+    append_bert_record(index_, position % size(), options_, batch);
   return batch;
 }
 

@@ -35,6 +35,10 @@ struct BertRecordShape {
 };
 BertRecordShape bert_record_shape(const RecordIndex& index);
 
+// One record, checked against the options, appended to the batch.
+void append_bert_record(const RecordIndex& index, std::uint64_t record,
+                        const BertRecordOptions& options, BertBatch& batch);
+
 // Thread-safe. Every fault of a file is a UsageError naming the file and record or offset.
 class BertRecordSource {
  public:
@@ -53,9 +57,6 @@ class BertRecordSource {
   std::uint64_t whole_batches(std::int64_t batch_size) const {
     return size() / static_cast<std::uint64_t>(batch_size);
   }
-
-  // One record, checked, appended to the batch.
-  void append(std::uint64_t record, BertBatch& batch) const;
 
   const BertRecordOptions& options() const { return options_; }
 

@@ -1,0 +1,140 @@
+#include "cli/cmd_data.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "data/bert_examples.h"
+#include "data/inspect.h"
+
+namespace smelt {
+namespace {
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string rounded(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
+  const CorpusCounts& text = summary.text;
+  std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
+            << text.sentences << " sentences, " << text.tokens << " tokens ("
+            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n"
+            << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
+            << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
+            << "written:  " << job.output << "\n";
+}
+
+void add_bert(CLI::App& data) {
+  auto job = std::make_shared<BertExamplesJob>();
+  auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
+  PairOptions& o = job->pairs;
+  command->add_option("--input", job->input, "text files or patterns, separated by commas")
+      ->required();
+  command->add_option("--vocab", job->vocab, "vocabulary, one token a line")->required();
+  command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
+  command->add_option("--seq-length", o.seq_length, "tokens of an example")->capture_default_str();
+  command->add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
+      ->capture_default_str();
+  command->add_option("--dupe-factor", o.dupe_factor, "passes over the text, each with other masks")
+      ->capture_default_str();
+  command->add_option("--masked-lm-prob", o.masked_lm_prob, "share of the tokens to mask")
+      ->capture_default_str();
+  command->add_option("--short-seq-prob", o.short_seq_prob, "share of documents cut into shorter examples")
+      ->capture_default_str();
+  command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
+  command->add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
+  command->add_flag("--cased{false}", job->lower_case, "keep upper case and accents");
+  command->add_flag("--strict", job->strict, "refuse text that is not UTF-8");
+  command->add_flag("--overwrite", job->overwrite, "replace existing output files");
+  command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
+}
+
+std::string as_json(const RecordStatistics& s) {
+  const nlohmann::ordered_json out{{"files", s.files},
+                                   {"records", s.records},
+                                   {"bytes", s.bytes},
+                                   {"seq_length", s.shape.seq_length},
+                                   {"max_predictions", s.shape.max_predictions},
+                                   {"tokens", s.tokens},
+                                   {"predictions", s.predictions},
+                                   {"random_next", s.random_next},
+                                   {"largest_id", s.largest_id},
+                                   {"bad_records", s.bad_records},
+                                   {"first_fault", s.first_fault}};
+  return out.dump(2);
+}
+
+std::string as_text(const RecordStatistics& s) {
+  const std::uint64_t good = s.records - s.bad_records;
+  const auto places = good * static_cast<std::uint64_t>(s.shape.seq_length);
+  std::string out = str(
+      "records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
+      "sequences:   ", s.shape.seq_length, " tokens, ",
+      rounded(100 * (1 - share(s.tokens, places)), 1), " % padding\n",
+      "predictions: ", rounded(share(s.predictions, good), 1), " a sequence, at most ",
+      s.shape.max_predictions, "\n", "random next: ", rounded(100 * share(s.random_next, good), 1),
+      " %\n", "largest id:  ", s.largest_id, "\n", "bad records: ", s.bad_records);
+  if (s.bad_records > 0) out += str("\n  first: ", s.first_fault);
+  return out;
+}
+
+void add_inspect(CLI::App& data) {
+  struct Options {
+    std::string input;
+    std::optional<std::int64_t> vocab_size;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = data.add_subcommand("inspect", "count and check the examples of TFRecord files");
+  command->add_option("input", options->input, "TFRecord files or patterns, separated by commas")
+      ->required();
+  command->add_option("--vocab-size", options->vocab_size, "refuse ids from this number on");
+  command->add_flag("--json", options->json, "print JSON");
+  command->callback([options] {
+    const auto statistics = inspect_bert_records(options->input, options->vocab_size);
+    std::cout << (options->json ? as_json(statistics) : as_text(statistics)) << "\n";
+  });
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& app) {
+  auto* data = app.add_subcommand("data", "make training data and look into them");
+  data->require_subcommand(1);
+  add_bert(*data);
+  add_inspect(*data);
+}
+
+void add_create_pretraining_data_command(CLI::App& app) {
+  auto job = std::make_shared<BertExamplesJob>();
+  job->overwrite = true;
+  job->description = false;
+  PairOptions& o = job->pairs;
+  auto* command = app.add_subcommand("create_pretraining_data",
+                                     "the original BERT program's flags, defaults and output");
+  command->add_option("--input_file", job->input, "text files or patterns, comma-separated")
+      ->required();
+  command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
+  command->add_option("--vocab_file", job->vocab, "vocabulary")->required();
+  command->add_flag("--do_lower_case,!--nodo_lower_case", job->lower_case, "default true");
+  command->add_flag("--do_whole_word_mask,!--nodo_whole_word_mask", o.whole_word_mask,
+                    "default false");
+  command->add_option("--max_seq_length", o.seq_length, "")->capture_default_str();
+  command->add_option("--max_predictions_per_seq", o.max_predictions, "")->capture_default_str();
+  command->add_option("--random_seed", job->seed, "")->capture_default_str();
+  command->add_option("--dupe_factor", o.dupe_factor, "")->capture_default_str();
+  command->add_option("--masked_lm_prob", o.masked_lm_prob, "")->capture_default_str();
+  command->add_option("--short_seq_prob", o.short_seq_prob, "")->capture_default_str();
+  command->callback([job] { build_bert_examples(*job); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+// Text files as token ids, read as google-research/bert's create_pretraining_data.py reads them: a line is a
+// sentence, a blank line ends a document, the end of a file does not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/sentence_pairs.h"
+#include "data/token_corpus.h"
+#include "text/wordpiece.h"
+
+namespace smelt {
+
+struct CorpusCounts {
+  std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
+  std::uint64_t dropped_bytes = 0;  // that were not UTF-8
+};
+
+class CorpusReader {
+ public:
+  // UsageError when the vocabulary lacks a special token.
+  CorpusReader(const std::string& vocab, bool lower_case);
+
+  // UsageError when the files hold no token; with `strict` also when a line is not UTF-8.
+  TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;
+
+  MaskVocabulary mask_vocabulary() const;
+
+ private:
+  BertTokenizer tokenizer_;
+};
+
+}  // namespace smelt

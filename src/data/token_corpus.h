@@ -1,0 +1,49 @@
+// A corpus as token ids: documents of sentences, all tokens in one array.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace smelt {
+
+// A run of tokens of a corpus.
+struct TokenRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t size() const { return end - begin; }
+};
+
+class TokenCorpus {
+ public:
+  // Sentences [first, last) of one document; never empty.
+  struct Document {
+    std::uint64_t first = 0, last = 0;
+    std::uint64_t size() const { return last - first; }
+  };
+
+  // A sentence without tokens is no sentence.
+  void add_sentence(std::span<const std::int32_t> ids);
+  // A document without sentences is no document.
+  void end_document();
+
+  std::vector<Document>& documents() { return documents_; }
+  const std::vector<Document>& documents() const { return documents_; }
+  std::uint64_t sentence_count() const { return ends_.size() - 1; }
+
+  // The tokens of sentences [first, last), which stand one after another.
+  TokenRange tokens(std::uint64_t first, std::uint64_t last) const {
+    return {ends_[first], ends_[last]};
+  }
+  std::span<const std::int32_t> ids(TokenRange range) const {
+    return std::span(ids_).subspan(range.begin, range.size());
+  }
+  std::span<const std::int32_t> ids() const { return ids_; }
+
+ private:
+  std::vector<std::int32_t> ids_;
+  std::vector<std::uint64_t> ends_{0};  // sentence i is [ends_[i], ends_[i + 1])
+  std::vector<Document> documents_;
+  std::uint64_t document_start_ = 0;
+};
+
+}  // namespace smelt
