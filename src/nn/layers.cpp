@@ -105,14 +105,27 @@ static Tensor random_state(const DropoutSource& source, Graph& graph, std::strin
   return concatenate({bitwise_or(word(key), high(word(key >> 32))), word(0), step}, 0);
 }
 
+// Random numbers below 2^16, u32[count]: four from each word of the generator. On the CPU plugin 64-bit words
+// cost a seventh of 32-bit ones, whose interleaving is scalar code (docs/performance.md).
+static Tensor random_16_bits(Tensor state, std::int64_t count) {
+  const std::int64_t words = (count + 3) / 4;
+  const Tensor bits = rng_bit_generator(state, {DType::u64, {words}})[1];
+  std::vector<Tensor> parts;
+  for (int i = 0; i < 4; ++i) {
+    const Tensor part = shift_right_logical(bits, full_like(bits, 16 * i));
+    parts.push_back(convert(bitwise_and(part, full_like(part, 0xFFFF)), DType::u32));
+  }
+  return slice_axis(concatenate(parts, 0), 0, 0, count);
+}
+
 Tensor dropout(const Scope& s, Tensor x, double rate) {
   const auto& source = s.dropout_source();
   if (!source || rate == 0) return x;
   const Tensor state = random_state(*source, s.graph(), s.path());
-  const Tensor bits = rng_bit_generator(state, {DType::u32, x.dims()})[1];
-  const double threshold = std::floor(rate * 4294967296.0);
+  const Tensor bits = reshape(random_16_bits(state, x.shape().elements()), x.dims());
+  const double threshold = std::round(rate * 65536.0);
   const Tensor keep = compare(bits, full_like(bits, threshold), Compare::ge);
-  return select(keep, x * (1.0 / (1.0 - rate)), zeros_like(x));
+  return select(keep, x * (65536.0 / (65536.0 - threshold)), zeros_like(x));
 }
 
 Tensor cross_entropy(Tensor logits, Tensor labels) {
