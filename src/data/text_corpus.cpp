@@ -15,10 +15,21 @@ BertTokenizer load_tokenizer(const std::string& vocab, bool lower_case) {
   return BertTokenizer(vocabulary, {.lower_case = lower_case});
 }
 
+MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
+  MaskVocabulary mask{.cls = vocabulary.id("[CLS]"), .sep = vocabulary.id("[SEP]"),
+                      .mask = vocabulary.id("[MASK]"), .words = {}, .continues = {}};
+  for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
+    mask.words.push_back(id);
+    mask.continues.push_back(vocabulary.token(id).starts_with("##"));
+  }
+  return mask;
+}
+
 }  // namespace
 
 CorpusReader::CorpusReader(const std::string& vocab, bool lower_case)
-    : tokenizer_(load_tokenizer(vocab, lower_case)) {}
+    : tokenizer_(load_tokenizer(vocab, lower_case)),
+      mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {
@@ -30,6 +41,7 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
     LineReader lines(file);
     while (lines.next(line)) {
       utf8.apply(line, lines);
+      std::erase(line, '\r');  // TensorFlow's readline, which the original reads with, drops them
       const std::string_view sentence = python_strip(line);
       if (sentence.empty()) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
@@ -48,17 +60,6 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
     throw UsageError(str("training data: the input holds no text (", files.size(), " files)"),
                      "give files with one sentence a line and a blank line between documents");
   return corpus;
-}
-
-MaskVocabulary CorpusReader::mask_vocabulary() const {
-  const Vocabulary& vocabulary = tokenizer_.vocabulary();
-  MaskVocabulary mask{.cls = vocabulary.id("[CLS]"), .sep = vocabulary.id("[SEP]"),
-                      .mask = vocabulary.id("[MASK]"), .words = {}, .continues = {}};
-  for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
-    mask.words.push_back(id);
-    mask.continues.push_back(vocabulary.token(id).starts_with("##"));
-  }
-  return mask;
 }
 
 }  // namespace smelt

@@ -25,10 +25,12 @@ class CorpusReader {
   // UsageError when the files hold no token; with `strict` also when a line is not UTF-8.
   TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;
 
-  MaskVocabulary mask_vocabulary() const;
+  // Lives as long as the reader.
+  const MaskVocabulary& mask_vocabulary() const { return mask_vocabulary_; }
 
  private:
   BertTokenizer tokenizer_;
+  MaskVocabulary mask_vocabulary_;
 };
 
 }  // namespace smelt
