@@ -12,9 +12,8 @@
 namespace smelt {
 namespace {
 
-// One place for names and help: visits every field with its path.
 template <class R, class Visitor>
-void visit_fields(R& r, Visitor&& visit) {
+void visit_data_fields(R& r, Visitor&& visit) {
   visit("out", r.out, "folder that receives everything");
   visit("text.input", r.text.input, "raw text: files or patterns, comma separated");
   visit("text.format", r.text.format,
@@ -31,6 +30,10 @@ void visit_fields(R& r, Visitor&& visit) {
   visit("data.dupe_factor", r.data.dupe_factor, "times each document is used, with other masks");
   visit("data.seed", r.data.seed, "random seed of the examples");
   visit("data.whole_word_mask", r.data.whole_word_mask, "mask all pieces of a word together");
+}
+
+template <class R, class Visitor>
+void visit_model_fields(R& r, Visitor&& visit) {
   visit("model.vocab_size", r.model.vocab_size, "rows of the embedding; 0 = lines of the vocabulary");
   visit("model.hidden_size", r.model.hidden_size, "width of the encoder");
   visit("model.num_hidden_layers", r.model.num_hidden_layers, "encoder layers");
@@ -43,6 +46,10 @@ void visit_fields(R& r, Visitor&& visit) {
   visit("model.max_position_embeddings", r.model.max_position_embeddings, "longest sequence, tokens");
   visit("model.type_vocab_size", r.model.type_vocab_size, "kinds of segments");
   visit("model.initializer_range", r.model.initializer_range, "standard deviation of new weights");
+}
+
+template <class R, class Visitor>
+void visit_train_fields(R& r, Visitor&& visit) {
   visit("train.device", r.train.device, "cpu, gpu or tpu");
   visit("train.devices", r.train.devices, "devices that share a batch");
   visit("train.batch_size", r.train.batch_size, "examples per step, over all devices");
@@ -60,6 +67,14 @@ void visit_fields(R& r, Visitor&& visit) {
   visit("train.log_every", r.train.log_every, "steps between log lines");
   visit("eval.batch_size", r.eval.batch_size, "examples per evaluation batch");
   visit("eval.steps", r.eval.steps, "evaluation batches; 0 = all held-out examples");
+}
+
+// One place for names and help: visits every field with its path.
+template <class R, class Visitor>
+void visit_fields(R& r, Visitor&& visit) {
+  visit_data_fields(r, visit);
+  visit_model_fields(r, visit);
+  visit_train_fields(r, visit);
 }
 
 template <class T>
