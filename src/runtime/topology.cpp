@@ -11,6 +11,7 @@ namespace {
 void prepare_libtpu() {
   constexpr int kKeep = 0;
   ::setenv("TPU_SKIP_MDS_QUERY", "1", kKeep);  // else it asks the metadata server for minutes
+  ::setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", kKeep);  // else one process of the machine at a time
   ::setenv("TPU_MIN_LOG_LEVEL", "3", kKeep);
   ::setenv("TPU_STDERR_LOG_LEVEL", "3", kKeep);
   ::setenv("TPU_LOG_DIR", "disabled", kKeep);
