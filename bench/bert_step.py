@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Times BERT pre-training steps of smelt and of JAX in turns, on this machine, and prints the ratio.
+
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Runs alternate, so that whatever else
+the machine does hits both; of each side the fastest step counts. docs/performance.md says what is compared.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def parse_flags():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", default="base", help="tiny, small or base")
+    p.add_argument("--batch", type=int, default=8, help="sequences per step")
+    p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
+    p.add_argument("--dropout", type=float, default=0.1)
+    p.add_argument("--steps", type=int, default=5, help="timed steps per run, after one untimed")
+    p.add_argument("--rounds", type=int, default=3, help="runs of each side")
+    p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
+    return p.parse_args()
+
+
+def run(command):
+    """The last line that the command prints, as JSON."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode != 0:
+        raise SystemExit(f"error: {' '.join(command)} failed\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(args):
+    shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--steps={args.steps}",
+             f"--dropout={args.dropout}"]
+    sides = {"smelt": [args.smelt, "bench", *shape],
+             "jax": [args.python, str(ROOT / "bench/jax_bert.py"), *shape]}
+    runs = {side: [] for side in sides}
+    for _ in range(args.rounds):
+        for side, command in sides.items():
+            runs[side].append(run(command))
+    return runs
+
+
+def main():
+    args = parse_flags()
+    runs = measure(args)
+    best = {side: min(r["step_s_min"] for r in rs) for side, rs in runs.items()}
+    processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
+    median = {side: statistics.median(r["step_s_median"] for r in rs) for side, rs in runs.items()}
+    start = min(r["start_to_first_step_s"] for r in runs["smelt"])
+    ready = min(r["trace_s"] + r["compile_s"] for r in runs["jax"])
+    print(f"{args.model}, batch {args.batch} x {args.seq}, dropout {args.dropout}, f32, {os.cpu_count()} cores, "
+          f"jax {runs['jax'][0]['jax']}, load {os.getloadavg()[0]:.1f}")
+    print(f"fastest step    smelt {best['smelt']:.3f} s   jax {best['jax']:.3f} s   "
+          f"speed of smelt / jax {best['jax'] / best['smelt']:.2f}")
+    print(f"median step     smelt {median['smelt']:.3f} s   jax {median['jax']:.3f} s   "
+          f"speed of smelt / jax {median['jax'] / median['smelt']:.2f}")
+    print(f"processor time  smelt {processor['smelt']:.3f} s   jax {processor['jax']:.3f} s   "
+          f"speed of smelt / jax {processor['jax'] / processor['smelt']:.2f}   (all cores; hardly moved by other load)")
+    print(f"start           smelt to its first step's end {start:.2f} s   jax trace + compile {ready:.2f} s   "
+          f"ratio {start / ready:.2f}")
+
+
+main()
