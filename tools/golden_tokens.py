@@ -3,11 +3,17 @@
     python tools/golden_tokens.py FOLDER
 
 FOLDER holds tokenization.py of google-research/bert (commit eedf571), run unchanged: TensorFlow 2 answers as the
-TensorFlow 1 that it imports. Writes tests/golden/tokens.json: texts in several scripts, random strings of code
-points that Unicode 3.2 knows already (so that no later version of the tables matters), and their words and pieces.
+TensorFlow 1 that it imports. Writes tests/golden/tokens.json:
+  cases        texts in several scripts, random strings of code points that Unicode 3.2 knows already (so that no
+               later version of the tables matters), and their words and pieces
+  code_points  per block of 4096: a hash of the words around each of its code points that Unicode 14 knows
+  sigmas       a hash of the words of all short strings over SIGMA_ALPHABET: Python's rule of the final sigma
+  utf8         a hash of bytes.decode("utf-8", "ignore") over all short strings of UTF8_BYTES
 
-Needs tensorflow-cpu.
+Needs tensorflow-cpu and Python 3.11, whose tables are those of Unicode 14.
 """
+import hashlib
+import itertools
 import json
 import os
 import random
@@ -38,6 +44,37 @@ TEXTS = [
     "",
     "   ",
 ]
+SIGMA_ALPHABET = "\u03a3\u03b1'\u03011\u00ad"
+UTF8_BYTES = bytes.fromhex("00417f808f909fa0bfc0c1c2dfe0e1ecedeeeff0f1f3f4f5ff")
+
+
+def digest(chunks):
+    sha = hashlib.sha256()
+    for chunk in chunks:
+        sha.update(chunk)
+    return sha.hexdigest()
+
+
+def joined_words(basic, text):
+    """The words of a text, lower case then cased, as the hashes take them."""
+    return "".join(word + "\n" for lower in (True, False) for word in basic[lower].tokenize(text)).encode() + b"\n"
+
+
+def code_point_hashes(basic):
+    """Each code point between letters, before and after a sigma, whose form tells whether it is cased."""
+    hashes = {}
+    for block in range(0, 0x110000, 0x1000):
+        known = [chr(cp) for cp in range(block, block + 0x1000)
+                 if not 0xD800 <= cp < 0xE000 and unicodedata.category(chr(cp)) != "Cn"]
+        if known:
+            hashes[f"{block:04X}"] = digest(
+                joined_words(basic, f"A{c}\u03a3{c}b \u0391\u03a3{c} {c}\u03a3") for c in known)
+    return hashes
+
+
+def short_strings(alphabet, longest):
+    for length in range(longest + 1):
+        yield from itertools.product(alphabet, repeat=length)
 
 
 def random_texts(count):
@@ -67,12 +104,14 @@ def vocabulary(words):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    if unicodedata.unidata_version != "14.0.0":
+        sys.exit("Python's Unicode is " + unicodedata.unidata_version + ", not 14.0.0: use Python 3.11")
     import tensorflow.compat.v1 as tf
     sys.modules["tensorflow"] = tf
     sys.path.insert(0, sys.argv[1])
     import tokenization
 
-    texts = TEXTS + list(random_texts(800))
+    texts = TEXTS + list(random_texts(250))
     basic = {lower: tokenization.BasicTokenizer(do_lower_case=lower) for lower in (True, False)}
     vocab = vocabulary([w for text in TEXTS for lower in basic for w in basic[lower].tokenize(text)])
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
@@ -85,7 +124,12 @@ def main():
               "cased_ids": full[False].convert_tokens_to_ids(full[False].tokenize(text))}
              for text in texts]
     with open(os.path.join(GOLDEN, "tokens.json"), "w", encoding="utf-8") as file:
-        json.dump({"vocab": vocab, "cases": cases}, file, separators=(",", ":"))
+        json.dump({
+            "vocab": vocab, "cases": cases, "code_points": code_point_hashes(basic),
+            "sigmas": digest(joined_words(basic, "".join(s)) for s in short_strings(SIGMA_ALPHABET, 5)),
+            "utf8": digest(bytes(s).decode("utf-8", "ignore").encode() + b"\n"
+                           for s in short_strings(UTF8_BYTES, 4)),
+        }, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
     print(len(vocab), "pieces,", len(cases), "cases")
 
