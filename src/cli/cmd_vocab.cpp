@@ -12,8 +12,10 @@ namespace {
 void print_summary(const VocabularyJob& job, const VocabularySummary& s) {
   std::cout << "text:       " << s.lines << " lines, " << s.words << " words, " << s.distinct_words
             << " distinct\n"
-            << "vocabulary: " << s.size << " pieces in " << s.seconds << " s\n"
-            << "written:    " << job.out << "\n";
+            << "vocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
+  if (s.unused > 0)
+    std::cout << "            " << s.unused << " of them are [unusedN]: the text has no more pieces to give\n";
+  std::cout << "written:    " << job.out << "\n";
 }
 
 }  // namespace

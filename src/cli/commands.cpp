@@ -50,15 +50,11 @@ std::string full_name(const CLI::App* app) {
 
 void parse(CLI::App& app, int argc, char** argv) try {
   app.parse(argc, argv);
-} catch (const CLI::ExtrasError&) {
-  throw_unknown(innermost(&app));
-} catch (const CLI::CallForHelp&) {
-  throw;
-} catch (const CLI::CallForAllHelp&) {
-  throw;
-} catch (const CLI::CallForVersion&) {
-  throw;
+} catch (const CLI::Success&) {
+  throw;  // --help, --version
 } catch (const CLI::ParseError& error) {
+  // A misspelt flag is said before the required one that is missing because of it.
+  if (!innermost(&app)->remaining().empty()) throw_unknown(innermost(&app));
   const std::string command = full_name(innermost(&app));
   throw UsageError(str(command, ": ", error.what()), str("`", command, " --help` lists the flags"));
 }

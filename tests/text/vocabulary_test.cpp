@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/paths.h"
 #include "text/lines.h"
 #include "text/sentences.h"
@@ -133,6 +134,13 @@ TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
               HasSubstr("7 pieces have no room for 5 special tokens and an alphabet of 3"));
 }
 
+TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
+  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10}); }),
+              HasSubstr("vocab: the minimum frequency is 0, not at least 1"));
+  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3}); }),
+              HasSubstr("vocab: the alphabet's limit is -3, not at least 1"));
+}
+
 class VocabularyJobTest : public testing::Test {
  protected:
   VocabularyJob job(std::string_view text) {
@@ -149,6 +157,7 @@ class VocabularyJobTest : public testing::Test {
 TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
   const VocabularySummary s = train_vocabulary(job("The cat sat. The cat ran.\n"));
   EXPECT_EQ(s.size, 30);
+  EXPECT_EQ(s.unused, 30 - 5 - 12 - 5);  // 5 special tokens, 12 letters and ".", 5 merges of a pair seen twice
   EXPECT_EQ(s.words, 8);
   EXPECT_EQ(s.distinct_words, 5);
   Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
@@ -162,9 +171,53 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
   VocabularyJob strict = job("good\nbad \xff\xfe\n");
   strict.strict = true;
   EXPECT_THAT(usage_error([&] { train_vocabulary(strict); }), HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
-  strict.strict = false;
-  EXPECT_EQ(train_vocabulary(strict).dropped_bytes, 2);
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job("a b")); }), HasSubstr("vocab.txt exists"));
+  EXPECT_FALSE(std::filesystem::exists(strict.out));
+  EXPECT_THAT(usage_error([&] {
+                VocabularyJob job = this->job("a");
+                job.input = dir_.path();
+                train_vocabulary(job);
+              }),
+              HasSubstr(dir_.path()));
+}
+
+TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
+  const CapturedLog log;
+  EXPECT_EQ(train_vocabulary(job("good\nb\xff" "ad \xff\xfe\n\xc3\n")).dropped_bytes, 4);
+  EXPECT_THAT(log.text(), HasSubstr("4 bytes that are not UTF-8 were left out, the first in"));
+  EXPECT_THAT(log.text(), HasSubstr("in.txt:2"));
+  EXPECT_TRUE(Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
+}
+
+TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
+  train_vocabulary(job("a b"));
+  const std::string before = read_file(dir_.file("vocab.txt"));
+  VocabularyJob again = job("other words");
+  EXPECT_THAT(usage_error([&] { train_vocabulary(again); }), HasSubstr("vocab.txt exists"));
+  EXPECT_EQ(read_file(dir_.file("vocab.txt")), before);
+  again.overwrite = true;
+  train_vocabulary(again);
+  EXPECT_NE(read_file(dir_.file("vocab.txt")), before);
+}
+
+TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
+  VocabularyJob cased = job("Über Über");
+  cased.lower_case = false;
+  train_vocabulary(cased);
+  EXPECT_TRUE(Vocabulary::load(cased.out).find("Über"));
+  cased.lower_case = cased.overwrite = true;
+  train_vocabulary(cased);
+  EXPECT_TRUE(Vocabulary::load(cased.out).find("uber"));
+}
+
+TEST_F(VocabularyJobTest, SplittingTheTextOverFilesChangesNothing) {
+  train_vocabulary(job("the cat sat\nthe cats sat on the mat\n"));
+  const std::string whole = read_file(dir_.file("vocab.txt"));
+  VocabularyJob parts = job("the cat sat");
+  write_file(dir_.file("in2.txt"), "the cats sat on the mat");
+  parts.input = dir_.file("in2.txt") + "," + dir_.file("in.txt");
+  parts.out = dir_.file("vocab2.txt");
+  train_vocabulary(parts);
+  EXPECT_EQ(read_file(parts.out), whole);
 }
 
 TEST(LineReader, GivesEveryLineWithItsNumber) {

@@ -1,0 +1,171 @@
+// The program as a user runs it: messages and exit codes, and a whole recipe on a small text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "runtime/find_plugin.h"
+#include "store/file.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+CommandOutput smelt(const std::string& arguments) {
+  return run_command(str(SMELT_PROGRAM, " ", arguments));
+}
+
+void expect_refusal(const std::string& arguments, const testing::Matcher<std::string>& message) {
+  const CommandOutput output = smelt(arguments);
+  EXPECT_EQ(output.status, 2) << output.text;
+  EXPECT_THAT(output.text, message) << arguments;
+}
+
+TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
+  expect_refusal("vocab train --input a --out b --overwrit",
+                 AllOf(HasSubstr("smelt vocab train: unknown flag --overwrit"),
+                       HasSubstr("hint: did you mean '--overwrite'?")));
+  expect_refusal("create_pretraining_data --input_files=a --output_file=b --vocab_file=c",
+                 HasSubstr("did you mean '--input_file'?"));
+  expect_refusal("pretrian x.yaml", HasSubstr("did you mean 'pretrain'?"));
+  expect_refusal("vocab train --out b", HasSubstr("--input is required"));
+  expect_refusal("", HasSubstr("subcommand is required"));
+}
+
+class RecipeTest : public testing::Test {
+ protected:
+  std::string recipe(std::string_view text) {
+    write_file(dir_.file("r.yaml"), text);
+    return dir_.file("r.yaml");
+  }
+  void expect_refused(std::string_view text, const std::string& more,
+                      const testing::Matcher<std::string>& message) {
+    expect_refusal(str("run ", recipe(text), " ", more), message);
+  }
+  TempDir dir_;
+};
+
+TEST_F(RecipeTest, WrongFieldsAreNamed) {
+  expect_refused("train: {stepz: 3}", "",
+                 AllOf(HasSubstr("r.yaml: unknown field 'train.stepz'"), HasSubstr("did you mean 'train.steps'?")));
+  expect_refused("train: {steps: many}", "", HasSubstr("train.steps is 'many', not a whole number"));
+  expect_refused("train: {steps: [1]}", "", HasSubstr("train.steps is neither a value nor a section"));
+  expect_refused("train: {steps: 0}", "", HasSubstr("train.steps 0"));
+  expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
+  expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
+  expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
+  expect_refused("data: {seq_length: 1000}", "",
+                 HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
+  expect_refused("model: {hidden_size: 100}", "", HasSubstr("hidden_size 100 is not a multiple"));
+  expect_refused("a: b: c", "", HasSubstr("r.yaml:1: not YAML"));
+  expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
+  expect_refused("out: x", "--set train.step=3", HasSubstr("did you mean 'train.steps'?"));
+  expect_refusal("run " + dir_.file("none.yaml"), HasSubstr("none.yaml: No such file"));
+}
+
+TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
+  const std::string out = str("out: ", dir_.file("out"), "\n");
+  expect_refused(out, "", HasSubstr("text.input: no text"));
+  expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"), HasSubstr("no file matches"));
+  write_file(dir_.file("text.txt"), "Some text.\n");
+  write_file(dir_.file("out/mine"), "precious");
+  expect_refused(out, "--set text.input=" + dir_.file("text.txt"), HasSubstr("already holds something else"));
+  EXPECT_EQ(read_file(dir_.file("out/mine")), "precious");
+}
+
+TEST(Program, HelpListsEveryFieldOfARecipe) {
+  const CommandOutput output = smelt("help recipe");
+  EXPECT_EQ(output.status, 0);
+  for (const char* field : {"out ", "text.input", "model.hidden_size", "train.learning_rate", "eval.steps"})
+    EXPECT_THAT(output.text, HasSubstr(field));
+}
+
+// Sentences of a small grammar: something to learn, and the same on every machine.
+std::string grammar_text(int documents) {
+  const std::vector<std::string> subjects{"the cat", "a dog", "the old man", "our neighbour", "this bird"};
+  const std::vector<std::string> verbs{"sees", "likes", "follows", "remembers", "finds"};
+  const std::vector<std::string> objects{"the red house", "a small river", "the garden", "every tree", "some bread"};
+  std::string text;
+  std::uint64_t drawn = 0;
+  const auto draw = [&](const auto& words) { return words[philox(5, drawn++, 0)[0] % words.size()]; };
+  for (int d = 0; d < documents; ++d) {
+    for (int s = 0; s < 12; ++s) text += str(draw(subjects), " ", draw(verbs), " ", draw(objects), ".\n");
+    text += "\n";
+  }
+  return text;
+}
+
+class WholeRecipe : public RecipeTest {
+ protected:
+  void SetUp() override {
+    try {
+      find_plugin("cpu");
+    } catch (const UsageError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    write_file(dir_.file("text.txt"), grammar_text(60));
+    recipe(str("text: {input: ", dir_.file("text.txt"), ", format: sentences, heldout: 0.1}\n",
+               "vocab: {size: 150}\n", "data: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n",
+               "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 64,\n",
+               "  max_position_embeddings: 32, type_vocab_size: 2, initializer_range: 0.05}\n",
+               "train: {batch_size: 16, steps: 300, learning_rate: 3e-3, warmup_steps: 30, save_every: 20}\n",
+               "eval: {batch_size: 8}\n"));
+  }
+  std::string on(const std::string& out) const {
+    return str(" ", dir_.file("r.yaml"), " --set out=", dir_.file(out));
+  }
+  std::map<std::string, std::string> files(const std::string& folder) const {
+    std::map<std::string, std::string> content;
+    for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
+      if (entry.is_regular_file())
+        content[fs::relative(entry.path(), dir_.file(folder)).string()] = read_file(entry.path().string());
+    return content;
+  }
+};
+
+TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
+  const CommandOutput first = smelt("run" + on("m"));
+  ASSERT_EQ(first.status, 0) << first.text;
+  const std::string results = read_file(dir_.file("m/model/eval_results.txt"));
+  EXPECT_THAT(results, testing::MatchesRegex(
+      "global_step = 300\nloss = .*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
+      "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
+  const auto before = files("m");
+  const CommandOutput second = smelt("run" + on("m"));
+  EXPECT_EQ(second.status, 0);
+  for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
+    EXPECT_THAT(second.text, HasSubstr(str(stage, ": finished before")));
+  EXPECT_EQ(files("m"), before);
+
+  const CommandOutput filled = smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
+  EXPECT_EQ(filled.status, 0) << filled.text;
+  EXPECT_THAT(filled.text, HasSubstr(" %"));
+  const CommandOutput evaluated = smelt("eval" + on("m") + " --json 2>/dev/null | tail -n 1");
+  const auto figures = nlohmann::json::parse(evaluated.text);
+  EXPECT_EQ(figures["global_step"], 300);
+  EXPECT_GT(figures["masked_lm_accuracy"].get<double>(), 1.5 * figures["majority_token_accuracy"].get<double>());
+  EXPECT_EQ(smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
+  expect_refusal("export" + on("m") + " --out " + dir_.file("hf"), HasSubstr("already holds something else"));
+}
+
+TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
+  ASSERT_EQ(smelt("run" + on("whole")).status, 0);
+  for (const char* delay : {"1.0", "1.6", "2.2"})
+    run_command(str("timeout -s KILL ", delay, " ", SMELT_PROGRAM, " run", on("killed")));
+  const CommandOutput last = smelt("run" + on("killed"));
+  ASSERT_EQ(last.status, 0) << last.text;
+  auto whole = files("whole/model/checkpoint-300"), killed = files("killed/model/checkpoint-300");
+  EXPECT_EQ(killed, whole);
+  EXPECT_EQ(files("killed/huggingface"), files("whole/huggingface"));
+}
+
+}  // namespace
+}  // namespace smelt

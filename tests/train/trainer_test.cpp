@@ -1,0 +1,273 @@
+// The training loop on a tiny model: resumed runs, per-replica order, wrong input.
+#include "train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "data/bert_examples.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "train/evaluate.h"
+#include "train/fill_mask.h"
+#include "train/golden_bert.h"
+#include "train/compiled_step.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+std::string vocab() { return source_path("tests/golden/pretraining/vocab_uncased.txt"); }
+
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class TrainerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      open_device("cpu", 1);
+    } catch (const UsageError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    BertExamplesJob job;
+    job.input = source_path("tests/golden/pretraining/english.txt");
+    job.vocab = vocab();
+    job.output = dir_.file("train.tfrecord");
+    job.pairs.seq_length = 32;
+    job.pairs.max_predictions = 5;
+    build_bert_examples(job);
+  }
+
+  PretrainJob job(const std::string& model, std::int64_t steps) const {
+    PretrainJob job;
+    BertConfig& m = job.config.model;
+    m.vocab_size = Vocabulary::load(vocab()).size();
+    m.hidden_size = 16;
+    m.num_hidden_layers = 1;
+    m.num_attention_heads = 2;
+    m.intermediate_size = 32;
+    m.max_position_embeddings = 32;
+    m.type_vocab_size = 2;
+    job.config.batch = {.batch_size = 8, .seq_length = 32, .max_predictions = 5};
+    job.config.schedule = {.learning_rate = 1e-3, .warmup_steps = 2, .total_steps = 12, .power = 1.0};
+    job.config.schedule.total_steps = steps;
+    job.data = dir_.file("train.tfrecord");
+    job.model_dir = dir_.file(model);
+    job.save_every = 5;
+    return job;
+  }
+
+  // All tensors of a step, by name.
+  std::map<std::string, std::vector<float>> state(const std::string& model, std::int64_t step) const {
+    const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
+    std::map<std::string, std::vector<float>> values;
+    for (const auto& [name, view] : checkpoint.tensors) values[name] = tensor_values<float>(view);
+    return values;
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+// A copy of a run's folder in which only the checkpoint of `step` is left, as if it had been killed after it.
+void cut_back(const std::string& from, const std::string& to, std::int64_t step) {
+  std::filesystem::create_directories(to);
+  const std::string name = str("/checkpoint-", step);
+  std::filesystem::copy(from + name, to + name, std::filesystem::copy_options::recursive);
+}
+
+TEST_F(TrainerTest, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
+  const PretrainSummary whole = pretrain(job("whole", 12));
+  EXPECT_EQ(whole.last_step, 12);
+  cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
+  const PretrainSummary resumed = pretrain(job("resumed", 12));
+  EXPECT_EQ(resumed.first_step, 5);
+  EXPECT_EQ(resumed.metrics, whole.metrics);
+  const auto want = state("whole", 12);
+  EXPECT_EQ(state("resumed", 12), want);
+  EXPECT_EQ(want.size() % 3, 0u);
+  EXPECT_NE(state("whole", 5), want);
+}
+
+TEST_F(TrainerTest, AFinishedRunDoesNothingMore) {
+  pretrain(job("model", 3));
+  EXPECT_EQ(pretrain(job("model", 3)).first_step, 3);
+}
+
+TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
+  PretrainJob endless = job("stopped", 1'000'000'000);
+  endless.save_every = endless.log_every = 1'000'000'000;
+  std::signal(SIGTERM, SIG_IGN);  // what arrives before the run listens
+  std::atomic<bool> over = false;
+  std::thread killer([&] {
+    while (!over) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      std::raise(SIGTERM);
+    }
+  });
+  const std::string message = error_of([&] { pretrain(endless); });
+  over = true;
+  killer.join();
+  std::signal(SIGTERM, SIG_DFL);
+  const auto saved = latest_checkpoint(dir_.file("stopped"));
+  ASSERT_TRUE(saved);
+  EXPECT_THAT(message, HasSubstr(str("train: stopped by a signal at step ", *saved, " of 1000000000; saved")));
+  EXPECT_THAT(message, HasSubstr("hint: run the same command again"));
+}
+
+TEST_F(TrainerTest, ACheckpointOfOtherSettingsIsRefused) {
+  pretrain(job("model", 2));
+  PretrainJob other = job("model", 4);
+  other.config.batch.batch_size = 4;
+  EXPECT_THAT(error_of([&] { pretrain(other); }),
+              HasSubstr("checkpoint-2: was made with batch_size 8, this run has 4"));
+}
+
+TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
+  PretrainJob wild = job("model", 50);
+  wild.config.schedule.learning_rate = 1e30;
+  EXPECT_THAT(error_of([&] { pretrain(wild); }), HasSubstr("train: the loss is "));
+}
+
+TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
+  PretrainJob wrong = job("model", 2);
+  wrong.config.devices = 3;
+  EXPECT_THAT(error_of([&] { pretrain(wrong); }), HasSubstr("batch size 8 does not divide over 3 devices"));
+  wrong = job("model", 2);
+  wrong.config.model.max_position_embeddings = 16;
+  EXPECT_THAT(error_of([&] { pretrain(wrong); }),
+              HasSubstr("sequence length 32 is longer than max_position_embeddings 16"));
+  wrong = job("model", 2);
+  wrong.config.model.vocab_size = 60;
+  EXPECT_THAT(error_of([&] { pretrain(wrong); }), HasSubstr("is out of range for vocab_size 60"));
+  wrong = job("model", 2);
+  wrong.config.batch.seq_length = 16;
+  EXPECT_THAT(error_of([&] { pretrain(wrong); }), testing::AllOf(HasSubstr("16"), HasSubstr("32")));
+}
+
+TEST_F(TrainerTest, EvaluationCountsTheMajorityTokenAsByHand) {
+  const PretrainJob trained = job("model", 3);
+  EvaluateJob evaluation{.config = trained.config, .device = "cpu", .data = trained.data,
+                         .train_data = {}, .model_dir = trained.model_dir, .steps = 0};
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
+  pretrain(trained);
+  const Evaluation e = evaluate(evaluation);
+  const BertRecordSource source({.input = trained.data, .seq_length = 32, .max_predictions = 5,
+                                 .vocab_size = trained.config.model.vocab_size, .type_vocab_size = 2, .seed = 0});
+  std::map<std::int32_t, double> counts;
+  double all = 0;
+  for (std::uint64_t i = 0; i < source.whole_batches(8); ++i) {
+    const BertBatch batch = source.batch_in_order(i, 8);
+    for (std::size_t j = 0; j < batch.masked_lm_ids.size(); ++j) {
+      counts[batch.masked_lm_ids[j]] += batch.masked_lm_weights[j];
+      all += batch.masked_lm_weights[j];
+    }
+  }
+  EXPECT_EQ(static_cast<double>(e.masked_tokens), all);
+  EXPECT_DOUBLE_EQ(e.majority_token_accuracy, counts[e.majority_token] / all);
+  for (const auto& [token, count] : counts) EXPECT_LE(count, counts[e.majority_token]);
+  EXPECT_EQ(e.global_step, 3);
+  evaluation.config.batch.batch_size = 100000;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("fewer than one batch of 100000"));
+}
+
+TEST_F(TrainerTest, MasksAreFilledWithTheBestGuessesFirst) {
+  const PretrainJob trained = job("model", 3);
+  pretrain(trained);
+  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  const FillMaskJob fill{.model = trained.config.model, .device = "cpu", .model_dir = trained.model_dir, .top = 4};
+  const auto filled = fill_masks(fill, tokenizer, {"a [MASK] of [MASK].", "[MASK]"});
+  ASSERT_EQ(filled.size(), 2u);
+  ASSERT_EQ(filled[0].masks.size(), 2u);
+  ASSERT_EQ(filled[1].masks.size(), 1u);
+  for (const auto& guesses : filled[0].masks) {
+    ASSERT_EQ(guesses.size(), 4u);
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_GE(guesses[i - 1].probability, guesses[i].probability);
+  }
+  EXPECT_THAT(error_of([&] { fill_masks(fill, tokenizer, {"no mask"}); }), HasSubstr("no [MASK] in 'no mask'"));
+}
+
+// First moments after one step are a tenth of the gradient that the optimizer saw.
+std::map<std::string, std::vector<float>> first_moments(const std::shared_ptr<const Client>& client,
+                                                        const GoldenBert& golden,
+                                                        const PretrainingConfig& config,
+                                                        const BertBatch& batch) {
+  PretrainingProgram program;
+  build_train_step(config, program);
+  const CompiledStep step(client, config, program);
+  ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.parameters,
+                                         StateParts::values_and_moments, golden.state(), "golden");
+  const std::int32_t zero = 0;
+  Execution execution = step.run(batch, std::span(&zero, 1), state);
+  state.replace(execution.results);
+  std::map<std::string, std::vector<float>> moments;
+  const HostState host = state.download();
+  for (const auto& [name, view] : host.tensors)
+    if (name.ends_with("/adam_m")) moments[name] = tensor_values<float>(view);
+  return moments;
+}
+
+BertBatch one_row(const BertBatch& b, std::int64_t row) {
+  const auto cut = [&](const auto& values, std::int64_t width) {
+    return std::decay_t<decltype(values)>(values.begin() + row * width, values.begin() + (row + 1) * width);
+  };
+  return {.batch = 1, .seq_length = b.seq_length, .max_predictions = b.max_predictions,
+          .input_ids = cut(b.input_ids, b.seq_length), .input_mask = cut(b.input_mask, b.seq_length),
+          .segment_ids = cut(b.segment_ids, b.seq_length),
+          .masked_lm_positions = cut(b.masked_lm_positions, b.max_predictions),
+          .masked_lm_ids = cut(b.masked_lm_ids, b.max_predictions),
+          .masked_lm_weights = cut(b.masked_lm_weights, b.max_predictions),
+          .next_sentence_labels = cut(b.next_sentence_labels, 1)};
+}
+
+// The original's order: each replica clips its own gradient, then they are summed.
+TEST(PerReplica, EightReplicasSumTheGradientsThatEachClippedAlone) {
+  SMELT_OPEN_CPU(client, 8);
+  const GoldenBert golden;
+  PretrainingConfig config = golden.config();
+  config.batch.batch_size = 8;
+  config.devices = 8;
+  config.reduction = Reduction::per_replica;
+  const BertBatch batch = golden.double_batch(0);
+  const auto together = first_moments(client, golden, config, batch);
+
+  config.batch.batch_size = 1;
+  config.devices = 1;
+  config.reduction = Reduction::global;
+  std::map<std::string, std::vector<double>> sums;
+  for (std::int64_t row = 0; row < 8; ++row)
+    for (const auto& [name, m] : first_moments(client, golden, config, one_row(batch, row))) {
+      auto& sum = sums[name];
+      sum.resize(m.size());
+      for (std::size_t i = 0; i < m.size(); ++i) sum[i] += m[i];
+    }
+  for (const auto& [name, sum] : sums) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      difference = std::max(difference, std::abs(together.at(name)[i] - sum[i]));
+      size = std::max(size, std::abs(sum[i]));
+    }
+    // 1e-4 of the clipped gradients' size; a key's bias has none but rounding.
+    EXPECT_LE(difference, 1e-4 * std::max(size, 1e-3)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace smelt
