@@ -1,5 +1,6 @@
 #include "text/vocabulary_job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <unordered_map>
@@ -48,6 +49,8 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const Vocabulary vocabulary(train_wordpiece(counts, job.trainer), job.out);
   vocabulary.save(job.out);
   summary.size = vocabulary.size();
+  summary.unused = std::ranges::count_if(
+      vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
   summary.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;

@@ -19,6 +19,7 @@ struct VocabularyJob {
 
 struct VocabularySummary {
   std::int64_t lines = 0, words = 0, distinct_words = 0, size = 0, dropped_bytes = 0;
+  std::int64_t unused = 0;  // of size, [unusedN] that fill up where the text has no more pieces to give
   double seconds = 0;
 };
 

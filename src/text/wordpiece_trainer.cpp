@@ -45,6 +45,11 @@ std::set<char32_t> alphabet(const std::map<std::string, std::int64_t>& words, st
   return kept;
 }
 
+void check_at_least_one(std::string_view option, std::int64_t value) {
+  if (value < 1)
+    throw UsageError(str("vocab: the ", option, " is ", value, ", not at least 1"), "leave it out for the default");
+}
+
 class Trainer {
  public:
   Trainer(const std::map<std::string, std::int64_t>& words, const WordPieceTrainerOptions& options)
@@ -172,6 +177,8 @@ class Trainer {
 
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options) {
+  check_at_least_one("minimum frequency", options.min_frequency);
+  check_at_least_one("alphabet's limit", options.alphabet_limit);
   return Trainer(word_counts, options).run();
 }
 

@@ -19,7 +19,7 @@ struct WordPieceTrainerOptions {
 // The tokens in order of id: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (each character as a word's beginning
 // and as "##" continuation, where it occurs so, sorted), then the merged pieces, best first. Of equally
 // frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces are filled up with [unusedN].
-// UsageError when vocab_size has no room for the special tokens and the alphabet.
+// UsageError when vocab_size has no room for the special tokens and the alphabet, or another option is below 1.
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options);
 
