@@ -5,6 +5,7 @@
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/find_plugin.h"
+#include "runtime/host_memory.h"
 #include "runtime/pjrt_abi_compile.h"
 
 namespace smelt {
@@ -141,8 +142,11 @@ Executable Client::loaded(pjrt::LoadedExecutable* raw) const {
 
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
-  // Left alone, the CPU plugin makes four devices.
-  if (device == "cpu") options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
+  if (device == "cpu") {
+    keep_freed_memory();  // first: the plugin's threads would have heaps of their own
+    // Left alone, the CPU plugin makes four devices.
+    options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
+  }
   auto client = Client::create(Plugin::load(find_plugin(device)), options);
   if (client->device_count() < device_count) {
     throw UsageError(str("device ", device, ": ", device_count, " devices wanted, ",

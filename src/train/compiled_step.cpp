@@ -1,7 +1,6 @@
 #include "train/compiled_step.h"
 
 #include "base/error.h"
-#include "runtime/host_memory.h"
 
 namespace smelt {
 namespace {
@@ -12,7 +11,6 @@ CompileOptions compile_options(const Client& client, std::int64_t devices, bool 
   if (client.platform_name() == "cpu") {
     // The pass cuts every reduction over more than 32 elements in two and writes its input out in between.
     options.overrides.emplace_back("xla_disable_hlo_passes", "tree_reduction_rewriter");
-    keep_freed_memory();
   }
   return options;
 }
