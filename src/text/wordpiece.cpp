@@ -5,7 +5,6 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMaxCharactersPerWord = 200;
 constexpr std::string_view kContinuation = "##";
 
 bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }

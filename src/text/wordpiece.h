@@ -13,6 +13,8 @@
 
 namespace smelt {
 
+constexpr std::size_t kMaxCharactersPerWord = 200;
+
 struct BertTokenizerOptions {
   bool lower_case = true;
 };
@@ -28,7 +30,7 @@ class BertTokenizer {
   std::vector<std::int32_t> encode(std::string_view utf8) const;
   std::vector<std::string> tokenize(std::string_view utf8) const;
   // Appends the pieces of one word; [UNK] for the whole word when any part of it is unknown, or when it is
-  // longer than 200 characters.
+  // longer than kMaxCharactersPerWord.
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "text/unicode.h"
+#include "text/wordpiece.h"
 
 namespace smelt {
 namespace {
@@ -32,11 +33,23 @@ std::string utf8(char32_t c) {
   return text;
 }
 
+using SpelledWords = std::vector<std::pair<std::u32string, std::int64_t>>;
+
+// Without the long ones: every merge walks the words it is in, and a dump of hex digits may be one word of millions.
+SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
+  SpelledWords spelled;
+  for (const auto& [word, count] : words) {
+    std::u32string characters = to_code_points(word);
+    if (characters.size() <= kMaxCharactersPerWord) spelled.emplace_back(std::move(characters), count);
+  }
+  return spelled;
+}
+
 // The most frequent characters, at most `limit`; ties to the smaller code point.
-std::set<char32_t> alphabet(const std::map<std::string, std::int64_t>& words, std::int64_t limit) {
+std::set<char32_t> alphabet(const SpelledWords& words, std::int64_t limit) {
   std::map<char32_t, std::int64_t> counts;
-  for (const auto& [word, count] : words)
-    for (const char32_t c : to_code_points(word)) counts[c] += count;
+  for (const auto& [characters, count] : words)
+    for (const char32_t c : characters) counts[c] += count;
   std::vector<std::pair<char32_t, std::int64_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second > b.second; });
   if (std::ssize(order) > limit) order.resize(limit);
@@ -54,7 +67,7 @@ class Trainer {
  public:
   Trainer(const std::map<std::string, std::int64_t>& words, const WordPieceTrainerOptions& options)
       : options_(options) {
-    add_words(words);
+    add_words(spell_words(words));
     for (std::size_t w = 0; w < words_.size(); ++w)
       for (std::size_t i = 0; i + 1 < words_[w].pieces.size(); ++i)
         count_pair({words_[w].pieces[i], words_[w].pieces[i + 1]}, words_[w].count, w);
@@ -89,12 +102,11 @@ class Trainer {
     }
   };
 
-  void add_words(const std::map<std::string, std::int64_t>& words) {
+  void add_words(const SpelledWords& words) {
     const std::set<char32_t> kept = alphabet(words, options_.alphabet_limit);
     std::set<std::string> forms;
     std::vector<std::pair<std::vector<std::string>, std::int64_t>> spelled;
-    for (const auto& [word, count] : words) {
-      const std::u32string characters = to_code_points(word);
+    for (const auto& [characters, count] : words) {
       if (!std::ranges::all_of(characters, [&](char32_t c) { return kept.contains(c); })) continue;
       std::vector<std::string> spelling;
       for (const char32_t c : characters) spelling.push_back((spelling.empty() ? "" : "##") + utf8(c));
@@ -177,6 +189,9 @@ class Trainer {
 
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options) {
+  if (options.vocab_size > kMaxVocabularySize)
+    throw UsageError(str("vocab: the size is ", options.vocab_size, ", more than ", kMaxVocabularySize),
+                     "30522 is usual");
   check_at_least_one("minimum frequency", options.min_frequency);
   check_at_least_one("alphabet's limit", options.alphabet_limit);
   return Trainer(word_counts, options).run();

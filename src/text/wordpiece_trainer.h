@@ -10,8 +10,10 @@
 
 namespace smelt {
 
+constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
+
 struct WordPieceTrainerOptions {
-  std::int64_t vocab_size = 30522;
+  std::int64_t vocab_size = 30522;     // at most kMaxVocabularySize
   std::int64_t min_frequency = 2;      // a rarer pair is not merged
   std::int64_t alphabet_limit = 1000;  // the most frequent characters are kept; words with others are left out
 };
@@ -19,7 +21,9 @@ struct WordPieceTrainerOptions {
 // The tokens in order of id: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (each character as a word's beginning
 // and as "##" continuation, where it occurs so, sorted), then the merged pieces, best first. Of equally
 // frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces are filled up with [unusedN].
-// UsageError when vocab_size has no room for the special tokens and the alphabet, or another option is below 1.
+// Words of more than kMaxCharactersPerWord (text/wordpiece.h), which the tokenizer never cuts, are left out.
+// UsageError when vocab_size has no room for the special tokens and the alphabet or is beyond its limit, or
+// another option is below 1.
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options);
 

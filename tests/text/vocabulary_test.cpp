@@ -134,6 +134,19 @@ TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
               HasSubstr("7 pieces have no room for 5 special tokens and an alphabet of 3"));
 }
 
+TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
+  const std::string longest(200, 'a'), too_long(201, 'b');
+  const Words v = train_wordpiece({{longest, 1}, {too_long, 9}}, {.vocab_size = 8, .min_frequency = 2, .alphabet_limit = 9});
+  EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "##aa"));
+}
+
+TEST(WordPieceTrainer, RefusesASizeBeyondReason) {
+  EXPECT_THAT(usage_error([] {
+                train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999, .min_frequency = 1, .alphabet_limit = 10});
+              }),
+              HasSubstr("vocab: the size is 9999999999, more than 4194304"));
+}
+
 TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
   EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10}); }),
               HasSubstr("vocab: the minimum frequency is 0, not at least 1"));
