@@ -18,7 +18,7 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("text.input", r.text.input, "raw text: files or patterns, comma separated");
   visit("text.format", r.text.format,
         "prose: split into sentences and documents; sentences: one a line, blank line between documents");
-  visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, 0 to 0.5");
+  visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
   visit("vocab.size", r.vocab.size, "word pieces");
   visit("vocab.lower_case", r.vocab.lower_case, "lower-case and strip accents");
   visit("vocab.min_frequency", r.vocab.min_frequency, "occurrences below which a pair is not merged");
@@ -142,8 +142,8 @@ void require(bool fine, const std::string& where, const std::string& what, const
 void check_ranges(const Recipe& r, const std::string& where) {
   require(r.text.format == "prose" || r.text.format == "sentences", where,
           str("text.format is '", r.text.format, "'"), "use prose or sentences");
-  require(r.text.heldout >= 0 && r.text.heldout <= 0.5, where,
-          str("text.heldout is ", r.text.heldout, ", must be between 0 and 0.5"), "0.05 is usual");
+  require(r.text.heldout > 0 && r.text.heldout <= 0.5, where,
+          str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"), "0.05 is usual");
   require(r.train.steps >= 1 && r.train.batch_size >= 1 && r.train.devices >= 1, where,
           str("train.steps ", r.train.steps, ", train.batch_size ", r.train.batch_size,
               ", train.devices ", r.train.devices, " must all be at least 1"),

@@ -45,7 +45,7 @@ class DocumentWriter {
  private:
   // The first two documents go one to each side, the others by a draw.
   bool keep_out(std::int64_t number) const {
-    if (number < 2) return number == 0 && job_.heldout > 0;
+    if (number < 2) return number == 0;
     const auto bits = philox(random_key(job_.seed, "heldout"), number, 0)[0];
     return static_cast<double>(bits) < job_.heldout * 4294967296.0;
   }
@@ -118,9 +118,17 @@ class ProseReader {
   std::unordered_set<std::uint64_t> seen_;  // 64-bit hashes of paragraphs
 };
 
+void check(const ProseJob& job) {
+  if (job.format != "prose" && job.format != "sentences")
+    throw UsageError(str("text.format is '", job.format, "'"), "use prose or sentences");
+  if (!(job.heldout > 0 && job.heldout < 1))
+    throw UsageError(str("text.heldout is ", job.heldout, ", must be above 0 and below 1"), "0.05 is usual");
+}
+
 }  // namespace
 
 ProseSummary prepare_prose(const ProseJob& job) {
+  check(job);
   ProseSummary summary;
   ProseReader reader(job, summary);
   for (const std::string& path : expand_patterns(job.input, "text.input")) reader.read(path);

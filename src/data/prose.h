@@ -13,7 +13,7 @@ struct ProseJob {
   // "prose": paragraphs between blank lines are cut into sentences; a document is about 40 sentences of one
   // file. "sentences": lines and documents are as they stand.
   std::string format = "prose";
-  double heldout = 0.05;  // share of the documents
+  double heldout = 0.05;  // share of the documents, above 0 and below 1
   std::uint64_t seed = 12345;
   bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
 };
@@ -24,7 +24,7 @@ struct ProseSummary {
 };
 
 // Which documents are held out depends on the seed and their number alone; at least one stays on each side.
-// UsageError for an empty corpus or one of a single document.
+// UsageError for an empty corpus, one of a single document, an unknown format or a share out of range.
 ProseSummary prepare_prose(const ProseJob& job);
 
 }  // namespace smelt

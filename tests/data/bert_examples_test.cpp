@@ -124,6 +124,10 @@ TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {
   BertExamplesJob twice = job("The first line.\nThe second line.\n");
   build_bert_examples(twice);
   EXPECT_THAT(error_of([&] { build_bert_examples(twice); }), HasSubstr("out.tfrecord exists already"));
+  BertExamplesJob among = twice;
+  among.output = dir_.file("new.tfrecord") + "," + twice.output;
+  EXPECT_THAT(error_of([&] { build_bert_examples(among); }), HasSubstr("out.tfrecord exists already"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("new.tfrecord")));
   twice.overwrite = true;
   EXPECT_EQ(error_of([&] { build_bert_examples(twice); }), "no error");
 }
@@ -131,9 +135,10 @@ TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {
 TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "The quick brown fox jumps over the lazy dog again.\n";
-  const BertExamplesJob large = job(text);
+  BertExamplesJob large = job(text);
+  large.output += "," + dir_.file("second.tfrecord");
   const FileSizeLimit limit(1 << 14);
-  EXPECT_THAT(refusal(large), HasSubstr("out.tfrecord: File too large"));
+  EXPECT_THAT(refusal(large), HasSubstr(".tfrecord: File too large"));
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
     EXPECT_EQ(entry.path().filename(), "in.txt");
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
@@ -80,9 +81,40 @@ TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
   EXPECT_EQ(read_file(dir_.file("heldout")), first);
 }
 
+TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
+  for (const double share : {1e-9, 0.05, 0.999}) {
+    ProseJob two = job("a\n\nb\n", "sentences");
+    two.heldout = share;
+    prepare_prose(two);
+    EXPECT_EQ(read_file(two.heldout_out), "a\n\n");
+    EXPECT_EQ(read_file(two.train_out), "b\n\n");
+  }
+}
+
+TEST_F(Prose, TheEndOfAFileEndsTheDocument) {
+  ProseJob files = job("One. Two.", "prose");
+  write_file(dir_.file("in2.txt"), "Three.\n\nFour.");
+  files.input = dir_.file("in*.txt");
+  EXPECT_EQ(prepare_prose(files).documents, 2);
+  EXPECT_EQ(read_file(files.heldout_out), "One.\nTwo.\n\n");
+  EXPECT_EQ(read_file(files.train_out), "Three.\nFour.\n\n");
+}
+
+TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
+  prepare_prose(job("ca\xff" "fe\n\ntwo\n", "sentences"));
+  EXPECT_EQ(read_file(dir_.file("heldout")), "cafe\n\n");
+  EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out, the first in"));
+}
+
 TEST_F(Prose, RefusesWhatCannotBeSplit) {
   EXPECT_THAT(refusal(job(" \n\n", "prose")), HasSubstr("holds no text"));
   EXPECT_THAT(refusal(job("Only one document.", "prose")), HasSubstr("holds 1 documents; at least 2"));
+  EXPECT_THAT(refusal(job("a\n\nb", "sentence")), HasSubstr("text.format is 'sentence'"));
+  for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
+    ProseJob wrong = job("a\n\nb", "sentences");
+    wrong.heldout = share;
+    EXPECT_THAT(refusal(wrong), HasSubstr("must be above 0 and below 1")) << share;
+  }
   ProseJob strict = job("fine\n\nbad \xff\n", "prose");
   strict.strict = true;
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 bytes)"));

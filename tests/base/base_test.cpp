@@ -1,0 +1,47 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/philox.h"
+#include "base/progress.h"
+
+namespace smelt {
+namespace {
+
+using Words = std::array<std::uint32_t, 4>;
+
+// Known answers of the Random123 library (kat_vectors, philox4x32 with 10 rounds).
+TEST(Philox, GivesTheKnownAnswers) {
+  EXPECT_EQ(philox(0, 0, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  const std::uint64_t ones = ~std::uint64_t{0};
+  EXPECT_EQ(philox(ones, ones, ones), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(NearestName, FindsTheLikelyOneOrNone) {
+  const std::vector<std::string> known{"--input", "--output", "--vocab"};
+  EXPECT_EQ(nearest_name("--inptu", known), "--input");
+  EXPECT_EQ(nearest_name("--ouput", known), "--output");
+  EXPECT_EQ(nearest_name("--learning-rate", known), std::nullopt);
+  EXPECT_EQ(did_you_mean("--vocb", known), "did you mean '--vocab'?");
+  EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
+}
+
+TEST(Progress, WritesDurationsAsAClockDoes) {
+  EXPECT_EQ(duration_text(0.4), "0:00");
+  EXPECT_EQ(duration_text(65), "1:05");
+  EXPECT_EQ(duration_text(3723), "1:02:03");
+}
+
+TEST(Error, SaysWhatAndThenTheHint) {
+  EXPECT_STREQ(UsageError("a: b", "c").what(), "a: b\n  hint: c");
+  EXPECT_STREQ(SystemError("a: b").what(), "a: b");
+  EXPECT_THROW(CHECK(1 + 1 == 3, "sums"), BugError);
+  EXPECT_THROW(throw_errno("open", "x", ENOENT), UsageError);
+  EXPECT_THROW(throw_errno("write", "x", ENOSPC), SystemError);
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,133 @@
+// Schedule (f32), clipping and AdamW against their formulas in plain arithmetic.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "optim/adamw.h"
+#include "optim/clip.h"
+#include "optim/schedule.h"
+#include "reference/evaluate.h"
+
+namespace smelt {
+namespace {
+
+using namespace smelt::testing;
+using ::testing::Each;
+using ::testing::IsNan;
+
+double rate_at(const Schedule& schedule, std::uint64_t step) {
+  Graph graph;
+  const Tensor t = graph.parameter({DType::s32, {}});
+  return evaluate(learning_rate(schedule, t), {integer_value({DType::s32, {}}, {step})})[0];
+}
+
+TEST(Schedule, WarmsUpThenFallsOnALineThatTheWarmUpDoesNotShift) {
+  const Schedule s{.learning_rate = 1e-3, .warmup_steps = 10, .total_steps = 100, .power = 1.0};
+  EXPECT_DOUBLE_EQ(rate_at(s, 0), 0);
+  EXPECT_NEAR(rate_at(s, 1), 1e-4, 1e-10);
+  EXPECT_NEAR(rate_at(s, 9), 9e-4, 1e-10);
+  EXPECT_NEAR(rate_at(s, 10), 9e-4, 1e-10);  // 1e-3 * (1 - 10/100), not 1e-3
+  EXPECT_NEAR(rate_at(s, 55), 4.5e-4, 1e-10);
+  EXPECT_NEAR(rate_at(s, 100), 0, 1e-10);
+  EXPECT_NEAR(rate_at(s, 1000), 0, 1e-10);
+}
+
+TEST(Schedule, RaisesToThePowerAndMayHaveNoWarmUp) {
+  const Schedule s{.learning_rate = 2.0, .warmup_steps = 0, .total_steps = 4, .power = 2.0};
+  EXPECT_NEAR(rate_at(s, 0), 2.0, 1e-12);
+  EXPECT_NEAR(rate_at(s, 1), 2.0 * 0.75 * 0.75, 1e-12);
+}
+
+std::vector<std::vector<double>> clipped(const std::vector<double>& a, const std::vector<double>& b) {
+  Graph graph;
+  const Shape shape_a{DType::f64, {2}}, shape_b{DType::f64, {1, 2}};
+  const std::vector<Tensor> tensors{graph.parameter(shape_a), graph.parameter(shape_b)};
+  const auto results = clip_by_global_norm(tensors, global_norm(tensors), 1.0);
+  const std::vector<Value> values{real_value(shape_a, a), real_value(shape_b, b)};
+  return {evaluate(results[0], values), evaluate(results[1], values)};
+}
+
+TEST(Clip, ScalesAllTensorsByTheirCommonNorm) {
+  const auto got = clipped({3, 0}, {0, 4});  // norm 5
+  EXPECT_NEAR(got[0][0], 0.6, 1e-12);
+  EXPECT_NEAR(got[1][1], 0.8, 1e-12);
+}
+
+TEST(Clip, LeavesASmallGradientAlone) {
+  const auto got = clipped({0.3, 0}, {0, 0.4});
+  EXPECT_NEAR(got[0][0], 0.3, 1e-12);
+  EXPECT_NEAR(got[1][1], 0.4, 1e-12);
+}
+
+TEST(Clip, AGradientThatIsNotFiniteBecomesNanEverywhere) {
+  for (const double bad : std::vector<double>{INFINITY, -INFINITY, NAN}) {
+    const auto got = clipped({bad, 1}, {1, 1});
+    EXPECT_THAT(got[0], Each(IsNan()));
+    EXPECT_THAT(got[1], Each(IsNan()));
+  }
+}
+
+struct Expected {
+  double value, m, v;
+};
+
+Expected by_hand(const AdamW& o, double rate, int step, double p, double m, double v, double g, bool decays) {
+  m = o.beta1 * m + (1 - o.beta1) * g;
+  v = o.beta2 * v + (1 - o.beta2) * g * g;
+  double m_hat = m, v_hat = v;
+  if (o.bias_correction == BiasCorrection::on) {
+    m_hat /= 1 - std::pow(o.beta1, step + 1);
+    v_hat /= 1 - std::pow(o.beta2, step + 1);
+  }
+  const double update = m_hat / (std::sqrt(v_hat) + o.epsilon) + (decays ? o.weight_decay * p : 0);
+  return {p - rate * update, m, v};
+}
+
+TEST(AdamW, IsItsFormula) {
+  const Shape one{DType::f64, {1}}, scalar{DType::f64, {}}, step_shape{DType::s32, {}};
+  for (const bool decays : {false, true}) {
+      AdamW o;
+      o.weight_decay = 0.1;
+      Graph graph;
+      const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
+      const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
+      const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
+      const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
+                                      real_value(one, {-0.7}), real_value(scalar, {0.01}), integer_value(step_shape, {3})};
+      const Expected want = by_hand(o, 0.01, 3, 0.5, 0.2, 0.03, -0.7, decays);
+      EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-12);
+      EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-12);
+      EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-12);
+    }
+}
+
+// The step's count is f32, so the whole of it is checked in f32.
+TEST(AdamW, CorrectsTheBiasOfItsMoments) {
+  const Shape one{DType::f32, {1}}, scalar{DType::f32, {}}, step_shape{DType::s32, {}};
+  AdamW o;
+  o.bias_correction = BiasCorrection::on;
+  Graph graph;
+  const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
+  const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
+  const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, true);
+  for (const int t : {0, 1, 7}) {
+    const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
+                                    real_value(one, {-0.7}), real_value(scalar, {0.01}),
+                                    integer_value(step_shape, {static_cast<std::uint64_t>(t)})};
+    const Expected want = by_hand(o, 0.01, t, 0.5, 0.2, 0.03, -0.7, true);
+    EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-6);
+  }
+}
+
+TEST(AdamW, DecaysKernelsAndEmbeddingsOnly) {
+  EXPECT_TRUE(has_weight_decay("bert/encoder/layer_0/output/dense/kernel"));
+  EXPECT_TRUE(has_weight_decay("bert/embeddings/word_embeddings"));
+  EXPECT_TRUE(has_weight_decay("cls/seq_relationship/output_weights"));
+  EXPECT_FALSE(has_weight_decay("bert/encoder/layer_0/output/dense/bias"));
+  EXPECT_FALSE(has_weight_decay("bert/embeddings/LayerNorm/gamma"));
+  EXPECT_FALSE(has_weight_decay("cls/predictions/output_bias"));
+}
+
+}  // namespace
+}  // namespace smelt

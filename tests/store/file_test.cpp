@@ -1,0 +1,96 @@
+#include "store/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/file_size_limit.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::size_t entries(const TempDir& dir) {
+  return std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator());
+}
+
+TEST(OutputFile, AppearsWholeOrNotAtAll) {
+  const TempDir dir;
+  {
+    OutputFile file(dir.file("new/f"));
+    file.write("half");
+    EXPECT_FALSE(fs::exists(dir.file("new/f")));
+  }
+  EXPECT_TRUE(fs::is_empty(dir.file("new")));
+  write_file(dir.file("f"), "old");
+  OutputFile file(dir.file("f"));
+  file.write("new");
+  EXPECT_EQ(read_file(dir.file("f")), "old");
+  file.commit();
+  EXPECT_EQ(read_file(dir.file("f")), "new");
+}
+
+TEST(OutputFile, LeavesTheOldFileOnAFullDisk) {
+  const TempDir dir;
+  write_file(dir.file("f"), "old");
+  const FileSizeLimit limit(4096);
+  EXPECT_THAT(error_of([&] { write_file(dir.file("f"), std::string(1 << 21, 'x')); }),
+              HasSubstr("File too large"));
+  EXPECT_EQ(read_file(dir.file("f")), "old");
+  EXPECT_EQ(entries(dir), 1u);
+}
+
+TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {
+  const TempDir dir;
+  {
+    const OutputDirectory abandoned(dir.file("d"));
+    write_file(abandoned.file("member"), "x");
+  }
+  EXPECT_EQ(entries(dir), 0u);
+  OutputDirectory made(dir.file("d/"));
+  write_file(made.file("member"), "x");
+  made.commit();
+  EXPECT_EQ(read_file(dir.file("d/member")), "x");
+  EXPECT_THAT(error_of([&] { OutputDirectory again(dir.file("d")); }),
+              HasSubstr("d already holds something else"));
+}
+
+TEST(Patterns, AreExpandedInOrder) {
+  const TempDir dir;
+  for (const char* name : {"b1", "a2", "a1"}) write_file(dir.file(name), "");
+  EXPECT_THAT(expand_patterns(str(dir.file("b1"), ", ", dir.file("a*")), "--input"),
+              ElementsAre(dir.file("b1"), dir.file("a1"), dir.file("a2")));
+}
+
+TEST(Patterns, ThatMatchNothingAreNamed) {
+  const TempDir dir;
+  const auto expand = [&](const std::string& text) {
+    return error_of([&] { expand_patterns(text, "--input"); });
+  };
+  EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("--input: no file matches '"));
+  EXPECT_THAT(expand(dir.file("none")), HasSubstr("none: No such file or directory"));
+  EXPECT_THAT(expand(" , "), HasSubstr("--input: no input files"));
+}
+
+TEST(InputFile, NamesWhatCannotBeRead) {
+  const TempDir dir;
+  EXPECT_THAT(error_of([&] { read_file(dir.file("none")); }), HasSubstr("open: "));
+  EXPECT_THAT(error_of([&] { read_file(dir.path()); }), HasSubstr("Is a directory"));
+}
+
+}  // namespace
+}  // namespace smelt
