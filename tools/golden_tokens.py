@@ -22,6 +22,8 @@ import tempfile
 import unicodedata
 
 GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "golden")
+CHINESE = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+           (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)]
 TEXTS = [
     "Hello, World! It's 5 o'clock; don't be late (again).",
     "\tTabs\r\nand lines \x00 null \ufffd replacement \x7f\x1b controls",
@@ -43,7 +45,7 @@ TEXTS = [
     "\U00020000\U0002a700 \uf900 \U0002f800 \ue000 \U000f0000",
     "",
     "   ",
-]
+] + ["".join("a" + chr(cp) for cp in (first - 1, first, last, last + 1)) for first, last in CHINESE]
 SIGMA_ALPHABET = "\u03a3\u03b1'\u03011\u00ad"
 UTF8_BYTES = bytes.fromhex("00417f808f909fa0bfc0c1c2dfe0e1ecedeeeff0f1f3f4f5ff")
 

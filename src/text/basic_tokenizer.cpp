@@ -74,11 +74,6 @@ std::u32string lower_without_accents(const std::u32string& word) {
 void split_on_punctuation(const std::u32string& word, std::vector<std::string>& out) {
   bool open = false;  // whether the last of `out` may be continued
   for (const char32_t c : word) {
-    // The original splits its tokens at white space once more at the end.
-    if (is_python_space(c)) {
-      open = false;
-      continue;
-    }
     const bool punctuation = is_punctuation(c);
     if (punctuation || !open) out.emplace_back();
     append_utf8(c, out.back());

@@ -73,7 +73,7 @@ TEST(BertTokenizer, CutsEveryWordOfThreeLettersAsTheSlowTwin) {
   const std::vector<Words> vocabularies{
       {"[UNK]", "a", "##a", "ab", "##b", "abc", "##bc", "##abc", "b", "##cab"},
       {"[UNK]", "a", "b", "c", "##a", "##b", "##c", "aaa", "##aaa", "##ab", "cc", "##bbbb"},
-      {"[UNK]", "ab", "##c", "##ca", "bc"}};
+      {"[UNK]", "ab", "##c", "##ca", "bc", "abcabc"}};
   for (const Words& tokens : vocabularies) {
     const Vocabulary vocabulary(tokens);
     const BertTokenizer tokenizer(vocabulary, {.lower_case = true});

@@ -52,8 +52,17 @@ TEST(Vocabulary, RefusesFilesThatAreNone) {
   EXPECT_THAT(load("a\nb\na\n"), HasSubstr("v.txt:3: token 'a' stands on line 1 already"));
   EXPECT_THAT(load(""), HasSubstr("the vocabulary is empty"));
   EXPECT_THAT(usage_error([&] { Vocabulary::load(dir.file("none.txt")); }), HasSubstr("none.txt"));
-  EXPECT_THAT(usage_error([] { Vocabulary({"[PAD]", "[UNK]", "[CLS]", "[SEP]"}).check_special_tokens(); }),
-              HasSubstr("has no token [MASK]"));
+}
+
+TEST(Vocabulary, RefusesToDoWithoutAnyOfTheSpecialTokens) {
+  const Words special{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  Vocabulary(special).check_special_tokens();
+  for (const std::string& missing : special) {
+    Words others = special;
+    std::erase(others, missing);
+    EXPECT_THAT(usage_error([&] { Vocabulary(others, "v.txt").check_special_tokens(); }),
+                HasSubstr("v.txt: has no token " + missing));
+  }
 }
 
 // Counts all pairs of all words anew in each round.
