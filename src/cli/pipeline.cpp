@@ -127,6 +127,10 @@ void make_examples(const Recipe& r) {
   BertExamplesJob heldout = examples_job(r, paths.heldout_text, paths.heldout_records);
   heldout.pairs.dupe_factor = 1;
   const BuildSummary kept = build_bert_examples(heldout);
+  if (static_cast<std::int64_t>(kept.examples) < r.eval.batch_size)
+    throw UsageError(str("data: ", kept.examples, " held-out examples, fewer than eval.batch_size ",
+                         r.eval.batch_size),
+                     "lower eval.batch_size, raise text.heldout or give more text");
   spdlog::info("data: {} examples to train on, {} held out", train.examples, kept.examples);
 }
 

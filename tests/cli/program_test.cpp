@@ -160,6 +160,12 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"), HasSubstr("already holds something else"));
 }
 
+TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {
+  expect_refusal("run" + on("m") + " --set eval.batch_size=1000",
+                 HasSubstr("held-out examples, fewer than eval.batch_size 1000"));
+  EXPECT_FALSE(fs::exists(dir_.file("m/model")));
+}
+
 TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
   ASSERT_EQ(smelt("run" + on("whole")).status, 0);
   for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint is there
