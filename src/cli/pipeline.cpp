@@ -102,6 +102,7 @@ void make_text(const Recipe& r) {
   job.heldout_out = paths.heldout_text;
   job.format = r.text.format;
   job.heldout = r.text.heldout;
+  job.strict = r.text.strict;
   const ProseSummary s = prepare_prose(job);
   spdlog::info("text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs dropped",
                s.sentences, s.documents, s.heldout_documents, s.duplicates_dropped);

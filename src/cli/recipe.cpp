@@ -19,6 +19,7 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("text.format", r.text.format,
         "prose: split into sentences and documents; sentences: one a line, blank line between documents");
   visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
+  visit("text.strict", r.text.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
   visit("vocab.size", r.vocab.size, "word pieces");
   visit("vocab.lower_case", r.vocab.lower_case, "lower-case and strip accents");
   visit("vocab.min_frequency", r.vocab.min_frequency, "occurrences below which a pair is not merged");

@@ -17,6 +17,7 @@ struct TextSection {
   std::string input;
   std::string format = "prose";
   double heldout = 0.05;
+  bool strict = false;
 };
 
 struct VocabSection {

@@ -78,6 +78,9 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   expect_refused(out, "", HasSubstr("text.input: no text"));
   expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"), HasSubstr("no file matches"));
   write_file(dir_.file("text.txt"), "Some text.\n");
+  write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
+  expect_refused(str("out: ", dir_.file("strict"), "\ntext: {strict: true, input: ", dir_.file("latin1.txt"), "}"), "",
+                 HasSubstr("latin1.txt:3: not UTF-8 (1 bytes)"));
   write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"), HasSubstr("already holds something else"));
   EXPECT_EQ(read_file(dir_.file("out/mine")), "precious");
