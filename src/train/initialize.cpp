@@ -1,7 +1,11 @@
 #include "train/initialize.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
 #include <numbers>
+#include <thread>
 
 #include "base/philox.h"
 
@@ -50,6 +54,19 @@ std::vector<float> initial_value(const Parameter& parameter, std::uint64_t seed)
   const auto stddev = static_cast<float>(parameter.init.stddev);
   std::vector<float> values(count);
   for (float& value : values) value = stddev * normal.next();
+  return values;
+}
+
+std::vector<std::vector<float>> initial_values(const Parameters& parameters, std::uint64_t seed) {
+  const auto& all = parameters.all();
+  std::vector<std::vector<float>> values(all.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++) values[i] = initial_value(all[i], seed);
+  };
+  std::vector<std::future<void>> workers(std::max(1u, std::thread::hardware_concurrency()));
+  for (auto& worker : workers) worker = std::async(std::launch::async, work);
+  for (auto& worker : workers) worker.get();
   return values;
 }
 

@@ -1,5 +1,7 @@
 #include "train/model_state.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "train/initialize.h"
 
@@ -27,14 +29,16 @@ void ModelState::put(const Client& client, std::span<const std::byte> bytes, con
 ModelState ModelState::fresh(const Client& client, int devices, const Parameters& parameters,
                              StateParts parts, std::uint64_t seed) {
   ModelState state(devices, state_names(parameters, parts));
-  for (const Parameter& p : parameters.all()) {
-    const std::vector<float> values = initial_value(p, seed);
-    state.put(client, std::as_bytes(std::span(values)), p.tensor.shape());
+  std::size_t largest = 0, i = 0;
+  for (auto& values : initial_values(parameters, seed)) {
+    const std::vector<float> here = std::move(values);
+    state.put(client, std::as_bytes(std::span(here)), parameters.all()[i++].tensor.shape());
+    largest = std::max(largest, here.size() * sizeof(float));
   }
-  const std::size_t moments = state.names_.size() - parameters.all().size();
-  for (std::size_t i = 0; i < moments; ++i) {
+  const std::vector<std::byte> zeros(largest);
+  for (; i < state.names_.size(); ++i) {
     const Shape& shape = parameters.all()[i % parameters.all().size()].tensor.shape();
-    state.put(client, std::vector<std::byte>(shape.size_bytes()), shape);
+    state.put(client, std::span(zeros).first(shape.size_bytes()), shape);
   }
   return state;
 }
