@@ -54,6 +54,7 @@ def main():
     processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
     median = {side: statistics.median(r["step_s_median"] for r in rs) for side, rs in runs.items()}
     start = min(r["start_to_first_step_s"] for r in runs["smelt"])
+    built = min(r["build_s"] + r["compile_s"] for r in runs["smelt"])
     ready = min(r["trace_s"] + r["compile_s"] for r in runs["jax"])
     print(f"{args.model}, batch {args.batch} x {args.seq}, dropout {args.dropout}, f32, {os.cpu_count()} cores, "
           f"jax {runs['jax'][0]['jax']}, load {os.getloadavg()[0]:.1f}")
@@ -63,6 +64,7 @@ def main():
           f"speed of smelt / jax {median['jax'] / median['smelt']:.2f}")
     print(f"processor time  smelt {processor['smelt']:.3f} s   jax {processor['jax']:.3f} s   "
           f"speed of smelt / jax {processor['jax'] / processor['smelt']:.2f}   (all cores; hardly moved by other load)")
+    print(f"build, compile  smelt {built:.2f} s    jax {ready:.2f} s    time of smelt / jax {built / ready:.2f}")
     print(f"start           smelt to its first step's end {start:.2f} s   jax trace + compile {ready:.2f} s   "
           f"ratio {start / ready:.2f}")
 
