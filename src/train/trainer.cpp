@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "format/crc32c.h"
 #include "train/compiled_step.h"
 
 namespace smelt {
@@ -85,8 +86,17 @@ Trainer::Trainer(const PretrainJob& job)
   state_.emplace(initial_state());
 }
 
+// Tells data apart without reading all of them: how many records, and the first ones' tokens.
+nlohmann::json data_fingerprint(const BertRecordSource& source) {
+  const BertBatch first = source.batch_in_order(0, 64);
+  const std::string_view bytes(reinterpret_cast<const char*>(first.input_ids.data()),
+                               first.input_ids.size() * sizeof(std::int32_t));
+  return {{"records", source.size()}, {"crc32c", crc32c(bytes)}};
+}
+
 nlohmann::json Trainer::saved_settings() const {
   return {{"model", bert_config_json(job_.config.model)},
+          {"data", data_fingerprint(source_)},
           {"seed", job_.config.seed},
           {"batch_size", job_.config.batch.batch_size}};
 }

@@ -140,6 +140,20 @@ TEST_F(TrainerTest, ACheckpointOfOtherSettingsIsRefused) {
               HasSubstr("checkpoint-2: was made with batch_size 8, this run has 4"));
 }
 
+TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
+  pretrain(job("model", 2));
+  BertExamplesJob other;
+  other.input = source_path("tests/golden/pretraining/languages.txt");
+  other.vocab = vocab();
+  other.output = dir_.file("other.tfrecord");
+  other.pairs.seq_length = 32;
+  other.pairs.max_predictions = 5;
+  build_bert_examples(other);
+  PretrainJob changed = job("model", 4);
+  changed.data = other.output;
+  EXPECT_THAT(error_of([&] { pretrain(changed); }), HasSubstr("checkpoint-2: was made with data {"));
+}
+
 TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
   PretrainJob wild = job("model", 50);
   wild.config.schedule.learning_rate = 1e30;
