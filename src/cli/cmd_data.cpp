@@ -33,27 +33,54 @@ void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
             << "written:  " << job.output << "\n";
 }
 
+void add_text_options(CLI::App& command, DocumentOptions& o) {
+  command.add_option("--input", o.input, "files or patterns, separated by commas; .gz and .zst are unpacked")
+      ->required();
+  command.add_option("--format", o.format, "text, jsonl, tsv or parquet; auto goes by the file's name")
+      ->capture_default_str();
+  command.add_option("--field", o.field, "where the text is in JSONL, TSV and Parquet")->capture_default_str();
+  command.add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
+      ->capture_default_str();
+  command.add_option("--dedup", o.dedup, "leave out documents that stood before: none, exact, near")
+      ->capture_default_str();
+  command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
+      ->capture_default_str();
+  command.add_flag("--strict", o.strict, "refuse text that is not UTF-8");
+}
+
+void add_pair_options(CLI::App& command, PairOptions& o) {
+  command.add_option("--seq-length", o.seq_length, "tokens of an example")->capture_default_str();
+  command.add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
+      ->capture_default_str();
+  command.add_option("--dupe-factor", o.dupe_factor, "passes over the text, each with other masks")
+      ->capture_default_str();
+  command.add_option("--masked-lm-prob", o.masked_lm_prob, "share of the tokens to mask")
+      ->capture_default_str();
+  command.add_option("--short-seq-prob", o.short_seq_prob, "share of documents cut into shorter examples")
+      ->capture_default_str();
+  command.add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
+  command.add_flag("--no-next-sentence{false}", o.next_sentence, "one run of text an example, no sentence pairs");
+}
+
 void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
   auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
-  PairOptions& o = job->pairs;
-  command->add_option("--input", job->input, "text files or patterns, separated by commas")
-      ->required();
+  add_text_options(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocabulary, one token a line")->required();
   command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
-  command->add_option("--seq-length", o.seq_length, "tokens of an example")->capture_default_str();
-  command->add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
+  command->add_option("--shards", job->shards, "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
-  command->add_option("--dupe-factor", o.dupe_factor, "passes over the text, each with other masks")
+  command->add_option("--order", job->order,
+                      "shuffled: threads, bounded memory; original: the original program's bytes")
       ->capture_default_str();
-  command->add_option("--masked-lm-prob", o.masked_lm_prob, "share of the tokens to mask")
-      ->capture_default_str();
-  command->add_option("--short-seq-prob", o.short_seq_prob, "share of documents cut into shorter examples")
-      ->capture_default_str();
+  add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
-  command->add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
+  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command->add_option("--memory", job->memory, "about so much, e.g. 500MB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("1GB");
+  command->add_option("--work", job->work, "local folder for temporary files; default: beside --out");
   command->add_flag("--cased{false}", job->lower_case, "keep upper case and accents");
-  command->add_flag("--strict", job->strict, "refuse text that is not UTF-8");
   command->add_flag("--overwrite", job->overwrite, "replace existing output files");
   command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
 }
@@ -116,12 +143,14 @@ void add_data_command(CLI::App& app) {
 
 void add_create_pretraining_data_command(CLI::App& app) {
   auto job = std::make_shared<BertExamplesJob>();
+  job->order = "original";
   job->overwrite = true;
   job->description = false;
+  job->log_examples = true;
   PairOptions& o = job->pairs;
   auto* command = app.add_subcommand("create_pretraining_data",
                                      "the original BERT program's flags, defaults and output");
-  command->add_option("--input_file", job->input, "text files or patterns, comma-separated")
+  command->add_option("--input_file", job->text.input, "text files or patterns, comma-separated")
       ->required();
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
   command->add_option("--vocab_file", job->vocab, "vocabulary")->required();

@@ -47,7 +47,7 @@ PretrainingConfig pretraining_config(const Recipe& r) {
 
 BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std::string& records) {
   BertExamplesJob job;
-  job.input = text;
+  job.text.input = text;
   job.vocab = RecipePaths(r.out).vocab;
   job.output = records;
   job.lower_case = r.vocab.lower_case;

@@ -7,12 +7,14 @@
 #include <set>
 
 #include "base/error.h"
-#include "data/example_shards.h"
+#include "data/example_orders.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 
 namespace smelt {
 namespace {
+
+constexpr std::int64_t kLeastMemory = std::int64_t{64} << 20;
 
 void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);
@@ -32,6 +34,37 @@ void check_options(const PairOptions& o) {
           str("short_seq_prob ", o.short_seq_prob, " is not between 0 and 1"), "0.1 is usual");
 }
 
+void check_job(const BertExamplesJob& job) {
+  check_options(job.pairs);
+  const bool original = job.order == "original";
+  require(original || job.order == "shuffled", str("order '", job.order, "' is unknown"),
+          "shuffled and original are known");
+  require(!original || job.pairs.next_sentence, "order original always draws next sentences",
+          "take the shuffled order");
+  require(!original || (job.text.format == "auto" && job.text.sentences == "lines" &&
+                        job.text.dedup == "none" && job.text.max_lines == 0),
+          "order original reads text files as they are, one sentence a line",
+          "take the shuffled order");
+  require(job.shards >= 1, str("shards ", job.shards, " is less than 1"), "1 is one file");
+  require(job.threads >= 0, str("threads ", job.threads, " is less than 0"), "0 takes all cores");
+  require(job.memory >= kLeastMemory, str("memory of ", job.memory, " bytes is less than ", kLeastMemory),
+          "the default is 1 GB");
+}
+
+// "dir/train.tfrecord" of 16 -> "dir/train-00000-of-00016.tfrecord", …
+std::vector<std::string> shard_names(const std::string& path, std::int64_t shards) {
+  const std::size_t slash = path.rfind('/') + 1;
+  const std::size_t dot = path.rfind('.') < slash ? path.size() : std::min(path.size(), path.rfind('.'));
+  std::vector<std::string> names;
+  for (std::int64_t shard = 0; shard < shards; ++shard) {
+    char number[64];
+    std::snprintf(number, sizeof number, "-%05lld-of-%05lld", static_cast<long long>(shard),
+                  static_cast<long long>(shards));
+    names.push_back(path.substr(0, dot) + number + path.substr(dot));
+  }
+  return names;
+}
+
 std::vector<std::string> output_paths(const BertExamplesJob& job) {
   std::vector<std::string> paths;
   std::set<std::string> seen;
@@ -40,33 +73,35 @@ std::vector<std::string> output_paths(const BertExamplesJob& job) {
     if (path.empty()) continue;
     require(seen.insert(path).second, str("output ", path, " is given twice"), "name each file once");
     require(path.find_first_of("*?") == std::string::npos, str("output ", path, " is a pattern"),
-            "name the output files one by one, separated by commas");
-    require(job.overwrite || !std::filesystem::exists(path), str("output ", path, " exists already"),
-            "choose another name, remove the file, or say --overwrite");
+            "name the output files one by one, separated by commas, or one file and --shards");
     paths.push_back(path);
   }
   require(!paths.empty(), "no output file", "name at least one");
-  return paths;
+  require(job.shards == 1 || paths.size() == 1,
+          str(job.shards, " shards of ", paths.size(), " output files"), "name one file, or say no shards");
+  return job.shards == 1 ? paths : shard_names(paths.front(), job.shards);
 }
 
 // What the examples were made with, so that a training can tell whether they fit its model.
-std::string description(const BertExamplesJob& job, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs, const BuildSummary& summary) {
+std::string description(const ExampleBuild& build, const BuildSummary& summary) {
+  const BertExamplesJob& job = build.job;
   const PairOptions& o = job.pairs;
   nlohmann::ordered_json out;
   out["kind"] = "bert";
-  out["files"] = outputs;
+  out["files"] = build.outputs;
   out["examples"] = summary.examples;
   out["seq_length"] = o.seq_length;
   out["max_predictions"] = o.max_predictions;
   out["vocabulary"] = {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab))}};
   out["lower_case"] = job.lower_case;
+  out["order"] = job.order;
+  out["next_sentence"] = o.next_sentence;
   out["whole_word_mask"] = o.whole_word_mask;
   out["masked_lm_prob"] = o.masked_lm_prob;
   out["short_seq_prob"] = o.short_seq_prob;
   out["dupe_factor"] = o.dupe_factor;
   out["seed"] = job.seed;
-  out["text"] = {{"files", inputs},
+  out["text"] = {{"files", build.inputs},
                  {"documents", summary.text.documents},
                  {"sentences", summary.text.sentences},
                  {"tokens", summary.text.tokens},
@@ -76,34 +111,29 @@ std::string description(const BertExamplesJob& job, const std::vector<std::strin
   return out.dump(2) + "\n";
 }
 
+}  // namespace
+
 void log_files(std::string_view title, const std::vector<std::string>& files) {
   spdlog::info("*** {} ***", title);
   for (const std::string& file : files) spdlog::info("  {}", file);
 }
 
-}  // namespace
+void check_free(const ExampleBuild& build) {
+  for (const std::string& path : build.outputs)
+    require(build.job.overwrite || !std::filesystem::exists(path), str("output ", path, " exists already"),
+            "choose another name, remove the file, or say --overwrite");
+}
 
 BuildSummary build_bert_examples(const BertExamplesJob& job) {
-  check_options(job.pairs);
+  check_job(job);
   const std::vector<std::string> outputs = output_paths(job);
-  const std::vector<std::string> inputs = expand_patterns(job.input, "input");
-  log_files("Reading from input files", inputs);
+  const std::vector<std::string> inputs = expand_patterns(job.text.input, "input");
   const CorpusReader reader(job.vocab, job.lower_case);
-  BuildSummary summary;
-  TokenCorpus corpus = reader.read(inputs, job.strict, summary.text);
-
-  PythonRandom rng(job.seed);
-  const SentencePairs pairs(corpus, reader.mask_vocabulary(), job.pairs, rng);
-  log_files("Writing to output files", outputs);
-  ExampleShards shards(outputs, job.pairs);
-  for (const SentencePair& pair : pairs.pairs()) {
-    shards.write(pairs, pair);
-    summary.masked_tokens += pair.mask_count;
-  }
-  summary.examples = pairs.pairs().size();
-  shards.commit();
-  if (job.description)
-    write_file(outputs.front() + ".json", description(job, inputs, outputs, summary));
+  const ExampleBuild build{.job = job, .reader = reader, .inputs = inputs, .outputs = outputs};
+  log_files("Reading from input files", inputs);
+  const BuildSummary summary =
+      job.order == "original" ? build_in_original_order(build) : build_in_shuffled_order(build);
+  if (job.description) write_file(outputs.front() + ".json", description(build, summary));
   spdlog::info("Wrote {} total instances", summary.examples);
   return summary;
 }

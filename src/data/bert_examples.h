@@ -1,24 +1,35 @@
-// From text to BERT's pre-training examples: TFRecord files (docs/formats/tfrecord.md), byte for byte those
-// of google-research/bert's create_pretraining_data.py for the same text, vocabulary, flags and seed.
+// From text to BERT's pre-training examples: TFRecord files (docs/formats/tfrecord.md) and a description beside
+// them (docs/formats/description.md).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "data/documents.h"
 #include "data/sentence_pairs.h"
 #include "data/text_corpus.h"
 
 namespace smelt {
 
 struct BertExamplesJob {
-  std::string input;   // comma list of files and patterns: a sentence a line, a blank line after a document
+  DocumentOptions text;
   std::string vocab;
-  std::string output;  // comma list of files; examples go to each in turn
+  std::string output;       // comma list of files
+  std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and "train-00000-of-00016.tfrecord"
+                            // and so on are made
+  // "shuffled": the same bytes for any number of threads and any cutting of the text into files at document
+  // boundaries; memory does not grow with the corpus; a killed run goes on. "original": byte for byte what
+  // google-research/bert's create_pretraining_data.py makes; text files only, all in memory, one thread.
+  std::string order = "shuffled";
   bool lower_case = true;
-  bool strict = false;       // refuse text that is not UTF-8, rather than to drop those bytes and warn
-  bool overwrite = false;    // of existing outputs
-  bool description = true;   // write <first output>.json: options, counts, checksum of the vocabulary
+  bool overwrite = false;     // of existing outputs
+  bool description = true;    // write <first output>.json: options, counts, checksum of the vocabulary
+  bool log_examples = false;  // the first 20, as the original program does; order "original" only
   std::int64_t seed = 12345;
+  std::int64_t threads = 0;                      // 0: as many as there are cores
+  std::int64_t memory = std::int64_t{1} << 30;   // bytes, about
+  std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the system's folder for
+                     // temporary files when the output is not local
   PairOptions pairs;
 };
 
@@ -27,8 +38,8 @@ struct BuildSummary {
   std::uint64_t examples = 0, masked_tokens = 0;
 };
 
-// All outputs appear, or none. UsageError for wrong options, missing or empty input, a vocabulary without
-// the special tokens, an output that exists already.
+// The outputs appear whole. UsageError for wrong options, missing or empty input, a vocabulary without the special
+// tokens, an output that exists already.
 BuildSummary build_bert_examples(const BertExamplesJob& job);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Masked sentence pairs for BERT (Devlin et al. 2019, sections 3.1 and A.1), drawn in exactly the order of
-// google-research/bert's create_pretraining_data.py: a seed gives that program's examples.
+// Masked sentence pairs for BERT (Devlin et al. 2019, sections 3.1 and A.1), by the rules and in the order of draws
+// of google-research/bert's create_pretraining_data.py.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/stream_random.h"
 #include "data/token_corpus.h"
 
 namespace smelt {
@@ -18,6 +19,8 @@ struct PairOptions {
   double masked_lm_prob = 0.15;
   double short_seq_prob = 0.1;
   bool whole_word_mask = false;
+  // Without it an example is one run of a document's tokens, [CLS] a [SEP], and no token of a document is left out.
+  bool next_sentence = true;
 };
 
 // What the drawing of masks needs to know of a vocabulary.
@@ -32,52 +35,74 @@ struct Mask {
   std::int32_t replacement = 0;   // the token that the model sees there
 };
 
-// [CLS] A [SEP] B [SEP] before masking, and the masks by ascending position.
+// [CLS] A [SEP] B [SEP] before masking, and the masks by ascending position; an empty B has no [SEP].
+struct MaskedPair {
+  std::span<const std::int32_t> a, b;
+  bool random_next = false;  // B is not what followed A
+  std::span<const Mask> masks;
+};
+
+// A MaskedPair whose parts stand elsewhere: tokens in a corpus, masks in a list.
 struct SentencePair {
   TokenRange a, b;
-  bool random_next = false;  // B is not what followed A
+  bool random_next = false;
   std::uint64_t first_mask = 0;
   std::uint32_t mask_count = 0;
 };
 
 // About 12 bytes per masked token and 56 per pair; the tokens stay in the corpus.
-class SentencePairs {
- public:
-  // Shuffles the corpus' documents, draws, and shuffles the pairs. The corpus must outlive the result.
-  SentencePairs(TokenCorpus& corpus, const MaskVocabulary& vocabulary, const PairOptions& options,
-                PythonRandom& rng);
+struct PairList {
+  std::vector<SentencePair> pairs;
+  std::vector<Mask> masks;
 
-  const std::vector<SentencePair>& pairs() const { return pairs_; }
-  std::span<const Mask> masks(const SentencePair& pair) const {
-    return std::span(masks_).subspan(pair.first_mask, pair.mask_count);
+  void clear() {
+    pairs.clear();
+    masks.clear();
   }
-  // [CLS] A [SEP] B [SEP], unmasked.
-  void tokens(const SentencePair& pair, std::vector<std::int32_t>& out) const;
+  MaskedPair view(const TokenCorpus& corpus, const SentencePair& pair) const {
+    return {corpus.ids(pair.a), corpus.ids(pair.b), pair.random_next,
+            std::span(masks).subspan(pair.first_mask, pair.mask_count)};
+  }
+};
+
+// Random is PythonRandom or StreamRandom.
+template <class Random>
+class PairDrawer {
+ public:
+  // All must outlive the drawer.
+  PairDrawer(const TokenCorpus& corpus, const MaskVocabulary& vocabulary, const PairOptions& options);
+
+  // Appends one pass over one document.
+  void draw(std::size_t document, Random& random, PairList& out);
 
  private:
   // Positions candidates_[begin, end) are masked together or not at all.
   struct Candidate {
     std::uint32_t begin = 0, end = 0;
   };
-  void draw_document(std::size_t document);
+  void draw_runs(std::size_t document, std::uint64_t target_length);
   SentencePair draw_pair(std::size_t document, std::uint64_t first, std::uint64_t last,
                          std::uint64_t target_length, std::uint64_t& used);
   TokenRange draw_other(std::size_t document, std::int64_t wanted);
   void truncate(TokenRange& a, TokenRange& b);
-  void draw_masks(SentencePair& pair);
+  void finish(SentencePair pair);
+  void list_tokens(const SentencePair& pair);
   void list_candidates();
   std::int32_t draw_replacement(std::int32_t token);
 
   const TokenCorpus& corpus_;
   const MaskVocabulary& vocabulary_;
-  PairOptions options_;
-  PythonRandom& rng_;
-  std::vector<SentencePair> pairs_;
-  std::vector<Mask> masks_;
-  // Of the pair at hand; kept for their memory.
+  const PairOptions& options_;
+  // Of the document and the pair at hand; the lists are kept for their memory.
+  Random* random_ = nullptr;
+  PairList* out_ = nullptr;
   std::vector<std::int32_t> tokens_;
   std::vector<std::uint32_t> positions_;
   std::vector<Candidate> candidates_;
 };
+
+// The original program's pairs, in its order: shuffles the corpus' documents, draws, and shuffles the pairs.
+PairList draw_original_pairs(TokenCorpus& corpus, const MaskVocabulary& vocabulary,
+                             const PairOptions& options, PythonRandom& random);
 
 }  // namespace smelt

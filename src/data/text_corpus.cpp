@@ -27,6 +27,11 @@ MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
 
 }  // namespace
 
+void throw_no_text(std::size_t files) {
+  throw UsageError(str("training data: the input holds no text (", files, " files)"),
+                   "give files with one sentence a line and a blank line between documents");
+}
+
 CorpusReader::CorpusReader(const std::string& vocab, bool lower_case)
     : tokenizer_(load_tokenizer(vocab, lower_case)),
       mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
@@ -56,9 +61,7 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
   counts.sentences = corpus.sentence_count();
   counts.tokens = corpus.ids().size();
   counts.dropped_bytes = utf8.dropped_bytes();
-  if (counts.documents == 0)
-    throw UsageError(str("training data: the input holds no text (", files.size(), " files)"),
-                     "give files with one sentence a line and a blank line between documents");
+  if (counts.documents == 0) throw_no_text(files.size());
   return corpus;
 }
 

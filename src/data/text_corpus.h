@@ -17,6 +17,9 @@ struct CorpusCounts {
   std::uint64_t dropped_bytes = 0;  // that were not UTF-8
 };
 
+// UsageError: the input holds no text.
+[[noreturn]] void throw_no_text(std::size_t files);
+
 class CorpusReader {
  public:
   // UsageError when the vocabulary lacks a special token.
@@ -25,7 +28,8 @@ class CorpusReader {
   // UsageError when the files hold no token; with `strict` also when a line is not UTF-8.
   TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;
 
-  // Lives as long as the reader.
+  // Both live as long as the reader.
+  const BertTokenizer& tokenizer() const { return tokenizer_; }
   const MaskVocabulary& mask_vocabulary() const { return mask_vocabulary_; }
 
  private:

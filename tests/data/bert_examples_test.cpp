@@ -36,9 +36,10 @@ std::string error_of(Action&& action) {
 
 BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
   BertExamplesJob job;
-  for (const std::string name : item["inputs"]) job.input += golden(name) + ",";
+  for (const std::string name : item["inputs"]) job.text.input += golden(name) + ",";
   job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
   for (int i = 0; i < item["shards"]; ++i) job.output += dir.file(str(i)) + ",";
+  job.order = "original";
   job.lower_case = !item["cased"].get<bool>();
   job.seed = item["seed"];
   job.pairs = {.seq_length = item["seq_length"],
@@ -68,7 +69,7 @@ class BertExamplesTest : public testing::Test {
   BertExamplesJob job(std::string_view text) {
     write_file(dir_.file("in.txt"), text);
     BertExamplesJob job;
-    job.input = dir_.file("in.txt");
+    job.text.input = dir_.file("in.txt");
     job.vocab = golden("vocab_uncased.txt");
     job.output = dir_.file("out.tfrecord");
     job.pairs.seq_length = 32;
@@ -91,7 +92,7 @@ TEST_F(BertExamplesTest, RefusesAnEmptyCorpus) {
 
 TEST_F(BertExamplesTest, RefusesMissingInput) {
   BertExamplesJob missing = job("a");
-  missing.input = dir_.file("none.txt");
+  missing.text.input = dir_.file("none.txt");
   EXPECT_THAT(refusal(missing), HasSubstr("none.txt: No such file or directory"));
 }
 
@@ -113,9 +114,9 @@ TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothing) {
 
 TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
   BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
-  latin1.strict = true;
+  latin1.text.strict = true;
   EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 bytes)"));
-  latin1.strict = false;
+  latin1.text.strict = false;
   EXPECT_EQ(build_bert_examples(latin1).text.dropped_bytes, 1u);
   EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out"));
 }

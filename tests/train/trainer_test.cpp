@@ -47,7 +47,7 @@ class TrainerTest : public testing::Test {
       GTEST_SKIP() << error.what();
     }
     BertExamplesJob job;
-    job.input = source_path("tests/golden/pretraining/english.txt");
+    job.text.input = source_path("tests/golden/pretraining/english.txt");
     job.vocab = vocab();
     job.output = dir_.file("train.tfrecord");
     job.pairs.seq_length = 32;
@@ -143,7 +143,7 @@ TEST_F(TrainerTest, ACheckpointOfOtherSettingsIsRefused) {
 TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
   pretrain(job("model", 2));
   BertExamplesJob other;
-  other.input = source_path("tests/golden/pretraining/languages.txt");
+  other.text.input = source_path("tests/golden/pretraining/languages.txt");
   other.vocab = vocab();
   other.output = dir_.file("other.tfrecord");
   other.pairs.seq_length = 32;

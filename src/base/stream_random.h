@@ -1,0 +1,58 @@
+// Random draws as a pure function of (key, stream): Philox blocks in counter order. Streams are independent, so
+// work cut in any way over threads draws the same numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/philox.h"
+
+namespace smelt {
+
+class StreamRandom {
+ public:
+  // `stream` and `part` number the streams of one key; part < 2^32, and a stream gives 2^34 words.
+  StreamRandom(std::uint64_t key, std::uint64_t stream, std::uint64_t part)
+      : key_(key), stream_(stream), block_(part << 32) {}
+
+  // [0, 1) with 53 random bits.
+  double random() {
+    const std::uint64_t high = next() >> 5, low = next() >> 6;
+    return static_cast<double>(high << 26 | low) * 0x1p-53;
+  }
+  // Uniform in [0, limit), limit >= 1 (Lemire 2019, "Fast random integer generation in an interval").
+  std::uint32_t below(std::uint32_t limit) {
+    std::uint64_t product = std::uint64_t{next()} * limit;
+    if (static_cast<std::uint32_t>(product) < limit) {
+      const std::uint32_t threshold = -limit % limit;
+      while (static_cast<std::uint32_t>(product) < threshold) product = std::uint64_t{next()} * limit;
+    }
+    return static_cast<std::uint32_t>(product >> 32);
+  }
+  // Uniform in [first, last], both included, less than 2^32 of them.
+  std::int64_t randint(std::int64_t first, std::int64_t last) {
+    return first + below(static_cast<std::uint32_t>(last - first + 1));
+  }
+  template <class T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i-- > 1;)
+      std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
+  }
+
+ private:
+  std::uint32_t next() {
+    if (at_ == words_.size()) {
+      words_ = philox(key_, block_++, stream_);
+      at_ = 0;
+    }
+    return words_[at_++];
+  }
+
+  std::uint64_t key_, stream_, block_;
+  std::array<std::uint32_t, 4> words_{};
+  std::size_t at_ = 4;
+};
+
+}  // namespace smelt

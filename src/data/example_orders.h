@@ -1,0 +1,25 @@
+// The two ways from text to example files; bert_examples.h chooses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/bert_examples.h"
+
+namespace smelt {
+
+// A checked job: patterns are expanded, the vocabulary is read.
+struct ExampleBuild {
+  const BertExamplesJob& job;
+  const CorpusReader& reader;
+  std::vector<std::string> inputs, outputs;
+};
+
+void log_files(std::string_view title, const std::vector<std::string>& files);
+// UsageError when an output exists and must not be replaced.
+void check_free(const ExampleBuild& build);
+
+BuildSummary build_in_original_order(const ExampleBuild& build);
+BuildSummary build_in_shuffled_order(const ExampleBuild& build);
+
+}  // namespace smelt

@@ -1,0 +1,140 @@
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/philox.h"
+#include "data/document_buckets.h"
+#include "data/example_orders.h"
+#include "data/example_shuffle.h"
+#include "data/work_folder.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of the temporary files; another version of smelt does not go on with them.
+constexpr int kWorkVersion = 1;
+// Written last before the shards are: drawing is over.
+constexpr const char *kState = "examples.json", *kIndex = "examples.index";
+
+std::string default_work_folder(const std::string& output) {
+  if (output.find("://") == std::string::npos) return output + ".work";
+  return fs::temp_directory_path() / str("smelt-", random_key(0, output));
+}
+
+Json file_state(const std::string& path) {
+  std::error_code remote;
+  const auto changed = fs::last_write_time(path, remote);
+  const auto size = remote ? InputFile(path).size() : fs::file_size(path);
+  return {path, size, remote ? 0 : changed.time_since_epoch().count()};
+}
+
+// All that decides the bytes of the result.
+Json job_description(const ExampleBuild& build) {
+  const BertExamplesJob& job = build.job;
+  const PairOptions& p = job.pairs;
+  Json inputs = Json::array();
+  for (const std::string& path : build.inputs) inputs.push_back(file_state(path));
+  return {{"version", kWorkVersion},
+          {"inputs", inputs},
+          {"format", job.text.format},
+          {"field", job.text.field},
+          {"sentences", job.text.sentences},
+          {"dedup", job.text.dedup},
+          {"max_lines", job.text.max_lines},
+          {"strict", job.text.strict},
+          {"vocabulary", crc32c(read_file(job.vocab))},
+          {"lower_case", job.lower_case},
+          {"outputs", build.outputs},
+          {"seed", job.seed},
+          {"pairs",
+           {p.seq_length, p.max_predictions, p.dupe_factor, p.masked_lm_prob, p.short_seq_prob,
+            p.whole_word_mask, p.next_sentence}}};
+}
+
+Json counts_json(const CorpusCounts& c) {
+  return {c.files, c.documents, c.sentences, c.tokens, c.unknown_tokens, c.dropped_bytes};
+}
+
+CorpusCounts counts_of(const Json& json) {
+  return {.files = json[0], .documents = json[1], .sentences = json[2], .tokens = json[3],
+          .unknown_tokens = json[4], .dropped_bytes = json[5]};
+}
+
+struct Drawn {
+  ShuffledExamples examples;
+  CorpusCounts text;
+};
+
+void save(const WorkFolder& folder, const Drawn& drawn) {
+  drawn.examples.spill.save(folder.file(kIndex));
+  write_file(folder.file(kState), Json{{"examples", drawn.examples.examples},
+                                       {"masked_tokens", drawn.examples.masked_tokens},
+                                       {"ranges", drawn.examples.ranges},
+                                       {"text", counts_json(drawn.text)}}
+                                      .dump());
+}
+
+Drawn load(const WorkFolder& folder) {
+  const Json state = Json::parse(read_file(folder.file(kState)));
+  return {.examples = {.spill = Spill::load(folder.file(kIndex)),
+                       .examples = state["examples"],
+                       .masked_tokens = state["masked_tokens"],
+                       .ranges = state["ranges"]},
+          .text = counts_of(state["text"])};
+}
+
+Drawn draw(const ExampleBuild& build, const ShuffleOptions& options) {
+  const BertExamplesJob& job = build.job;
+  DocumentReader reader(job.text);
+  const DocumentBuckets documents = scatter_documents(
+      reader, build.reader.tokenizer(),
+      {.folder = options.folder, .seed = options.seed, .threads = options.threads,
+       .memory = options.memory / 4});
+  if (documents.counts.documents == 0) throw_no_text(build.inputs.size());
+  Drawn drawn;
+  drawn.text = documents.counts;
+  drawn.examples =
+      scatter_examples(documents, build.reader.mask_vocabulary(), job.pairs, options);
+  for (const auto& entry : fs::directory_iterator(options.folder))
+    if (entry.path().filename().string().starts_with("documents-")) fs::remove(entry.path());
+  return drawn;
+}
+
+}  // namespace
+
+BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
+  const BertExamplesJob& job = build.job;
+  WorkFolder folder(job.work.empty() ? default_work_folder(build.outputs.front()) : job.work,
+                    job_description(build));
+  const ShuffleOptions options{
+      .folder = folder.path(),
+      .seed = static_cast<std::uint64_t>(job.seed),
+      .threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads(),
+      .memory = static_cast<std::size_t>(job.memory),
+      .shards = build.outputs.size()};
+  Drawn drawn;
+  if (fs::exists(folder.file(kState))) {
+    drawn = load(folder);
+  } else {
+    check_free(build);
+    drawn = draw(build, options);
+    for (const std::string& path : build.outputs) fs::remove(path);
+    save(folder, drawn);
+  }
+  folder.keep();
+  log_files("Writing to output files", build.outputs);
+  write_shards(drawn.examples, build.reader.mask_vocabulary(), job.pairs, options, build.outputs);
+  folder.remove();
+  return {.text = drawn.text,
+          .examples = drawn.examples.examples,
+          .masked_tokens = drawn.examples.masked_tokens};
+}
+
+}  // namespace smelt
