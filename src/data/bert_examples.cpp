@@ -82,9 +82,22 @@ std::vector<std::string> output_paths(const BertExamplesJob& job) {
   return job.shards == 1 ? paths : shard_names(paths.front(), job.shards);
 }
 
-// What the examples were made with, so that a training can tell whether they fit its model.
-std::string description(const ExampleBuild& build, const BuildSummary& summary) {
+}  // namespace
+
+void log_files(std::string_view title, const std::vector<std::string>& files) {
+  spdlog::info("*** {} ***", title);
+  for (const std::string& file : files) spdlog::info("  {}", file);
+}
+
+void check_free(const ExampleBuild& build) {
+  for (const std::string& path : build.outputs)
+    require(build.job.overwrite || !std::filesystem::exists(path), str("output ", path, " exists already"),
+            "choose another name, remove the file, or say --overwrite");
+}
+
+void write_description(const ExampleBuild& build, const BuildSummary& summary) {
   const BertExamplesJob& job = build.job;
+  if (!job.description) return;
   const PairOptions& o = job.pairs;
   nlohmann::ordered_json out;
   out["kind"] = "bert";
@@ -108,20 +121,7 @@ std::string description(const ExampleBuild& build, const BuildSummary& summary) 
                  {"unknown_tokens", summary.text.unknown_tokens},
                  {"dropped_bytes", summary.text.dropped_bytes}};
   out["masked_tokens"] = summary.masked_tokens;
-  return out.dump(2) + "\n";
-}
-
-}  // namespace
-
-void log_files(std::string_view title, const std::vector<std::string>& files) {
-  spdlog::info("*** {} ***", title);
-  for (const std::string& file : files) spdlog::info("  {}", file);
-}
-
-void check_free(const ExampleBuild& build) {
-  for (const std::string& path : build.outputs)
-    require(build.job.overwrite || !std::filesystem::exists(path), str("output ", path, " exists already"),
-            "choose another name, remove the file, or say --overwrite");
+  write_file(build.outputs.front() + ".json", out.dump(2) + "\n");
 }
 
 BuildSummary build_bert_examples(const BertExamplesJob& job) {
@@ -133,7 +133,6 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   log_files("Reading from input files", inputs);
   const BuildSummary summary =
       job.order == "original" ? build_in_original_order(build) : build_in_shuffled_order(build);
-  if (job.description) write_file(outputs.front() + ".json", description(build, summary));
   spdlog::info("Wrote {} total instances", summary.examples);
   return summary;
 }

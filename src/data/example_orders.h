@@ -19,6 +19,9 @@ void log_files(std::string_view title, const std::vector<std::string>& files);
 // UsageError when an output exists and must not be replaced.
 void check_free(const ExampleBuild& build);
 
+// What the examples were made with, so that a training can tell whether they fit its model.
+void write_description(const ExampleBuild& build, const BuildSummary& summary);
+
 BuildSummary build_in_original_order(const ExampleBuild& build);
 BuildSummary build_in_shuffled_order(const ExampleBuild& build);
 

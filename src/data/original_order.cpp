@@ -58,6 +58,7 @@ BuildSummary build_in_original_order(const ExampleBuild& build) {
   for (OutputFile& file : files) file.commit();
   summary.examples = list.pairs.size();
   summary.masked_tokens = list.masks.size();
+  write_description(build, summary);
   return summary;
 }
 

@@ -1,3 +1,6 @@
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -122,19 +125,25 @@ BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
   Drawn drawn;
   if (fs::exists(folder.file(kState))) {
     drawn = load(folder);
+    remove_abandoned(build.outputs);
+    spdlog::info("going on with a run that was stopped: {} of {} files are whole",
+                 std::ranges::count_if(build.outputs, [](const std::string& path) { return fs::exists(path); }),
+                 build.outputs.size());
   } else {
     check_free(build);
     drawn = draw(build, options);
     for (const std::string& path : build.outputs) fs::remove(path);
     save(folder, drawn);
   }
-  folder.keep();
+  folder.keep(true);
   log_files("Writing to output files", build.outputs);
   write_shards(drawn.examples, build.reader.mask_vocabulary(), job.pairs, options, build.outputs);
-  folder.remove();
-  return {.text = drawn.text,
-          .examples = drawn.examples.examples,
-          .masked_tokens = drawn.examples.masked_tokens};
+  const BuildSummary summary{.text = drawn.text,
+                             .examples = drawn.examples.examples,
+                             .masked_tokens = drawn.examples.masked_tokens};
+  write_description(build, summary);
+  folder.keep(false);
+  return summary;
 }
 
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 
 #include "base/error.h"
 
@@ -22,7 +23,9 @@ std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_file(const std::string& pat
   return {file, &std::fclose};
 }
 
-std::string partial_name(const std::string& path) { return str(path, ".partial-", ::getpid()); }
+constexpr std::string_view kPartial = ".partial-";
+
+std::string partial_name(const std::string& path) { return str(path, kPartial, ::getpid()); }
 
 void make_parents(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
@@ -127,6 +130,23 @@ void OutputFile::commit() {
   file_.reset();
   rename_into_place(partial_, path_);
   partial_.clear();
+}
+
+void remove_abandoned(const std::vector<std::string>& paths) {
+  std::set<fs::path> folders;
+  std::set<std::string> names;
+  for (const std::string& path : paths) {
+    const fs::path folder = fs::path(path).parent_path();
+    folders.insert(folder.empty() ? "." : folder);
+    names.insert(fs::path(path).filename());
+  }
+  std::error_code ignored;
+  for (const fs::path& folder : folders)
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename();
+      const std::size_t end = name.rfind(kPartial);
+      if (end != std::string::npos && names.contains(name.substr(0, end))) fs::remove(entry.path(), ignored);
+    }
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

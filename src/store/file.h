@@ -52,6 +52,9 @@ class OutputFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
+// Removes what OutputFiles of processes that were killed left beside these local paths.
+void remove_abandoned(const std::vector<std::string>& paths);
+
 // write + commit in one call.
 void write_file(const std::string& path, std::string_view bytes);
 
