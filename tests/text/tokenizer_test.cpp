@@ -6,6 +6,7 @@
 #include "base/philox.h"
 #include "store/file.h"
 #include "support/paths.h"
+#include "text/slow_tokenizer.h"
 #include "text/unicode.h"
 #include "text/wordpiece.h"
 
@@ -39,36 +40,6 @@ TEST(BertTokenizer, GivesTheIdsOfTheOriginal) {
   }
 }
 
-TEST(BasicTokenizer, TheFastWayForAsciiIsTheSlowWay) {
-  for (std::uint64_t i = 0; i < 5000; ++i) {
-    std::string text;
-    for (std::uint64_t j = 0; j < 40; ++j) text.push_back(static_cast<char>(philox(i, j, 0)[0] % 128));
-    for (const bool lower : {true, false}) {
-      Words fast, slow;
-      BasicTokenizer(lower).tokenize(text, fast);
-      BasicTokenizer(lower).tokenize_slow(text, slow);
-      ASSERT_EQ(fast, slow) << testing::PrintToString(text);
-    }
-  }
-}
-
-// The longest prefix that is a piece, again and again; obvious and slow.
-Words greedy(const Vocabulary& vocabulary, const std::string& word) {
-  Words pieces;
-  for (std::size_t start = 0; start < word.size();) {
-    std::size_t end = word.size();
-    std::string piece;
-    for (; end > start; --end) {
-      piece = (start > 0 ? "##" : "") + word.substr(start, end - start);
-      if (vocabulary.find(piece)) break;
-    }
-    if (end == start) return {"[UNK]"};
-    pieces.push_back(piece);
-    start = end;
-  }
-  return pieces;
-}
-
 TEST(BertTokenizer, CutsEveryWordOfThreeLettersAsTheSlowTwin) {
   const std::vector<Words> vocabularies{
       {"[UNK]", "a", "##a", "ab", "##b", "abc", "##bc", "##abc", "b", "##cab"},
@@ -81,7 +52,7 @@ TEST(BertTokenizer, CutsEveryWordOfThreeLettersAsTheSlowTwin) {
       for (int n = 0; n < count; ++n) {
         std::string word;
         for (int i = 0, rest = n; i < length; ++i, rest /= 3) word.push_back("abc"[rest % 3]);
-        ASSERT_EQ(tokenizer.tokenize(word), greedy(vocabulary, word)) << word;
+        ASSERT_EQ(tokenizer.tokenize(word), slow_pieces(vocabulary, word)) << word;
       }
   }
 }
