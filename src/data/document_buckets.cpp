@@ -42,8 +42,7 @@ class Scatterer {
     lengths_.clear();
     for (std::size_t i = 0; i < document.size(); ++i) {
       const std::size_t before = ids_.size();
-      const auto ids = tokenizer_.encode(document.sentence(i));
-      ids_.insert(ids_.end(), ids.begin(), ids.end());
+      tokenizer_.encode(document.sentence(i), ids_);
       if (ids_.size() > before) lengths_.push_back(static_cast<std::uint32_t>(ids_.size() - before));
     }
     if (ids_.empty()) return;
