@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = ("import runpy, sys, tensorflow.compat.v1 as tf; sys.modules['tensorflow'] = tf; "
+RUN = ("import runpy, sys, tensorflow.compat.v1 as tf; sys.argv.pop(0); sys.modules['tensorflow'] = tf; "
        "runpy.run_path(sys.argv[0], run_name='__main__')")
 
 

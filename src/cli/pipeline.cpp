@@ -50,6 +50,7 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
   job.text.input = text;
   job.vocab = RecipePaths(r.out).vocab;
   job.output = records;
+  job.order = r.data.order;
   job.lower_case = r.vocab.lower_case;
   job.overwrite = true;
   job.seed = r.data.seed;
@@ -97,15 +98,13 @@ BertConfig resolved_model(const Recipe& recipe) {
 void make_text(const Recipe& r) {
   const RecipePaths paths(r.out);
   ProseJob job;
-  job.input = r.text.input;
+  job.text = r.text.read;
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
-  job.format = r.text.format;
   job.heldout = r.text.heldout;
-  job.strict = r.text.strict;
   const ProseSummary s = prepare_prose(job);
-  spdlog::info("text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs dropped",
-               s.sentences, s.documents, s.heldout_documents, s.duplicates_dropped);
+  spdlog::info("text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs, lines or documents left out",
+               s.sentences, s.documents, s.heldout_documents, s.read.duplicate_lines + s.read.duplicate_documents);
 }
 
 void make_vocabulary(const Recipe& r) {
@@ -205,9 +204,9 @@ void export_model(const Recipe& r, const std::string& folder) {
 }
 
 void run_recipe(const Recipe& r) {
-  if (r.text.input.empty())
+  if (r.text.read.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const std::vector<std::string> inputs = expand_patterns(r.text.input, "text.input");
+  const std::vector<std::string> inputs = expand_patterns(r.text.read.input, "text.input");
   claim_output_folder(r.out);
   const RecipePaths p(r.out);
   const auto section = [&](const char* name) { return recipe_section(r, name); };

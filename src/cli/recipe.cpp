@@ -15,11 +15,16 @@ namespace {
 template <class R, class Visitor>
 void visit_data_fields(R& r, Visitor&& visit) {
   visit("out", r.out, "folder that receives everything");
-  visit("text.input", r.text.input, "raw text: files or patterns, comma separated");
-  visit("text.format", r.text.format,
-        "prose: split into sentences and documents; sentences: one a line, blank line between documents");
+  visit("text.input", r.text.read.input, "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
+  visit("text.format", r.text.read.format, "text, jsonl, tsv or parquet; auto goes by each file's name");
+  visit("text.field", r.text.read.field, "where the text is in JSONL, TSV and Parquet");
+  visit("text.sentences", r.text.read.sentences,
+        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a document");
+  visit("text.dedup", r.text.read.dedup,
+        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near duplicates of documents");
+  visit("text.max_lines", r.text.read.max_lines, "read only so many lines (rows); 0: all");
   visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
-  visit("text.strict", r.text.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
+  visit("text.strict", r.text.read.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
   visit("vocab.size", r.vocab.size, "word pieces");
   visit("vocab.lower_case", r.vocab.lower_case, "lower-case and strip accents");
   visit("vocab.min_frequency", r.vocab.min_frequency, "occurrences below which a pair is not merged");
@@ -31,6 +36,7 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("data.dupe_factor", r.data.dupe_factor, "times each document is used, with other masks");
   visit("data.seed", r.data.seed, "random seed of the examples");
   visit("data.whole_word_mask", r.data.whole_word_mask, "mask all pieces of a word together");
+  visit("data.order", r.data.order, "shuffled: all cores, bounded memory; original: the original program's bytes");
 }
 
 template <class R, class Visitor>
@@ -141,8 +147,6 @@ void require(bool fine, const std::string& where, const std::string& what, const
 }
 
 void check_ranges(const Recipe& r, const std::string& where) {
-  require(r.text.format == "prose" || r.text.format == "sentences", where,
-          str("text.format is '", r.text.format, "'"), "use prose or sentences");
   require(r.text.heldout > 0 && r.text.heldout <= 0.5, where,
           str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"), "0.05 is usual");
   require(r.train.steps >= 1 && r.train.batch_size >= 1 && r.train.devices >= 1, where,

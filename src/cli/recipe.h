@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "data/documents.h"
 #include "models/bert_config.h"
 #include "optim/adamw.h"
 
 namespace smelt {
 
 struct TextSection {
-  std::string input;
-  std::string format = "prose";
+  DocumentOptions read{.input = {}, .format = "auto", .field = "text", .sentences = "prose", .dedup = "lines",
+                       .max_lines = 0, .strict = false};
   double heldout = 0.05;
-  bool strict = false;
 };
 
 struct VocabSection {
@@ -35,6 +35,7 @@ struct DataSection {
   std::int64_t dupe_factor = 5;
   std::int64_t seed = 12345;
   bool whole_word_mask = false;
+  std::string order = "shuffled";
 };
 
 struct TrainSection {

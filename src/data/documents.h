@@ -29,6 +29,8 @@ struct Document {
   }
 };
 
+constexpr std::size_t kProseSentences = 40;
+
 // A longer document is handed out in pieces of about this size, so that memory stays bounded.
 constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 
@@ -36,10 +38,13 @@ struct DocumentOptions {
   std::string input;            // comma list of files and patterns; .gz and .zst are unpacked
   std::string format = "auto";  // text, jsonl, tsv, parquet; auto goes by each file's name
   std::string field = "text";   // of a JSONL object, a TSV header or a Parquet schema: where the text is
-  // "lines": a line is a sentence, a blank line ends a document. "prose": paragraphs are cut into sentences by
-  // Unicode's rules, a blank line is no boundary inside one row of JSONL, TSV or Parquet.
+  // "lines": a line is a sentence; in text files an empty line ends a document. "prose": an empty line ends a paragraph,
+  // which is cut into sentences by Unicode's rules; a document of a text file ends with the paragraph that gives it
+  // kProseSentences. A row of JSONL, TSV or Parquet is always one document.
   std::string sentences = "lines";
-  std::string dedup = "none";   // exact, near: a document that (nearly) stood before is left out
+  // What is left out: "none"; "lines" (in prose: paragraphs) that stood before; documents that stood before, "exact" or
+  // "near" (data/duplicates.h, which says what it costs in memory).
+  std::string dedup = "none";
   std::int64_t max_lines = 0;   // stop after so many lines (rows) of input in all; 0: no limit
   bool strict = false;          // refuse text that is not UTF-8, rather than to drop those bytes and warn
 };
@@ -47,7 +52,7 @@ struct DocumentOptions {
 struct DocumentCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, bytes = 0;
   std::uint64_t dropped_bytes = 0;       // that were not UTF-8
-  std::uint64_t duplicate_documents = 0;  // left out
+  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
 
 class DocumentReader {

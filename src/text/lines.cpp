@@ -39,11 +39,12 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-void Utf8Filter::apply(std::string& line, const LineReader& from) {
+void Utf8Filter::apply(std::string& line, const std::string& path, std::int64_t number) {
+  if (is_ascii(line)) return;
   std::size_t dropped = 0;
   std::string kept = decode_utf8_ignore(line, &dropped);
   if (dropped == 0) return;
-  const std::string where = str(from.path(), ":", from.number());
+  const std::string where = str(path, ":", number);
   if (mode_ == Mode::refuse)
     throw UsageError(str(where, ": not UTF-8 (", dropped, " bytes)"),
                      "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");

@@ -1,4 +1,4 @@
-// The lines of a text file, one at a time, in bounded memory.
+// The lines of a text file, one at a time, in bounded memory. Compressed files are unpacked (store/decompress.h).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/file.h"
+#include "store/decompress.h"
 
 namespace smelt {
 
@@ -27,7 +27,7 @@ class LineReader {
  private:
   bool refill();
 
-  InputFile file_;
+  DecompressedFile file_;
   std::vector<char> buffer_;
   std::string_view rest_;  // of buffer_, not yet given out
   std::int64_t number_ = 0;
@@ -39,8 +39,9 @@ class Utf8Filter {
   enum class Mode { drop, refuse };
   explicit Utf8Filter(Mode mode) : mode_(mode) {}
 
-  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and line.
-  void apply(std::string& line, const LineReader& from);
+  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and line (or row).
+  void apply(std::string& line, const std::string& path, std::int64_t number);
+  void apply(std::string& line, const LineReader& from) { apply(line, from.path(), from.number()); }
   std::int64_t dropped_bytes() const { return dropped_bytes_; }
   // One warning with the count and the first place, if anything was dropped.
   void warn() const;

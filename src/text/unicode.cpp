@@ -3,6 +3,8 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
+#include <cstring>
+
 namespace smelt {
 namespace {
 
@@ -62,7 +64,20 @@ bool is_python_space(char32_t code_point) {
   }
 }
 
+bool is_ascii(std::string_view text) {
+  std::uint64_t high = 0, word = 0;
+  std::size_t i = 0;
+  for (; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    high |= word;
+  }
+  for (; i < text.size(); ++i) high |= static_cast<std::uint8_t>(text[i]);
+  return (high & 0x8080808080808080) == 0;
+}
+
 std::string_view python_strip(std::string_view utf8) {
+  const auto plain = [](char c) { return c > ' ' && c < 127; };
+  if (!utf8.empty() && plain(utf8.front()) && plain(utf8.back())) return utf8;
   std::int64_t first = -1, last = 0;
   for_each_code_point(utf8, [&](UChar32 c, std::int64_t begin, std::int64_t end) {
     if (c >= 0 && is_python_space(static_cast<char32_t>(c))) return;

@@ -14,6 +14,8 @@ std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_byte
 std::u32string to_code_points(std::string_view utf8);
 void append_utf8(char32_t code_point, std::string& out);
 
+bool is_ascii(std::string_view text);
+
 // str.isspace() of one character: category Zs or bidirectional class WS, B or S.
 bool is_python_space(char32_t code_point);
 // str.strip()

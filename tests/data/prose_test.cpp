@@ -18,11 +18,13 @@ using testing::HasSubstr;
 
 class Prose : public testing::Test {
  protected:
-  ProseJob job(std::string_view text, const std::string& format) {
+  ProseJob job(std::string_view text, const std::string& sentences) {
     write_file(dir_.file("in.txt"), text);
-    return {.input = dir_.file("in.txt"), .train_out = dir_.file("train"),
-            .heldout_out = dir_.file("heldout"), .format = format, .heldout = 0.2, .seed = 1,
-            .strict = false};
+    ProseJob job{.text = {}, .train_out = dir_.file("train"), .heldout_out = dir_.file("heldout"), .heldout = 0.2, .seed = 1};
+    job.text.input = dir_.file("in.txt");
+    job.text.sentences = sentences;
+    job.text.dedup = "lines";
+    return job;
   }
   std::string refusal(const ProseJob& job) {
     try {
@@ -57,12 +59,12 @@ TEST_F(Prose, BecomesSentencesInDocuments) {
 
 TEST_F(Prose, DropsParagraphsThatStoodBefore) {
   const ProseSummary s = prepare_prose(job(paragraphs(40) + paragraphs(3), "prose"));
-  EXPECT_EQ(s.duplicates_dropped, 3);
+  EXPECT_EQ(s.read.duplicate_lines, 3u);
   EXPECT_EQ(s.sentences, 80);
 }
 
 TEST_F(Prose, SentencesStayAsTheyAre) {
-  ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", "sentences");
+  ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", "lines");
   lines.heldout = 1e-9;  // only the first document, which always is
   const ProseSummary s = prepare_prose(lines);
   EXPECT_EQ(s.documents, 3);
@@ -73,7 +75,7 @@ TEST_F(Prose, SentencesStayAsTheyAre) {
 TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += str("Document ", i, "\n\n");
-  const ProseJob sentences = job(text, "sentences");
+  const ProseJob sentences = job(text, "lines");
   const ProseSummary s = prepare_prose(sentences);
   EXPECT_NEAR(static_cast<double>(s.heldout_documents), 400, 60);
   const std::string first = read_file(dir_.file("heldout"));
@@ -83,7 +85,7 @@ TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
 
 TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
   for (const double share : {1e-9, 0.05, 0.999}) {
-    ProseJob two = job("a\n\nb\n", "sentences");
+    ProseJob two = job("a\n\nb\n", "lines");
     two.heldout = share;
     prepare_prose(two);
     EXPECT_EQ(read_file(two.heldout_out), "a\n\n");
@@ -94,14 +96,14 @@ TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
 TEST_F(Prose, TheEndOfAFileEndsTheDocument) {
   ProseJob files = job("One. Two.", "prose");
   write_file(dir_.file("in2.txt"), "Three.\n\nFour.");
-  files.input = dir_.file("in*.txt");
+  files.text.input = dir_.file("in*.txt");
   EXPECT_EQ(prepare_prose(files).documents, 2);
   EXPECT_EQ(read_file(files.heldout_out), "One.\nTwo.\n\n");
   EXPECT_EQ(read_file(files.train_out), "Three.\nFour.\n\n");
 }
 
 TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
-  prepare_prose(job("ca\xff" "fe\n\ntwo\n", "sentences"));
+  prepare_prose(job("ca\xff" "fe\n\ntwo\n", "lines"));
   EXPECT_EQ(read_file(dir_.file("heldout")), "cafe\n\n");
   EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out, the first in"));
 }
@@ -109,14 +111,14 @@ TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
 TEST_F(Prose, RefusesWhatCannotBeSplit) {
   EXPECT_THAT(refusal(job(" \n\n", "prose")), HasSubstr("holds no text"));
   EXPECT_THAT(refusal(job("Only one document.", "prose")), HasSubstr("holds 1 documents; at least 2"));
-  EXPECT_THAT(refusal(job("a\n\nb", "sentence")), HasSubstr("text.format is 'sentence'"));
+  EXPECT_THAT(refusal(job("a\n\nb", "line")), HasSubstr("--sentences 'line' is unknown\n  hint: did you mean 'lines'?"));
   for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
-    ProseJob wrong = job("a\n\nb", "sentences");
+    ProseJob wrong = job("a\n\nb", "lines");
     wrong.heldout = share;
     EXPECT_THAT(refusal(wrong), HasSubstr("must be above 0 and below 1")) << share;
   }
   ProseJob strict = job("fine\n\nbad \xff\n", "prose");
-  strict.strict = true;
+  strict.text.strict = true;
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 bytes)"));
 }
 

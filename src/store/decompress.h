@@ -1,0 +1,42 @@
+// The bytes of a file that may be compressed: gzip (also several members, one after another) and zstd are unpacked as
+// they are read, by what the file begins with; anything else is read as it is.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/file.h"
+
+namespace arrow::util {
+class Decompressor;
+}
+
+namespace smelt {
+
+class DecompressedFile {
+ public:
+  // UsageError when the file cannot be opened.
+  explicit DecompressedFile(const std::string& path);
+  ~DecompressedFile();
+
+  // Fills `out`; fewer bytes only at the end. UsageError naming the file when its compressed bytes are damaged or end
+  // too early.
+  std::size_t read(std::span<char> out);
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  bool refill();
+  std::size_t unpack(std::span<char> out);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  InputFile file_;
+  std::vector<char> buffer_;
+  std::span<char> rest_;  // of buffer_, not yet taken
+  bool more_ = false;             // the decompressor has output that did not fit
+  const char* format_ = nullptr;  // "gzip" or "zstd"; null: as it is
+  std::shared_ptr<arrow::util::Decompressor> decompressor_;
+};
+
+}  // namespace smelt
