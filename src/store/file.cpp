@@ -1,13 +1,16 @@
 #include "store/file.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "store/remote_file.h"
 
 namespace smelt {
 namespace fs = std::filesystem;
@@ -46,17 +49,6 @@ void rename_into_place(const std::string& from, const std::string& to) {
   }
 }
 
-bool has_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-
-std::vector<std::string> match(const std::string& pattern) {
-  ::glob_t found{};
-  std::vector<std::string> paths;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  return paths;
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -66,28 +58,12 @@ std::string read_file(const std::string& path) {
   return content;
 }
 
-std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
-  std::vector<std::string> paths;
-  for (const std::string_view piece : split(patterns, ',')) {
-    const std::string pattern(trim(piece));
-    if (pattern.empty()) continue;
-    if (!has_glob(pattern)) {
-      if (!fs::exists(pattern)) throw_errno(what, pattern, ENOENT);
-      paths.push_back(pattern);
-      continue;
-    }
-    const auto found = match(pattern);
-    if (found.empty())
-      throw UsageError(str(what, ": no file matches '", pattern, "'"),
-                       "check the pattern, and quote it so that the shell leaves it alone");
-    paths.insert(paths.end(), found.begin(), found.end());
-  }
-  if (paths.empty())
-    throw UsageError(str(what, ": no input files"), "give at least one path or pattern");
-  return paths;
-}
-
 InputFile::InputFile(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {
+  if (is_remote(path_)) {
+    remote_ = std::make_shared<RemoteReader>(path_);
+    size_ = remote_->size();
+    return;
+  }
   std::error_code error;
   if (fs::is_directory(path_, error)) throw_errno("open", path_, EISDIR);
   file_ = open_file(path_, "rb");
@@ -97,18 +73,25 @@ InputFile::InputFile(std::string path) : path_(std::move(path)), file_(nullptr, 
 }
 
 std::size_t InputFile::read(std::span<char> out) {
+  if (remote_) return remote_->read(out);
   const std::size_t count = std::fread(out.data(), 1, out.size(), file_.get());
   if (count < out.size() && std::ferror(file_.get())) throw_errno("read", path_, errno);
   return count;
 }
 
 void InputFile::seek(std::uint64_t offset) {
+  if (remote_) return remote_->seek(offset);
   if (::fseeko(file_.get(), static_cast<::off_t>(offset), SEEK_SET) != 0)
     throw_errno("seek", path_, errno);
 }
 
 OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), partial_(partial_name(path_)), file_(nullptr, &std::fclose) {
+    : path_(std::move(path)), file_(nullptr, &std::fclose) {
+  if (is_remote(path_)) {
+    remote_ = std::make_shared<RemoteWriter>(path_);
+    return;
+  }
+  partial_ = partial_name(path_);
   make_parents(path_);
   file_ = open_file(partial_, "wb");
 }
@@ -120,11 +103,13 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
+  if (remote_) return remote_->write(bytes);
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
     throw_errno("write", path_, errno);
 }
 
 void OutputFile::commit() {
+  if (remote_) return remote_->commit();
   if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
     throw_errno("write", path_, errno);
   file_.reset();
@@ -157,9 +142,13 @@ void write_file(const std::string& path, std::string_view bytes) {
 
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  if (fs::exists(path_) && !(fs::is_directory(path_) && fs::is_empty(path_)))
+  if (const auto status = file_status(path_); status && !(status->is_folder && list_folder(path_).empty()))
     throw UsageError(str("output: ", path_, " already holds something else"),
                      "choose another folder, or remove this one first");
+  if (is_remote(path_)) {
+    partial_ = path_;
+    return;
+  }
   partial_ = partial_name(path_);
   make_parents(path_);
   std::error_code error;
@@ -168,14 +157,17 @@ OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
 }
 
 OutputDirectory::~OutputDirectory() {
-  std::error_code ignored;
-  if (!partial_.empty()) fs::remove_all(partial_, ignored);
+  if (partial_.empty()) return;
+  try {
+    remove_tree(partial_);
+  } catch (const Error&) {  // already failing: what is left has no marker
+  }
 }
 
-std::string OutputDirectory::file(std::string_view name) const { return str(partial_, "/", name); }
+std::string OutputDirectory::file(std::string_view name) const { return join_path(partial_, name); }
 
 void OutputDirectory::commit() {
-  rename_into_place(partial_, path_);
+  if (!is_remote(path_)) rename_into_place(partial_, path_);
   partial_.clear();
 }
 

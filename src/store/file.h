@@ -1,10 +1,9 @@
 // Files by path: whole reads, lists of patterns, and writes that appear whole or not at all.
-// Local paths only; a path names a file, "dir/*.txt" a pattern.
+// A path may be local, gs://bucket/key or s3://bucket/key (store/path.h); "dir/*.txt" is a pattern.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,14 +12,19 @@
 
 namespace smelt {
 
+class RemoteReader;
+class RemoteWriter;
+
 // The whole content. UsageError when missing or unreadable.
 std::string read_file(const std::string& path);
 
 // A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list order.
+// As in a shell, * and ? match no '/', and none of a name's leading dot.
 // UsageError naming the pattern that matches nothing. `what` names the flag or field in messages.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
 
-// Sequential reader with a large buffer. UsageError when it cannot be opened.
+// Sequential reader with a large buffer; from an object store the next blocks are fetched meanwhile.
+// UsageError when it cannot be opened.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -33,10 +37,12 @@ class InputFile {
  private:
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::shared_ptr<RemoteReader> remote_;  // instead of file_
   std::uint64_t size_ = 0;
 };
 
 // A file written beside its place and renamed there by commit(); without commit nothing remains.
+// On an object store it is an upload that commit() ends: the object appears then, replacing an earlier one.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);  // makes missing parent directories
@@ -50,6 +56,7 @@ class OutputFile {
   std::string path_;
   std::string partial_;  // empty once committed
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::shared_ptr<RemoteWriter> remote_;  // instead of file_ and partial_
 };
 
 // Removes what OutputFiles of processes that were killed left beside these local paths.
@@ -59,6 +66,8 @@ void remove_abandoned(const std::vector<std::string>& paths);
 void write_file(const std::string& path, std::string_view bytes);
 
 // A directory built beside its place and renamed there by commit(); without commit nothing remains.
+// An object store has no renaming: there each member appears in its place as it is committed, so the member
+// that makes the others count must be written last. Without commit() the members are removed.
 class OutputDirectory {
  public:
   // UsageError when `path` exists and is not an empty directory: it already holds something else.
@@ -69,7 +78,7 @@ class OutputDirectory {
 
  private:
   std::string path_;
-  std::string partial_;  // empty once committed
+  std::string partial_;  // where it is built; empty once committed
 };
 
 }  // namespace smelt

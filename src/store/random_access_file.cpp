@@ -7,11 +7,18 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "store/path.h"
+#include "store/remote_file.h"
 
 namespace smelt {
 
-RandomAccessFile::RandomAccessFile(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
+  if (is_remote(path_)) {
+    remote_ = std::make_shared<RemoteFile>(path_);
+    size_ = remote_->size();
+    return;
+  }
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw_errno("open", path_, errno);
   struct ::stat status {};
   const int error = ::fstat(descriptor_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
@@ -22,9 +29,12 @@ RandomAccessFile::RandomAccessFile(std::string path)
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+RandomAccessFile::~RandomAccessFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 std::size_t RandomAccessFile::read_at(std::uint64_t offset, std::span<char> out) const {
+  if (remote_) return remote_->read_at(offset, out);
   std::size_t done = 0;
   while (done < out.size()) {
     const ::ssize_t count = ::pread(descriptor_, out.data() + done, out.size() - done,

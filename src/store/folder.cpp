@@ -1,0 +1,118 @@
+#include "store/folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "store/object_store.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace fs = std::filesystem;
+namespace {
+
+void require(const std::error_code& error, std::string_view action, const std::string& path) {
+  if (error) throw_errno(action, path, error.value());
+}
+
+std::optional<FileStatus> remote_status(const std::string& path) {
+  const Place place = resolve(path);
+  const auto info = value_of(place.system->GetFileInfo(place.name), "look at", place, Access::read);
+  if (info.type() == arrow::fs::FileType::NotFound) return std::nullopt;
+  if (!info.IsFile()) return FileStatus{true, 0, 0};
+  return FileStatus{false, static_cast<std::uint64_t>(info.size()), info.mtime().time_since_epoch().count()};
+}
+
+// Folders are seen only by what lies below them.
+std::vector<std::string> list_remote(const std::string& path) {
+  const Place place = resolve(path);
+  std::set<std::string> names;
+  for (const auto& info : list_objects(place, place.path.key, Depth::all_below, "read directory")) {
+    const std::string below = info.path().substr(place.name.size() + 1);
+    names.insert(below.substr(0, below.find('/')));
+  }
+  return {names.begin(), names.end()};
+}
+
+void remove_remote(const std::string& path) {
+  const Place place = resolve(path);
+  const arrow::Status status = place.system->DeleteFile(place.name);
+  if (!status.ok() && !is_not_found(status)) throw_status("remove", place, Access::remove, status);
+}
+
+void remove_remote_folder(const std::string& path) {
+  const Place place = resolve(path);
+  CHECK(!place.path.key.empty(), "never a whole bucket");
+  if (list_objects(place, place.path.key, Depth::all_below, "remove").empty()) return;
+  // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir wants one on gs://.
+  const arrow::Status status = place.path.scheme == "s3" ? place.system->DeleteDir(place.name)
+                                                         : place.system->DeleteDirContents(place.name, true);
+  if (!status.ok()) throw_status("remove", place, Access::remove, status);
+}
+
+}  // namespace
+
+std::optional<FileStatus> file_status(const std::string& path) {
+  if (is_remote(path)) return remote_status(path);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+      throw_errno("look at", path, error.value());
+    return std::nullopt;
+  }
+  FileStatus found{fs::is_directory(status), 0, 0};
+  if (fs::is_regular_file(status)) found.size = fs::file_size(path, error);
+  require(error, "look at", path);
+  found.modified = fs::last_write_time(path, error).time_since_epoch().count();
+  require(error, "look at", path);
+  return found;
+}
+
+bool exists(const std::string& path) { return file_status(path).has_value(); }
+
+std::uint64_t file_size(const std::string& path) {
+  const auto status = file_status(path);
+  if (!status) throw_errno("open", path, ENOENT);
+  if (status->is_folder) throw_errno("open", path, EISDIR);
+  return status->size;
+}
+
+std::vector<std::string> list_folder(const std::string& path) {
+  if (is_remote(path)) return list_remote(path);
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename());
+  if (error != std::errc::no_such_file_or_directory) require(error, "read directory", path);
+  std::ranges::sort(names);
+  return names;
+}
+
+void make_folders(const std::string& path) {
+  if (is_remote(path)) return;
+  std::error_code error;
+  fs::create_directories(path, error);
+  require(error, "create directory", path);
+}
+
+void remove_file(const std::string& path) {
+  if (is_remote(path)) return remove_remote(path);
+  std::error_code error;
+  fs::remove(path, error);
+  require(error, "remove", path);
+}
+
+void remove_tree(const std::string& path) {
+  if (is_remote(path)) {
+    remove_remote(path);
+    return remove_remote_folder(path);
+  }
+  std::error_code error;
+  fs::remove_all(path, error);
+  require(error, "remove", path);
+}
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// What there is in a folder, and removing it; local or on an object store, where a folder is whatever objects
+// have its name and '/' before theirs, and exists while there are any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct FileStatus {
+  bool is_folder = false;
+  std::uint64_t size = 0;     // bytes of a file
+  std::int64_t modified = 0;  // nanoseconds of the storage's own clock: fit to see that it changed
+};
+
+// Nothing when there is no such file or folder. UsageError when it may not be asked.
+std::optional<FileStatus> file_status(const std::string& path);
+bool exists(const std::string& path);
+std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
+
+// Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when unreadable.
+std::vector<std::string> list_folder(const std::string& path);
+
+// Makes the folder and its parents; on an object store there is nothing to make.
+void make_folders(const std::string& path);
+
+// What is not there is not an error.
+void remove_file(const std::string& path);
+void remove_tree(const std::string& path);  // a file, or a folder with all it holds
+
+}  // namespace smelt

@@ -1,0 +1,89 @@
+#include "store/path.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// The scheme of "scheme://…", or nothing.
+std::string_view scheme_of(std::string_view path) {
+  const std::size_t end = path.find("://");
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::string_view scheme = path.substr(0, end);
+  return std::ranges::all_of(scheme, is_lower_alnum) ? scheme : std::string_view{};
+}
+
+// Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to the end.
+std::size_t options_begin(std::string_view path) {
+  const std::size_t mark = path.rfind('?');
+  if (mark == std::string_view::npos) return path.size();
+  const std::string_view rest = path.substr(mark + 1);
+  const std::size_t equals = rest.find('=');
+  if (equals == std::string_view::npos || equals == 0) return path.size();
+  const auto is_name = [](char c) { return is_lower_alnum(c) || c == '_'; };
+  return std::ranges::all_of(rest.substr(0, equals), is_name) ? mark : path.size();
+}
+
+}  // namespace
+
+bool is_remote(std::string_view path) {
+  const std::string_view scheme = scheme_of(path);
+  if (scheme.empty()) return false;
+  if (scheme == "gs" || scheme == "s3") return true;
+  throw UsageError(str("path: ", path, ": no storage is called '", scheme, "'"),
+                   "give a local path, gs://bucket/… or s3://bucket/…");
+}
+
+std::string append_to_path(std::string_view path, std::string_view suffix) {
+  const std::size_t end = is_remote(path) ? options_begin(path) : path.size();
+  return str(path.substr(0, end), suffix, path.substr(end));
+}
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  const std::size_t end = is_remote(folder) ? options_begin(folder) : folder.size();
+  const bool separated = end == 0 || folder[end - 1] == '/';
+  return append_to_path(folder, str(separated ? "" : "/", name));
+}
+
+std::string path_name(std::string_view path) {
+  std::string_view whole = is_remote(path) ? path.substr(0, options_begin(path)) : path;
+  while (whole.size() > 1 && whole.back() == '/') whole.remove_suffix(1);
+  return std::string(whole.substr(whole.rfind('/') + 1));
+}
+
+std::string RemotePath::with_key(std::string_view other) const {
+  return str(scheme, "://", user, user.empty() ? "" : "@", bucket, "/", other, options);
+}
+
+RemotePath parse_remote(std::string_view path) {
+  CHECK(is_remote(path));
+  RemotePath parts;
+  parts.scheme = scheme_of(path);
+  const std::size_t end = options_begin(path);
+  parts.options = path.substr(end);
+  std::string_view rest = path.substr(0, end).substr(parts.scheme.size() + 3);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view bucket = rest.substr(0, slash);
+  std::string_view key = rest.substr(slash);
+  if (const std::size_t at = bucket.rfind('@'); at != std::string_view::npos) {
+    parts.user = bucket.substr(0, at);
+    bucket.remove_prefix(at + 1);
+    // The text before '@' may be a key: it is not repeated.
+    if (parts.scheme != "gs" || parts.user != "anonymous")
+      throw UsageError(str("path: ", parts.scheme, "://…@", bucket, key, ": a path may not hold credentials"),
+                       "give them in the environment or in a credentials file (docs/storage.md)");
+  }
+  while (!key.empty() && key.front() == '/') key.remove_prefix(1);
+  while (!key.empty() && key.back() == '/') key.remove_suffix(1);
+  if (bucket.empty())
+    throw UsageError(str("path: ", path, ": there is no bucket"), str("write ", parts.scheme, "://bucket/…"));
+  parts.bucket = bucket;
+  parts.key = key;
+  return parts;
+}
+
+}  // namespace smelt

@@ -1,0 +1,37 @@
+// Names of files, wherever they are: a local path, gs://bucket/key or s3://bucket/key.
+// A path on an object store may name a user before its bucket and options behind its key:
+//   gs://anonymous@bucket/key?scheme=http&endpoint_override=127.0.0.1:9023     s3://bucket/key?region=eu-west-1
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+// Whether the path begins with gs:// or s3://. UsageError for any other "<scheme>://".
+bool is_remote(std::string_view path);
+
+// "a/b", "c" -> "a/b/c"; before the options of a path on an object store.
+std::string join_path(std::string_view folder, std::string_view name);
+
+// "a/b", ".json" -> "a/b.json"; before the options of a path on an object store.
+std::string append_to_path(std::string_view path, std::string_view suffix);
+
+// "a/b/c" -> "c"
+std::string path_name(std::string_view path);
+
+// A path on an object store, taken apart. Names are taken as they are: nothing is percent-decoded.
+struct RemotePath {
+  std::string scheme;   // "gs" or "s3"
+  std::string user;     // "" or "anonymous"
+  std::string bucket;
+  std::string key;      // without slashes at its ends
+  std::string options;  // "" or "?name=value&…"
+
+  std::string with_key(std::string_view other) const;  // the path of another key of this bucket
+};
+
+// UsageError when there is no bucket, or when the path holds a user name or password of its own.
+RemotePath parse_remote(std::string_view path);
+
+}  // namespace smelt

@@ -1,0 +1,77 @@
+// Comma lists and glob patterns (file.h).
+#include <fnmatch.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/object_store.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kWildcards = "*?[";
+
+std::vector<std::string> match_local(const std::string& pattern) {
+  ::glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return paths;
+}
+
+// Lists the last folder before the first wildcard, and below it only if a folder's name has a wildcard too.
+std::vector<std::string> match_remote(const std::string& pattern, std::string_view what) {
+  const Place place = resolve(pattern);
+  const std::string& key = place.path.key;
+  const std::size_t wildcard = key.find_first_of(kWildcards);
+  const std::size_t folder_end = key.rfind('/', wildcard);
+  const std::string folder = folder_end == std::string::npos ? "" : key.substr(0, folder_end);
+  const Depth depth = key.find('/', wildcard) == std::string::npos ? Depth::this_folder : Depth::all_below;
+  std::vector<std::string> paths;
+  for (const auto& info : list_objects(place, folder, depth, what)) {
+    const std::string name = info.path().substr(place.path.bucket.size() + 1);
+    if (::fnmatch(key.c_str(), name.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0)
+      paths.push_back(place.path.with_key(name));
+  }
+  return paths;
+}
+
+// The part of a path that may hold wildcards.
+std::string name_part(const std::string& path) { return is_remote(path) ? parse_remote(path).key : path; }
+
+// Says what is missing: the bucket, the object or the file.
+[[noreturn]] void throw_missing(const std::string& path, std::string_view what) {
+  if (!is_remote(path)) throw_errno(what, path, ENOENT);
+  const Place place = resolve(path);
+  throw_status(what, place, Access::read, place.system->OpenInputFile(place.name).status());
+}
+
+}  // namespace
+
+std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
+  std::vector<std::string> paths;
+  for (const std::string_view piece : split(patterns, ',')) {
+    const std::string pattern(trim(piece));
+    if (pattern.empty()) continue;
+    if (name_part(pattern).find_first_of(kWildcards) == std::string::npos) {
+      if (!exists(pattern)) throw_missing(pattern, what);
+      paths.push_back(pattern);
+      continue;
+    }
+    const auto found = is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
+    if (found.empty())
+      throw UsageError(str(what, ": no file matches '", pattern, "'"),
+                       "check the pattern, and quote it so that the shell leaves it alone");
+    paths.insert(paths.end(), found.begin(), found.end());
+  }
+  if (paths.empty())
+    throw UsageError(str(what, ": no input files"), "give at least one path or pattern");
+  return paths;
+}
+
+}  // namespace smelt

@@ -1,0 +1,134 @@
+#include "store/remote_file.h"
+
+#include <arrow/io/interfaces.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kBlockBytes = 4 << 20;
+constexpr std::size_t kMaxDepth = 4;
+// A multiple of 256 KiB, the unit of Google's uploads.
+constexpr std::size_t kPartBytes = 8 << 20;
+
+// Closing an upload to Google publishes the object, and so does destroying it: Arrow has no way to give one up.
+// An upload that is kept and never touched again is dropped by the store after a week.
+void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
+  static std::mutex mutex;
+  static auto& abandoned = *new std::vector<std::shared_ptr<arrow::io::OutputStream>>;
+  const std::lock_guard lock(mutex);
+  abandoned.push_back(std::move(stream));
+}
+
+}  // namespace
+
+RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
+  file_ = value_of(place_.system->OpenInputFile(place_.name), "open", place_, Access::read);
+  size_ = static_cast<std::uint64_t>(value_of(file_->GetSize(), "open", place_, Access::read));
+}
+
+std::size_t RemoteFile::read_at(std::uint64_t offset, std::span<char> out) const {
+  if (offset >= size_) return 0;
+  const auto count = static_cast<std::int64_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
+  const std::int64_t done = value_of(file_->ReadAt(static_cast<std::int64_t>(offset), count, out.data()),
+                                     "read", place_, Access::read);
+  if (done != count)
+    throw SystemError(str("read: ", place_.path.with_key(place_.path.key), ": ", done, " bytes at ", offset,
+                          " instead of ", count),
+                      "run the command again");
+  return static_cast<std::size_t>(done);
+}
+
+void RemoteReader::fetch_ahead() {
+  while (ahead_.size() < depth_ && next_ < size()) {
+    const std::uint64_t offset = next_;
+    const std::size_t count = std::min<std::uint64_t>(kBlockBytes, size() - offset);
+    ahead_.push_back(std::async(std::launch::async, [this, offset, count] {
+      std::string block(count, '\0');
+      file_.read_at(offset, block);
+      return block;
+    }));
+    next_ += count;
+  }
+}
+
+std::size_t RemoteReader::read(std::span<char> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    if (used_ == block_.size()) {
+      fetch_ahead();
+      if (ahead_.empty()) break;
+      auto block = std::move(ahead_.front());
+      ahead_.pop_front();
+      depth_ = std::min(depth_ * 2, kMaxDepth);
+      fetch_ahead();
+      block_ = block.get();
+      used_ = 0;
+    }
+    const std::size_t count = std::min(out.size() - done, block_.size() - used_);
+    std::memcpy(out.data() + done, block_.data() + used_, count);
+    used_ += count;
+    done += count;
+  }
+  return done;
+}
+
+void RemoteReader::seek(std::uint64_t offset) {
+  ahead_.clear();
+  block_.clear();
+  used_ = 0;
+  depth_ = 1;
+  next_ = offset;
+}
+
+RemoteWriter::RemoteWriter(const std::string& path) : place_(resolve(path)) {
+  stream_ = value_of(place_.system->OpenOutputStream(place_.name), "write", place_, Access::write);
+}
+
+RemoteWriter::~RemoteWriter() {
+  if (stream_ == nullptr) return;
+  if (sending_.valid()) sending_.wait();
+  if (place_.path.scheme == "gs")
+    abandon(std::move(stream_));
+  else
+    static_cast<void>(stream_->Abort());  // already failing: there is nobody to tell
+}
+
+void RemoteWriter::wait() {
+  if (!sending_.valid()) return;
+  if (const arrow::Status status = sending_.get(); !status.ok())
+    throw_status("write", place_, Access::write, status);
+}
+
+void RemoteWriter::send() {
+  wait();
+  sending_ = std::async(std::launch::async, [stream = stream_.get(), part = std::move(part_)] {
+    return stream->Write(part.data(), static_cast<std::int64_t>(part.size()));
+  });
+  part_.clear();
+}
+
+void RemoteWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (part_.capacity() < kPartBytes && part_.size() + bytes.size() >= kPartBytes) part_.reserve(kPartBytes);
+    const std::size_t count = std::min(bytes.size(), kPartBytes - part_.size());
+    part_.append(bytes.substr(0, count));
+    bytes.remove_prefix(count);
+    if (part_.size() == kPartBytes) send();
+  }
+}
+
+void RemoteWriter::commit() {
+  if (!part_.empty()) send();
+  wait();
+  if (const arrow::Status status = stream_->Close(); !status.ok())
+    throw_status("write", place_, Access::write, status);
+  stream_.reset();
+}
+
+}  // namespace smelt
