@@ -13,6 +13,7 @@
 #include "cli/cmd_data.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_tokenize.h"
 #include "cli/cmd_vocab.h"
 
 namespace smelt {
@@ -64,6 +65,7 @@ void add_commands(CLI::App& app) {
   app.set_version_flag("--version", SMELT_VERSION);
   add_run_command(app);
   add_vocab_command(app);
+  add_tokenize_command(app);
   add_data_command(app);
   add_pretrain_command(app);
   add_eval_command(app);

@@ -2,12 +2,14 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "text/tokenizer_json.h"
 #include "text/unicode.h"
 
 namespace smelt {
 
 Vocabulary Vocabulary::load(const std::string& path) {
   const std::string content = read_file(path);
+  if (is_tokenizer_json(path)) return Vocabulary(parse_tokenizer_json(content, path).tokens, path);
   std::vector<std::string> tokens;
   std::string_view rest = content;
   while (!rest.empty()) {

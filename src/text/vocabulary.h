@@ -14,7 +14,7 @@ namespace smelt {
 // Immutable; copies share the tokens. Safe to use from several threads.
 class Vocabulary {
  public:
-  // Lines are stripped as Python's str.strip() does. UsageError naming file and line for an empty line or a
+  // vocab.txt or tokenizer.json (text/tokenizer_json.h). Lines are stripped as Python's str.strip() does. UsageError naming file and line for an empty line or a
   // token that stands twice; UsageError when the file has no token.
   static Vocabulary load(const std::string& path);
   // `origin` names the vocabulary in messages.

@@ -3,6 +3,7 @@
 #include <unicode/uchar.h>
 
 #include "base/philox.h"
+#include "text/basic_tokenizer.h"
 #include "text/slow_tokenizer.h"
 #include "text/unicode.h"
 #include "text/wordpiece.h"

@@ -6,6 +6,7 @@
 #include "base/philox.h"
 #include "store/file.h"
 #include "support/paths.h"
+#include "text/basic_tokenizer.h"
 #include "text/slow_tokenizer.h"
 #include "text/unicode.h"
 #include "text/wordpiece.h"

@@ -1,0 +1,268 @@
+#include "cli/cmd_tokenize.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <ctime>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "text/lines.h"
+#include "text/script_counts.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_json.h"
+#include "text/unicode.h"
+#include "text/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct TokenizeJob {
+  std::string vocab, model, input, save;
+  std::vector<std::string> texts;
+  TokenizerFlags flags;
+  std::string control;
+  bool ids = false, offsets = false, json = false, decode = false, stats = false, overwrite = false;
+};
+
+// One text at a time, and where it stands; ill-formed UTF-8 is left out.
+void for_each_text(const TokenizeJob& job, const std::function<void(const std::string&, const std::string&)>& visit) {
+  for (const std::string& text : job.texts) visit(decode_utf8_ignore(text, nullptr), "--text");
+  std::string line;
+  if (!job.input.empty()) {
+    Utf8Filter utf8(Utf8Filter::Mode::drop);
+    for (const std::string& path : expand_patterns(job.input, "--input")) {
+      LineReader lines(path);
+      while (lines.next(line)) {
+        utf8.apply(line, lines);
+        visit(line, str(path, ":", lines.number()));
+      }
+    }
+    utf8.warn();
+  } else if (job.texts.empty()) {
+    for (std::int64_t number = 1; std::getline(std::cin, line); ++number)
+      visit(decode_utf8_ignore(line, nullptr), str("standard input:", number));
+  }
+}
+
+// Lines on standard output, in large writes unless somebody waits for each.
+class Output {
+ public:
+  explicit Output(bool at_once) : at_once_(at_once) {}
+  void line(std::string_view text) {
+    pending_.append(text).push_back('\n');
+    if (at_once_ || pending_.size() > (1 << 16)) flush();
+  }
+  void flush() {
+    std::cout.write(pending_.data(), std::ssize(pending_)).flush();
+    pending_.clear();
+    if (!std::cout) throw SystemError("standard output: cannot be written to");
+  }
+
+ private:
+  bool at_once_;
+  std::string pending_;
+};
+
+// Byte offsets -> those in characters.
+std::vector<TokenSpan> in_characters(const std::string& text, std::vector<TokenSpan> spans) {
+  std::vector<std::size_t> before(text.size() + 1, 0);  // characters that begin before a byte
+  for (std::size_t i = 0; i < text.size(); ++i) before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
+  for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
+  return spans;
+}
+
+std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
+  ordered_json out{{"ids", ordered_json::array()}, {"pieces", ordered_json::array()}, {"offsets", ordered_json::array()}};
+  for (const TokenSpan& span : spans) {
+    out["ids"].push_back(span.id);
+    out["pieces"].push_back(tokenizer.token(span.id));
+    out["offsets"].push_back({span.begin, span.end});
+  }
+  return out.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
+  Output output(job.input.empty());
+  std::vector<std::int32_t> ids;
+  for_each_text(job, [&](const std::string& text, const std::string&) {
+    if (job.json) return output.line(as_json(tokenizer, in_characters(text, tokenizer.encode_with_offsets(text))));
+    if (job.offsets) {
+      for (const TokenSpan& span : in_characters(text, tokenizer.encode_with_offsets(text)))
+        output.line(str(span.begin, "\t", span.end, "\t", span.id, "\t", tokenizer.token(span.id)));
+      return output.line("");
+    }
+    ids.clear();
+    tokenizer.encode(text, ids);
+    std::string line;
+    for (const std::int32_t id : ids) {
+      if (!line.empty()) line += ' ';
+      line += job.ids ? std::to_string(id) : tokenizer.token(id);
+    }
+    output.line(line);
+  });
+  output.flush();
+}
+
+std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& where) {
+  std::vector<std::int32_t> ids;
+  for (const std::string_view word : split(text, ' ')) {
+    if (trim(word).empty()) continue;
+    std::int32_t id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size())
+      throw UsageError(str(where, ": '", word, "' is no id"), "--decode takes ids separated by spaces");
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
+  Output output(job.input.empty());
+  for_each_text(job, [&](const std::string& text, const std::string& where) {
+    const std::string decoded = tokenizer.decode(parse_ids(text, where));
+    output.line(job.json ? ordered_json{{"text", decoded}}.dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+                         : decoded);
+  });
+  output.flush();
+}
+
+struct Statistics {
+  std::uint64_t texts = 0, bytes = 0, pieces = 0, unknown = 0;
+  double encode_seconds = 0;  // processor time
+  ScriptCounts scripts;
+};
+
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Texts are encoded some thousand at a time, so that looking at the clock costs nothing.
+void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Statistics& s) {
+  std::vector<std::int32_t> ids;
+  const double start = processor_seconds();
+  for (const std::string& text : texts) {
+    ids.clear();
+    tokenizer.encode(text, ids);
+  }
+  s.encode_seconds += processor_seconds() - start;
+  for (const std::string& text : texts) {
+    const std::vector<TokenSpan> spans = tokenizer.encode_with_offsets(text);
+    s.scripts.add(text, spans, tokenizer.unknown());
+    s.texts += 1;
+    s.bytes += text.size() + 1;
+    s.pieces += spans.size();
+    for (const TokenSpan& span : spans) s.unknown += span.id == tokenizer.unknown() ? 1 : 0;
+  }
+}
+
+Statistics measure(const TokenizeJob& job, const Tokenizer& tokenizer) {
+  constexpr std::size_t kBytesAtOnce = 1 << 20;
+  Statistics s;
+  std::vector<std::string> texts;
+  std::size_t bytes = 0;
+  for_each_text(job, [&](const std::string& text, const std::string&) {
+    texts.push_back(text);
+    bytes += text.size();
+    if (bytes < kBytesAtOnce) return;
+    encode_timed(tokenizer, texts, s);
+    texts.clear();
+    bytes = 0;
+  });
+  encode_timed(tokenizer, texts, s);
+  return s;
+}
+
+std::string statistics_json(const Statistics& s) {
+  ordered_json scripts = ordered_json::array();
+  for (const ScriptCount& c : s.scripts.sorted())
+    scripts.push_back(
+        {{"script", c.script}, {"characters", c.characters}, {"pieces", c.pieces}, {"unknown", c.unknown}});
+  return ordered_json{{"texts", s.texts},
+                      {"bytes", s.bytes},
+                      {"pieces", s.pieces},
+                      {"unknown", s.unknown},
+                      {"encode_seconds", s.encode_seconds},
+                      {"scripts", scripts}}
+      .dump();
+}
+
+std::string statistics_text(const Statistics& s) {
+  std::ostringstream out;
+  const double unknown = s.pieces == 0 ? 0 : 100.0 * static_cast<double>(s.unknown) / static_cast<double>(s.pieces);
+  out << std::fixed << "texts:    " << s.texts << ", " << s.bytes << " bytes\npieces:   " << s.pieces << ", of them "
+      << s.unknown << " unknown (" << std::setprecision(3) << unknown << " %)\nencoding: " << s.encode_seconds
+      << " s of one processor, without reading and counting\n"
+      << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters" << std::setw(14)
+      << "pieces" << std::setw(14) << "unknown";
+  for (const ScriptCount& c : s.scripts.sorted())
+    out << "\n" << std::left << std::setw(20) << c.script << std::right << std::setw(14) << c.characters
+        << std::setw(14) << c.pieces << std::setw(14) << c.unknown;
+  return out.str();
+}
+
+// As tokenizer.json, or as vocab.txt with tokenizer_config.json, by the name.
+void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
+  const bool json = is_tokenizer_json(job.save);
+  for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
+    if (!job.overwrite && std::filesystem::exists(path))
+      throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
+  if (json) return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
+  save_tokenizer_config(job.save, tokenizer.options());
+  tokenizer.vocabulary().save(job.save);
+}
+
+void run(const TokenizeJob& job) {
+  if (job.vocab.empty() == job.model.empty())
+    throw UsageError(str("smelt tokenize: ", job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
+                     "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
+  const auto tokenizer = load_tokenizer(job.vocab.empty() ? job.model : job.vocab, job.flags);
+  if (!job.save.empty()) {
+    const auto* bert = dynamic_cast<const BertTokenizer*>(tokenizer.get());
+    if (bert == nullptr)
+      throw UsageError(str("--save: ", job.model, " is a SentencePiece model"), "copy the file as it is");
+    return save(job, *bert);
+  }
+  if (job.decode) return decode_texts(job, *tokenizer);
+  if (!job.stats) return encode_texts(job, *tokenizer);
+  const Statistics statistics = measure(job, *tokenizer);
+  std::cout << (job.json ? statistics_json(statistics) : statistics_text(statistics)) << "\n";
+}
+
+}  // namespace
+
+void add_tokenize_command(CLI::App& app) {
+  auto job = std::make_shared<TokenizeJob>();
+  auto* command = app.add_subcommand("tokenize", "text to pieces and back, one text a line");
+  command->add_option("--vocab", job->vocab, "WordPiece: vocab.txt or tokenizer.json");
+  command->add_option("--model", job->model, "SentencePiece: spiece.model");
+  command->add_option("--text", job->texts, "a text; may be given several times")->take_all();
+  command->add_option("--input", job->input, "files or patterns, separated by commas; else standard input");
+  auto* ids = command->add_flag("--ids", job->ids, "print ids, not pieces");
+  command->add_flag("--offsets", job->offsets, "one piece a line: first character, end, id, piece")->excludes(ids);
+  command->add_flag("--json", job->json, "one JSON object a text, with ids, pieces and offsets in characters");
+  command->add_flag("--decode", job->decode, "the texts are ids: print what they say");
+  command->add_flag("--stats", job->stats, "count pieces and unknown ones by script");
+  command->add_option("--lower-case", job->flags.lower_case, "true or false; default: as stored, else true");
+  command->add_option("--strip-accents", job->flags.strip_accents, "default: as stored, else as --lower-case");
+  command->add_option("--control-characters", job->control, "what vanishes: bert (Cc, Cf) or electra (all C*)")
+      ->check(CLI::IsMember({"bert", "electra"}));
+  command->add_option("--save", job->save, "write tokenizer.json, or vocab.txt and its tokenizer_config.json");
+  command->add_flag("--overwrite", job->overwrite, "of what --save names");
+  command->callback([job] {
+    if (!job->control.empty())
+      job->flags.control = job->control == "bert" ? ControlCharacters::bert : ControlCharacters::electra;
+    run(*job);
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,24 @@
+#include "text/tokenizer.h"
+
+#include "base/error.h"
+#include "text/sentencepiece.h"
+#include "text/wordpiece.h"
+
+namespace smelt {
+
+void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view origin) const {
+  for (const std::int32_t id : ids)
+    if (id < 0 || id >= size())
+      throw UsageError(str(origin, ": has ", size(), " pieces, none of id ", id),
+                       "decode with the vocabulary that the ids were made with");
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
+  if (!path.ends_with(".model")) return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
+  if (flags != TokenizerFlags{})
+    throw UsageError(str(path, ": a SentencePiece model has its own normalisation, which no flag changes"),
+                     "leave out the flags for case, accents and control characters");
+  return std::make_unique<SentencePieceTokenizer>(path);
+}
+
+}  // namespace smelt
