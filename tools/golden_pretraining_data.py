@@ -6,7 +6,8 @@ FOLDER holds create_pretraining_data.py and tokenization.py of google-research/b
 unchanged: TensorFlow 2 answers as the TensorFlow 1 that they import, and protobuf's pure-Python runtime
 serialises, since the C runtime's order of map entries changes from run to run.
 Makes tests/golden/pretraining/vocab_{uncased,cased}.txt from the texts beside them and writes
-tests/golden/pretraining/hashes.json: per case the flags and the SHA-256 of each output file.
+tests/golden/pretraining/hashes.json: per case the flags and the SHA-256 of each output file and of the log of the
+first examples.
 
 Needs tensorflow-cpu.
 """
@@ -83,6 +84,10 @@ def run_original(folder, case, work):
     if done.returncode != 0:
         sys.exit(f"{case['name']}: {done.stderr}")
     instances = int(re.search(r"Wrote (\d+) total instances", done.stderr)[1])
+    # What it logs of its first examples, without absl's date and place.
+    lines = re.findall(r"^I\d{4} .*?\] (.*)$", done.stderr, re.MULTILINE)
+    log = "".join(line + "\n" for line in lines[lines.index("*** Example ***"):-1])
+    case["log_sha256"] = hashlib.sha256(log.encode()).hexdigest()
     return instances, [hashlib.sha256(open(name, "rb").read()).hexdigest() for name in outputs]
 
 

@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,6 +9,8 @@
 #include "data/example_orders.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -34,6 +35,8 @@ void check_options(const PairOptions& o) {
           str("short_seq_prob ", o.short_seq_prob, " is not between 0 and 1"), "0.1 is usual");
 }
 
+std::string key_of(const std::string& path) { return is_remote(path) ? parse_remote(path).key : path; }
+
 void check_job(const BertExamplesJob& job) {
   check_options(job.pairs);
   const bool original = job.order == "original";
@@ -53,14 +56,16 @@ void check_job(const BertExamplesJob& job) {
 
 // "dir/train.tfrecord" of 16 -> "dir/train-00000-of-00016.tfrecord", …
 std::vector<std::string> shard_names(const std::string& path, std::int64_t shards) {
-  const std::size_t slash = path.rfind('/') + 1;
-  const std::size_t dot = path.rfind('.') < slash ? path.size() : std::min(path.size(), path.rfind('.'));
+  const std::string key = key_of(path);
+  const std::size_t name = key.rfind('/') + 1;
+  const std::size_t dot = name + std::min(key.size() - name, key.substr(name).rfind('.'));
   std::vector<std::string> names;
   for (std::int64_t shard = 0; shard < shards; ++shard) {
     char number[64];
     std::snprintf(number, sizeof number, "-%05lld-of-%05lld", static_cast<long long>(shard),
                   static_cast<long long>(shards));
-    names.push_back(path.substr(0, dot) + number + path.substr(dot));
+    const std::string shard_key = key.substr(0, dot) + number + key.substr(dot);
+    names.push_back(is_remote(path) ? parse_remote(path).with_key(shard_key) : shard_key);
   }
   return names;
 }
@@ -72,7 +77,7 @@ std::vector<std::string> output_paths(const BertExamplesJob& job) {
     const std::string path(trim(piece));
     if (path.empty()) continue;
     require(seen.insert(path).second, str("output ", path, " is given twice"), "name each file once");
-    require(path.find_first_of("*?") == std::string::npos, str("output ", path, " is a pattern"),
+    require(key_of(path).find_first_of("*?") == std::string::npos, str("output ", path, " is a pattern"),
             "name the output files one by one, separated by commas, or one file and --shards");
     paths.push_back(path);
   }
@@ -91,7 +96,7 @@ void log_files(std::string_view title, const std::vector<std::string>& files) {
 
 void check_free(const ExampleBuild& build) {
   for (const std::string& path : build.outputs)
-    require(build.job.overwrite || !std::filesystem::exists(path), str("output ", path, " exists already"),
+    require(build.job.overwrite || !exists(path), str("output ", path, " exists already"),
             "choose another name, remove the file, or say --overwrite");
 }
 
@@ -124,7 +129,7 @@ void write_description(const ExampleBuild& build, const BuildSummary& summary) {
                  {"unknown_tokens", summary.text.unknown_tokens},
                  {"dropped_bytes", summary.text.dropped_bytes}};
   out["masked_tokens"] = summary.masked_tokens;
-  write_file(build.outputs.front() + ".json", out.dump(2) + "\n");
+  write_file(append_to_path(build.outputs.front(), ".json"), out.dump(2) + "\n");
 }
 
 BuildSummary build_bert_examples(const BertExamplesJob& job) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -11,6 +10,7 @@
 #include "data/example_encoder.h"
 #include "data/example_record.h"
 #include "store/file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -137,7 +137,7 @@ class ShardWriter {
       : paths_(paths),
         per_shard_(ranges / paths.size()),
         progress_("examples", static_cast<std::int64_t>(examples), "examples") {
-    for (const std::string& path : paths) whole_.push_back(std::filesystem::exists(path));
+    for (const std::string& path : paths) whole_.push_back(exists(path));
   }
 
   bool is_whole(std::size_t range) const { return whole_[range / per_shard_]; }

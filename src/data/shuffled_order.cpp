@@ -13,6 +13,8 @@
 #include "data/work_folder.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace fs = std::filesystem;
@@ -27,15 +29,13 @@ constexpr int kWorkVersion = 1;
 constexpr const char *kState = "examples.json", *kIndex = "examples.index";
 
 std::string default_work_folder(const std::string& output) {
-  if (output.find("://") == std::string::npos) return output + ".work";
+  if (!is_remote(output)) return output + ".work";
   return fs::temp_directory_path() / str("smelt-", random_key(0, output));
 }
 
 Json file_state(const std::string& path) {
-  std::error_code remote;
-  const auto changed = fs::last_write_time(path, remote);
-  const auto size = remote ? InputFile(path).size() : fs::file_size(path);
-  return {path, size, remote ? 0 : changed.time_since_epoch().count()};
+  const FileStatus status = file_status(path).value_or(FileStatus{});
+  return {path, status.size, status.modified};
 }
 
 // All that decides the bytes of the result.
@@ -94,6 +94,13 @@ Drawn load(const WorkFolder& folder) {
           .text = counts_of(state["text"])};
 }
 
+void check_sentences(const CorpusCounts& text, const PairOptions& pairs) {
+  if (!pairs.next_sentence || text.sentences > text.documents) return;
+  throw UsageError(str("training data: none of the ", text.documents, " documents has more than one sentence, so "
+                       "every next sentence would be random"),
+                   "put a sentence on a line and an empty line only between documents, or say --no-next-sentence");
+}
+
 Drawn draw(const ExampleBuild& build, const ShuffleOptions& options) {
   const BertExamplesJob& job = build.job;
   DocumentReader reader(job.text);
@@ -102,6 +109,7 @@ Drawn draw(const ExampleBuild& build, const ShuffleOptions& options) {
       {.folder = options.folder, .seed = options.seed, .threads = options.threads,
        .memory = options.memory / 4});
   if (documents.counts.documents == 0) throw_no_text(build.inputs.size());
+  check_sentences(documents.counts, job.pairs);
   Drawn drawn;
   drawn.text = documents.counts;
   drawn.examples =
@@ -124,16 +132,16 @@ BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
       .memory = static_cast<std::size_t>(job.memory),
       .shards = build.outputs.size()};
   Drawn drawn;
-  if (fs::exists(folder.file(kState))) {
+  if (exists(folder.file(kState))) {
     drawn = load(folder);
     remove_abandoned(build.outputs);
     spdlog::info("going on with a run that was stopped: {} of {} files are whole",
-                 std::ranges::count_if(build.outputs, [](const std::string& path) { return fs::exists(path); }),
+                 std::ranges::count_if(build.outputs, exists),
                  build.outputs.size());
   } else {
     check_free(build);
     drawn = draw(build, options);
-    for (const std::string& path : build.outputs) fs::remove(path);
+    for (const std::string& path : build.outputs) remove_file(path);
     save(folder, drawn);
   }
   folder.keep(true);

@@ -51,13 +51,28 @@ BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
   return job;
 }
 
+// From the first example on, without date and level.
+std::string logged_examples(const std::string& log) {
+  std::string out;
+  for (const std::string_view line : split(log, '\n')) {
+    const std::size_t begin = line.find("[info] ");
+    if (begin == std::string_view::npos) continue;
+    const std::string_view text = line.substr(begin + 7);
+    if (!out.empty() || text == "*** Example ***") out += str(text, "\n");
+  }
+  return out.substr(0, out.rfind("Wrote "));
+}
+
 TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
-  const CapturedLog log;
   const auto items = nlohmann::json::parse(read_file(golden("hashes.json")));
   ASSERT_GE(items.size(), 20u);
   for (const auto& item : items) {
     const TempDir dir;
-    const BuildSummary summary = build_bert_examples(golden_job(item, dir));
+    const CapturedLog log;
+    BertExamplesJob job = golden_job(item, dir);
+    job.log_examples = true;
+    const BuildSummary summary = build_bert_examples(job);
+    EXPECT_EQ(sha256(logged_examples(log.text())), item["log_sha256"]) << item["name"];
     EXPECT_EQ(summary.examples, item["instances"].get<std::uint64_t>()) << item["name"];
     for (std::size_t i = 0; i < item["sha256"].size(); ++i)
       EXPECT_EQ(sha256(read_file(dir.file(str(i)))), item["sha256"][i]) << item["name"] << ", file " << i;

@@ -280,6 +280,20 @@ TEST_F(Documents, RefuseDamagedCompressedFiles) {
   }
 }
 
+TEST_F(Documents, RefuseAFileThatVanishedMeanwhile) {
+  const std::string first = write("a.txt", "One.\n\n"), second = write("b.txt", "Two.");
+  DocumentReader reader(from(first + "," + second));
+  Document document;
+  EXPECT_TRUE(reader.next(document));
+  std::filesystem::remove(second);
+  try {
+    reader.next(document);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("b.txt: No such file or directory"));
+  }
+}
+
 TEST_F(Documents, RefuseALineThatNeverEndsBeforeItFillsTheMemory) {
   const std::string path = dir_.file("giant.txt");
   std::ofstream(path) << "fine\n";

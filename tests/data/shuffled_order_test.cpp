@@ -238,6 +238,15 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("memory of 1000 bytes is less than 67108864"));
 }
 
+TEST_F(ShuffledOrder, RefusesDocumentsOfSingleSentences) {
+  write_file(dir_.file("in.txt"), "one line\n\nand another\n\n\na third\n");
+  EXPECT_THAT(refusal(job("in.txt", "out")),
+              HasSubstr("none of the 3 documents has more than one sentence, so every next sentence would be random"));
+  BertExamplesJob runs = job("in.txt", "out");
+  runs.pairs.next_sentence = false;
+  EXPECT_EQ(refusal(runs), "no error");
+}
+
 TEST_F(ShuffledOrder, AWorkFolderIsNotSharedAndOnlyItsOwn) {
   write("in.txt", 0, 3);
   BertExamplesJob other = job("in.txt", "out");
