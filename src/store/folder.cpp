@@ -38,13 +38,13 @@ std::vector<std::string> list_remote(const std::string& path) {
 
 void remove_remote(const std::string& path) {
   const Place place = resolve(path);
+  CHECK(!place.path.key.empty(), "never a whole bucket: ", path);
   const arrow::Status status = place.system->DeleteFile(place.name);
   if (!status.ok() && !is_not_found(status)) throw_status("remove", place, Access::remove, status);
 }
 
 void remove_remote_folder(const std::string& path) {
   const Place place = resolve(path);
-  CHECK(!place.path.key.empty(), "never a whole bucket");
   if (list_objects(place, place.path.key, Depth::all_below, "remove").empty()) return;
   // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir wants one on gs://.
   const arrow::Status status = place.path.scheme == "s3" ? place.system->DeleteDir(place.name)
@@ -75,9 +75,16 @@ bool exists(const std::string& path) { return file_status(path).has_value(); }
 
 std::uint64_t file_size(const std::string& path) {
   const auto status = file_status(path);
-  if (!status) throw_errno("open", path, ENOENT);
+  if (!status) throw_missing("open", path);
   if (status->is_folder) throw_errno("open", path, EISDIR);
   return status->size;
+}
+
+void throw_missing(std::string_view action, const std::string& path) {
+  if (!is_remote(path)) throw_errno(action, path, ENOENT);
+  const Place place = resolve(path);
+  require_bucket(action, place);
+  throw_missing_object(action, place);
 }
 
 std::vector<std::string> list_folder(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smelt {
@@ -19,6 +20,9 @@ struct FileStatus {
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
+
+// UsageError that says which is missing: bucket, object or file.
+[[noreturn]] void throw_missing(std::string_view action, const std::string& path);
 
 // Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when unreadable.
 std::vector<std::string> list_folder(const std::string& path);

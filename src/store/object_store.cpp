@@ -17,7 +17,7 @@ using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
 
 // How long one request is tried again while the store does not answer.
 constexpr double kRetrySeconds = 60;
-constexpr double kEmulatorRetrySeconds = 5;
+constexpr double kEmulatorRetrySeconds = 3;
 
 struct Connection {
   FileSystem system;
@@ -73,7 +73,8 @@ Endpoint google_endpoint(const RemotePath& path) {
       throw UsageError(str("path: gs://", path.bucket, "/", path.key, path.options, ": option ", name, "=", value),
                        "options are scheme=http or https, and endpoint_override=HOST:PORT");
   }
-  if (endpoint.why.empty() && endpoint.scheme == "http") endpoint.why = "nothing secret is sent over http";
+  const bool here = endpoint.host.starts_with("127.0.0.1:") || endpoint.host.starts_with("localhost:");
+  if (endpoint.why.empty() && endpoint.scheme == "http" && !here) endpoint.why = "nothing secret is sent over http";
   return endpoint;
 }
 
@@ -95,8 +96,7 @@ Connection connect_google(const RemotePath& path) {
   return {*made, identity};
 }
 
-// AWS's client lives in a library of its own beside Arrow's; loading it costs nothing until the first s3://.
-// It must be shut down before the process ends.
+// AWS's client lives in a library of its own beside Arrow's, which the first s3:// loads.
 void load_s3() {
   ::Dl_info arrow_library{};
   CHECK(::dladdr(reinterpret_cast<const void*>(&arrow::fs::EnsureFinalized), &arrow_library) != 0);
@@ -106,7 +106,6 @@ void load_s3() {
   path.insert(name + std::string("libarrow").size(), "_s3");
   if (const auto status = arrow::fs::LoadFileSystemFactories(path.c_str()); !status.ok())
     throw SystemError(str("s3://: ", status.message()), str("Arrow's library for S3 belongs at ", path));
-  std::atexit([] { arrow::fs::EnsureFinalized(); });
 }
 
 Connection connect_s3(const RemotePath& path) {
@@ -114,6 +113,9 @@ Connection connect_s3(const RemotePath& path) {
   std::call_once(loaded, load_s3);
   const std::string uri = str("s3://", path.bucket, path.options);
   auto made = arrow::fs::FileSystemFromUri(uri);
+  // The client must be shut down before the process ends, and before its own statics go: they exist only now.
+  static const int registered = std::atexit([] { arrow::fs::EnsureFinalized(); });
+  CHECK(registered == 0);
   if (made.ok()) return {*made, aws_identity()};
   const std::string what = str("path: ", uri, ": ", made.status().message());
   if (made.status().IsInvalid()) throw UsageError(what, "options are region=…, scheme=…, endpoint_override=…");

@@ -44,8 +44,9 @@ Value value_of(arrow::Result<Value> result, std::string_view action, const Place
 // Whether the status says that an object, a folder or a bucket is not there.
 bool is_not_found(const arrow::Status& status);
 
-// UsageError when the bucket does not exist.
+// UsageErrors: when the bucket does not exist; that the object does not.
 void require_bucket(std::string_view action, const Place& place);
+[[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
 // Files at or below `folder` (a key, "" for the whole bucket), in order of name; none when there are none.
 // UsageError when the bucket does not exist.

@@ -2,9 +2,6 @@
 #include <fnmatch.h>
 #include <glob.h>
 
-#include <algorithm>
-#include <cerrno>
-
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -44,13 +41,6 @@ std::vector<std::string> match_remote(const std::string& pattern, std::string_vi
 // The part of a path that may hold wildcards.
 std::string name_part(const std::string& path) { return is_remote(path) ? parse_remote(path).key : path; }
 
-// Says what is missing: the bucket, the object or the file.
-[[noreturn]] void throw_missing(const std::string& path, std::string_view what) {
-  if (!is_remote(path)) throw_errno(what, path, ENOENT);
-  const Place place = resolve(path);
-  throw_status(what, place, Access::read, place.system->OpenInputFile(place.name).status());
-}
-
 }  // namespace
 
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
@@ -59,7 +49,7 @@ std::vector<std::string> expand_patterns(std::string_view patterns, std::string_
     const std::string pattern(trim(piece));
     if (pattern.empty()) continue;
     if (name_part(pattern).find_first_of(kWildcards) == std::string::npos) {
-      if (!exists(pattern)) throw_missing(pattern, what);
+      if (!exists(pattern)) throw_missing(what, pattern);
       paths.push_back(pattern);
       continue;
     }

@@ -22,9 +22,12 @@ class RemoteFile {
   std::uint64_t size() const { return size_; }
 
  private:
+  void require_count(std::int64_t count, std::uint64_t want, std::uint64_t offset) const;
+
   Place place_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;  // of a large object
   std::uint64_t size_ = 0;
+  std::string whole_;  // the bytes of a small object
 };
 
 // Reads from the start to the end in blocks; the next blocks are fetched by ranged reads on other threads.

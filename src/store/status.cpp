@@ -97,15 +97,19 @@ void require_bucket(std::string_view action, const Place& place) {
   if (bucket_is_missing(listing_of(place))) throw_missing_bucket(location(action, place.path), place.path);
 }
 
+void throw_missing_object(std::string_view action, const Place& place) {
+  throw UsageError(str(location(action, place.path), ": bucket '", place.path.bucket, "' has no object '",
+                       place.path.key, "', asked as ", identity_of(place.path).words),
+                   "check the path; a pattern such as 'gs://bucket/dir/*.txt' must match an object");
+}
+
 void throw_status(std::string_view action, const Place& place, Access access, const arrow::Status& status) {
   const RemotePath& path = place.path;
   const std::string where = location(action, path);
   if (is_denied(status)) throw_denied(where, path, access, status);
   if (is_not_found(status)) {
     require_bucket(action, place);
-    throw UsageError(str(where, ": bucket '", path.bucket, "' has no object '", path.key, "', asked as ",
-                         identity_of(path).words),
-                     "check the path; a pattern such as 'gs://bucket/dir/*.txt' must match an object");
+    throw_missing_object(action, place);
   }
   if (is_other_region(status))
     throw UsageError(str(where, ": bucket '", path.bucket, "' is in another region: ", sentence(status)),

@@ -1,0 +1,109 @@
+// gs:// against an emulator, judged by Google's own client.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/object_store_test.h"
+#include "store/path.h"
+#include "store/random_access_file.h"
+#include "support/environment.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class GcsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_ORACLE();
+    emulator_ = std::make_unique<GcsEmulator>();
+  }
+  std::string at(std::string_view key) const { return emulator_->path(key); }
+  std::string client(const std::string& arguments) const { return emulator_->client(arguments); }
+
+  const TempDir dir_;
+  std::unique_ptr<GcsEmulator> emulator_;
+};
+
+TEST_F(GcsTest, WhatIsWrittenIsReadBack) { expect_round_trips(at("")); }
+
+TEST_F(GcsTest, AnyRangeIsReadFromAnyThread) { expect_ranged_reads(at("data")); }
+
+TEST_F(GcsTest, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("data")); }
+
+TEST_F(GcsTest, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
+
+TEST_F(GcsTest, NothingIsSeenWithoutCommit) {
+  expect_nothing_without_commit(at("data"));
+  EXPECT_EQ(client("list"), "data/folder/a 1\ndata/left/old 3\n");
+}
+
+TEST_F(GcsTest, TheOfficialClientReadsWhatIsWritten) {
+  const std::string bytes = test_bytes((20 << 20) + 3, 3);
+  write_file(at("big/one"), bytes);
+  write_file(at("empty"), "");
+  EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\nempty 0\n"));
+  client(str("get big/one ", dir_.file("got")));
+  EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
+}
+
+TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
+  const std::string bytes = test_bytes((20 << 20) + 3, 4);
+  write_file(dir_.file("put"), bytes);
+  client(str("put theirs/x.txt ", dir_.file("put")));
+  EXPECT_TRUE(read_file(at("theirs/x.txt")) == bytes);
+  EXPECT_THAT(expand_patterns(at("theirs/*.txt"), "input"), testing::ElementsAre(at("theirs/x.txt")));
+}
+
+TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
+  const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator_->endpoint());
+  write_file("gs://bucket/by/environment", "x");
+  EXPECT_EQ(client("list"), "by/environment 1\n");
+  EXPECT_EQ(read_file("gs://bucket/by/environment"), "x");
+}
+
+TEST_F(GcsTest, AMissingObjectIsNamedWithItsBucket) {
+  const std::string what =
+      "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as anonymous (gs://anonymous@…)";
+  EXPECT_THAT(message_of([&] { read_file(at("dir/x")); }), HasSubstr("open: " + what));
+  EXPECT_THAT(message_of([&] { RandomAccessFile file(at("dir/x")); }), HasSubstr("open: " + what));
+  EXPECT_THAT(message_of([&] { file_size(at("dir/x")); }), HasSubstr(what));
+  EXPECT_THAT(message_of([&] { expand_patterns(at("dir/x"), "input"); }), HasSubstr("input: " + what));
+  EXPECT_THROW(read_file(at("dir/x")), UsageError);
+}
+
+TEST_F(GcsTest, AMissingBucketIsNamed) {
+  const std::string what = ": there is no bucket 'other', asked as anonymous";
+  EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }), HasSubstr("open: gs://other/x" + what));
+  EXPECT_THAT(message_of([&] { write_file(emulator_->path("x", "other"), ""); }), HasSubstr("write: gs://other/x" + what));
+  EXPECT_THAT(message_of([&] { expand_patterns(emulator_->path("x*", "other"), "input"); }),
+              HasSubstr("input: gs://other/x*" + what));
+  EXPECT_THAT(message_of([&] { list_folder(emulator_->path("x", "other")); }), HasSubstr(what));
+  EXPECT_THROW(read_file(emulator_->path("x", "other")), UsageError);
+}
+
+TEST_F(GcsTest, AStoreThatIsGoneIsTheWorldsFailure) {
+  const std::string path = at("x");
+  write_file(path, "x");
+  emulator_.reset();
+  try {
+    read_file(path);
+    FAIL();
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("open: gs://bucket/x: "));
+    EXPECT_THAT(error.what(), HasSubstr("hint: check the network"));
+  }
+}
+
+TEST_F(GcsTest, AnUnknownOptionIsRefused) {
+  EXPECT_THAT(message_of([] { read_file("gs://bucket/x?sceme=http"); }),
+              HasSubstr("path: gs://bucket/x?sceme=http: option sceme=http\n  hint: options are scheme="));
+}
+
+}  // namespace
+}  // namespace smelt

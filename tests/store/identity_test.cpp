@@ -1,0 +1,87 @@
+#include "store/identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/environment.h"
+#include "support/oracle.h"
+#include "support/server_process.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class IdentityTest : public testing::Test {
+ protected:
+  std::string refusal() {
+    try {
+      google_identity();
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  const TempDir dir_;
+  const std::string key_ = dir_.file("key.json");
+  const ScopedVariable home_{"HOME", dir_.path()};
+  const ScopedVariable credentials_{"GOOGLE_APPLICATION_CREDENTIALS"};
+  const ScopedVariable metadata_{"GCE_METADATA_ROOT", "127.0.0.1:1"};
+};
+
+TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
+  write_file(key_, R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  const Identity identity = google_identity();
+  EXPECT_EQ(identity.words, "service account x@y.iam (" + key_ + ")");
+  EXPECT_EQ(identity.member, "serviceAccount:x@y.iam");
+  EXPECT_FALSE(identity.anonymous);
+}
+
+TEST_F(IdentityTest, AUserWhoSignedInWithGcloudIsFound) {
+  const std::string file = dir_.file(".config/gcloud/application_default_credentials.json");
+  write_file(file, R"({"type": "authorized_user", "refresh_token": "SECRET"})");
+  EXPECT_EQ(google_identity().words, "the user who signed in with gcloud (" + file + ")");
+  EXPECT_FALSE(google_identity().anonymous);
+}
+
+TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
+  REQUIRE_ORACLE();
+  const int port = free_port();
+  const ServerProcess server({oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port),
+                              "403", dir_.file("requests")},
+                             port, dir_.file("log"));
+  const ScopedVariable metadata("GCE_METADATA_ROOT", "127.0.0.1:" + std::to_string(port));
+  EXPECT_EQ(google_identity().words, "service account trainer@project.iam.gserviceaccount.com (of this machine)");
+}
+
+TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {
+  EXPECT_TRUE(google_identity().anonymous);
+  EXPECT_EQ(google_identity().words, "anonymous (no credentials were found)");
+}
+
+TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): there is no such file"));
+  write_file(key_, "SECRET");
+  EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): not a JSON object"));
+  EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
+  write_file(key_, "{}");
+  EXPECT_THAT(refusal(), HasSubstr("it names no type of credentials"));
+}
+
+TEST_F(IdentityTest, AwsIdentitiesAreNamedByTheirSource) {
+  const ScopedVariable file("AWS_SHARED_CREDENTIALS_FILE"), profile("AWS_PROFILE"), role("AWS_ROLE_ARN");
+  const ScopedVariable none("AWS_ACCESS_KEY_ID");
+  EXPECT_TRUE(aws_identity().anonymous);
+  write_file(dir_.file(".aws/credentials"), "");
+  EXPECT_THAT(aws_identity().words, HasSubstr("profile default ("));
+  const ScopedVariable key("AWS_ACCESS_KEY_ID", "AKIA1");
+  EXPECT_EQ(aws_identity().words, "the key in AWS_ACCESS_KEY_ID");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,85 @@
+#include "store/path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string refusal(const std::string& path) {
+  try {
+    static_cast<void>(is_remote(path) ? parse_remote(path).bucket : "");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Path, NamesAreJoinedBeforeTheOptions) {
+  EXPECT_EQ(join_path("a/b", "c"), "a/b/c");
+  EXPECT_EQ(join_path("a/b/", "c"), "a/b/c");
+  EXPECT_EQ(join_path("", "c"), "c");
+  EXPECT_EQ(join_path("/", "c"), "/c");
+  EXPECT_EQ(join_path("a?b=c", "d"), "a?b=c/d");
+  EXPECT_EQ(join_path("gs://b", "c"), "gs://b/c");
+  EXPECT_EQ(join_path("gs://b/d?scheme=http&endpoint_override=h:1", "c/e"),
+            "gs://b/d/c/e?scheme=http&endpoint_override=h:1");
+  EXPECT_EQ(append_to_path("gs://b/d?scheme=http", ".json"), "gs://b/d.json?scheme=http");
+  EXPECT_EQ(append_to_path("d", ".json"), "d.json");
+}
+
+TEST(Path, TheLastNameIsFoundWithoutSlashesAndOptions) {
+  EXPECT_EQ(path_name("a/b.txt"), "b.txt");
+  EXPECT_EQ(path_name("b.txt"), "b.txt");
+  EXPECT_EQ(path_name("a/b/"), "b");
+  EXPECT_EQ(path_name("s3://bucket/a/b.txt?region=x"), "b.txt");
+}
+
+TEST(Path, AnObjectStoresPathIsTakenApart) {
+  const RemotePath path = parse_remote("gs://anonymous@bucket/a b/c%20d.txt?scheme=http");
+  EXPECT_EQ(path.scheme, "gs");
+  EXPECT_EQ(path.user, "anonymous");
+  EXPECT_EQ(path.bucket, "bucket");
+  EXPECT_EQ(path.key, "a b/c%20d.txt");
+  EXPECT_EQ(path.options, "?scheme=http");
+  EXPECT_EQ(path.with_key("z"), "gs://anonymous@bucket/z?scheme=http");
+  EXPECT_EQ(parse_remote("s3://bucket").key, "");
+  EXPECT_EQ(parse_remote("s3://bucket//x//").key, "x");
+}
+
+TEST(Path, AQuestionMarkIsAWildcardUnlessOptionsFollow) {
+  EXPECT_EQ(parse_remote("gs://b/x-00??""?-of-00500").key, "x-00??""?-of-00500");
+  EXPECT_EQ(parse_remote("gs://b/x-00??""?-of-00500?scheme=http").key, "x-00??""?-of-00500");
+  EXPECT_EQ(parse_remote("gs://b/day=?/x").key, "day=?/x");
+  EXPECT_EQ(parse_remote("gs://b/a?/day=1").key, "a?/day=1");
+}
+
+TEST(Path, LocalPathsStayLocal) {
+  for (const char* path : {"a", "/a/b", "./a://b", "C:/x", "gs:/b", "://x", ""}) EXPECT_FALSE(is_remote(path)) << path;
+}
+
+TEST(Path, AnUnknownStorageIsRefused) {
+  EXPECT_THAT(refusal("https://host/x"), HasSubstr("path: https://host/x: no storage is called 'https'"));
+  EXPECT_THAT(refusal("https://host/x"), HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
+}
+
+TEST(Path, ThereMustBeABucket) {
+  EXPECT_THAT(refusal("gs://"), HasSubstr("path: gs://: there is no bucket"));
+  EXPECT_THAT(refusal("s3:///key"), HasSubstr("there is no bucket"));
+}
+
+TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
+  for (const char* path : {"s3://AKIA1:SECRET@bucket/key", "gs://SECRET@bucket/key"}) {
+    EXPECT_THAT(refusal(path), HasSubstr("@bucket/key: a path may not hold credentials"));
+    EXPECT_THAT(refusal(path), Not(HasSubstr("SECRET")));
+    EXPECT_THAT(refusal(path), Not(HasSubstr("AKIA1")));
+  }
+}
+
+}  // namespace
+}  // namespace smelt

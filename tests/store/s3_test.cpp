@@ -1,0 +1,90 @@
+// s3:// against an emulator, judged by Amazon's own client. ctest runs each test as a process of its own, which
+// fails if that process crashes at its end, as it does when Amazon's library is not shut down before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/object_store_test.h"
+#include "support/environment.h"
+#include "support/oracle.h"
+#include "support/server_process.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class S3Test : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_ORACLE();
+    server_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{oracle_python(), "-m", "moto.server", "-H", "127.0.0.1", "-p", std::to_string(port_)},
+        port_, dir_.file("log"));
+    client("make");
+  }
+  std::string at(std::string_view key, std::string_view bucket = "bucket") const {
+    return str("s3://", bucket, "/", key, "?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port_);
+  }
+  // What Amazon's client answers.
+  std::string client(const std::string& arguments) const {
+    const CommandOutput output = run_command(str(oracle_python(), " ", source_path("tests/store/s3_client.py"),
+                                                 " http://127.0.0.1:", port_, " bucket ", arguments));
+    EXPECT_EQ(output.status, 0) << output.text;
+    return output.text;
+  }
+
+  const TempDir dir_;
+  const int port_ = free_port();
+  const ScopedVariable home_{"HOME", dir_.path()};
+  const ScopedVariable id_{"AWS_ACCESS_KEY_ID", "AKIATEST"}, key_{"AWS_SECRET_ACCESS_KEY", "SECRET"};
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(S3Test, WhatIsWrittenIsReadBack) { expect_round_trips(at("")); }
+
+TEST_F(S3Test, AnyRangeIsReadFromAnyThread) { expect_ranged_reads(at("data")); }
+
+TEST_F(S3Test, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("data")); }
+
+TEST_F(S3Test, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
+
+TEST_F(S3Test, NothingIsSeenWithoutCommit) { expect_nothing_without_commit(at("data")); }
+
+TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
+  const std::string bytes = test_bytes((25 << 20) + 3, 3);
+  write_file(at("big/one"), bytes);
+  EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\n"));
+  client(str("get big/one ", dir_.file("got")));
+  EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
+}
+
+TEST_F(S3Test, WhatIsMissingIsNamed) {
+  EXPECT_THAT(message_of([&] { read_file(at("dir/x")); }),
+              HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as the key in "
+                        "AWS_ACCESS_KEY_ID"));
+  EXPECT_THAT(message_of([&] { read_file(at("x", "other")); }),
+              HasSubstr("open: s3://other/x: there is no bucket 'other'"));
+  EXPECT_THAT(message_of([&] { write_file(at("x", "other"), ""); }),
+              HasSubstr("write: s3://other/x: there is no bucket 'other'"));
+  EXPECT_THROW(read_file(at("x", "other")), UsageError);
+}
+
+TEST_F(S3Test, ARefusalNamesThePermission) {
+  const int port = free_port();
+  const ServerProcess refusing({oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port),
+                                "403", dir_.file("requests")},
+                               port, dir_.file("log2"));
+  const std::string path =
+      str("s3://bucket/dir/x?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port);
+  const std::string who = " on bucket 'bucket', object 'dir/x' is denied to the key in AWS_ACCESS_KEY_ID: ";
+  EXPECT_THAT(message_of([&] { read_file(path); }), HasSubstr("open: s3://bucket/dir/x: permission s3:GetObject" + who));
+  EXPECT_THAT(message_of([&] { write_file(path, ""); }), HasSubstr("permission s3:PutObject" + who));
+  EXPECT_THAT(message_of([&] { list_folder(path); }), HasSubstr("permission s3:ListBucket" + who));
+  EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
+}
+
+}  // namespace
+}  // namespace smelt

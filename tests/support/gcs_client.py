@@ -1,0 +1,28 @@
+"""What the official client sees in a bucket of an emulator, and what it puts there.
+
+gcs_client.py ENDPOINT BUCKET list                 names and sizes, one object a line
+gcs_client.py ENDPOINT BUCKET get NAME FILE        the object's bytes into a file
+gcs_client.py ENDPOINT BUCKET put NAME FILE        a file's bytes into the object
+"""
+import sys
+
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import storage
+
+
+def main():
+    endpoint, bucket_name, action, *rest = sys.argv[1:]
+    client = storage.Client(project="test", credentials=AnonymousCredentials(),
+                            client_options=ClientOptions(api_endpoint=endpoint))
+    bucket = client.bucket(bucket_name)
+    if action == "list":
+        for blob in client.list_blobs(bucket):
+            print(blob.name, blob.size)
+    elif action == "get":
+        bucket.blob(rest[0]).download_to_filename(rest[1])
+    else:
+        bucket.blob(rest[0]).upload_from_filename(rest[1])
+
+
+main()
