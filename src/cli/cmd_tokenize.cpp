@@ -71,14 +71,6 @@ class Output {
   std::string pending_;
 };
 
-// Byte offsets -> those in characters.
-std::vector<TokenSpan> in_characters(const std::string& text, std::vector<TokenSpan> spans) {
-  std::vector<std::size_t> before(text.size() + 1, 0);  // characters that begin before a byte
-  for (std::size_t i = 0; i < text.size(); ++i) before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
-  for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
-  return spans;
-}
-
 std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
   ordered_json out{{"ids", ordered_json::array()}, {"pieces", ordered_json::array()}, {"offsets", ordered_json::array()}};
   for (const TokenSpan& span : spans) {
