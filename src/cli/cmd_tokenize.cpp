@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "text/lines.h"
 #include "text/script_counts.h"
 #include "text/tokenizer.h"
@@ -206,7 +207,7 @@ std::string statistics_text(const Statistics& s) {
 void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
   const bool json = is_tokenizer_json(job.save);
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
-    if (!job.overwrite && std::filesystem::exists(path))
+    if (!job.overwrite && exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
   if (json) return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
   save_tokenizer_config(job.save, tokenizer.options());

@@ -1,10 +1,10 @@
 #include "text/tokenizer_config.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -53,7 +53,7 @@ std::string tokenizer_config_path(const std::string& vocab) {
 
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   const std::string path = tokenizer_config_path(vocab);
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!exists(path)) return std::nullopt;
   const json config = json::parse(read_file(path), nullptr, false);
   if (!config.is_object())
     throw UsageError(str(path, ": is not a JSON object"), str("mend or remove it; it says how ", vocab, " is used"));
