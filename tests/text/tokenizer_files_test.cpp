@@ -147,6 +147,7 @@ TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
   EXPECT_THAT(refusal("/normalizer", nullptr), HasSubstr("normalizer.type is missing, not \"BertNormalizer\""));
   EXPECT_THAT(refusal("/normalizer/clean_text", false), HasSubstr("normalizer.clean_text is false"));
   EXPECT_THAT(refusal("/normalizer/lowercase", 3), HasSubstr("normalizer.lowercase is 3"));
+  EXPECT_THAT(refusal("/model/max_input_chars_per_word", 0), HasSubstr("max_input_chars_per_word is 0, not at least 1"));
   EXPECT_THAT(refusal("/pre_tokenizer/type", "Whitespace"), HasSubstr("pre_tokenizer.type is \"Whitespace\""));
   EXPECT_THAT(refusal("/model/vocab", 7), HasSubstr("model.vocab is 7"));
   EXPECT_THAT(refusal("/model/vocab/a", 9), HasSubstr("'a' has id 9, but no token has id 3"));
@@ -154,6 +155,38 @@ TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(file("t.json", "{}"), {}); }), HasSubstr("model.type is missing"));
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(file("t.json", "nonsense"), {}); }),
               HasSubstr("t.json: is not a JSON object"));
+}
+
+TEST_F(TokenizerFile, BrokenFilesAreReadOrRefused) {
+  const std::string good = tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"}), {.strip_accents = true});
+  const std::string config = R"({"do_lower_case": false, "strip_accents": null, "tokenizer_class": "Bert"})";
+  Draw draw(1);
+  const auto broken = [&](std::string text) {
+    for (std::uint64_t changes = 1 + draw.below(3); changes > 0; --changes) {
+      const std::size_t at = draw.below(text.size());
+      if (draw.below(2) == 0)
+        text[at] = "{}[],:\"0n\xff-e"[draw.below(12)];
+      else
+        text.erase(at, draw.below(20));
+    }
+    return text;
+  };
+  const auto is_read = [](const auto& read) {
+    try {
+      read();
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  int models = 0, configs = 0;
+  for (int i = 0; i < 5000; ++i) models += is_read([&] { parse_tokenizer_json(broken(good), "t.json"); }) ? 1 : 0;
+  for (int i = 0; i < 300; ++i) {
+    file("tokenizer_config.json", broken(config));
+    configs += is_read([&] { load_tokenizer_config(dir_.file("vocab.txt")); }) ? 1 : 0;
+  }
+  EXPECT_THAT(models, testing::AllOf(testing::Gt(0), testing::Lt(5000)));
+  EXPECT_THAT(configs, testing::AllOf(testing::Gt(0), testing::Lt(300)));
 }
 
 TEST_F(TokenizerFile, OffsetsAreTheBytesThatAPieceCameFrom) {
