@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "text/lines.h"
 #include "text/script_counts.h"
 #include "text/tokenizer.h"
@@ -70,14 +71,6 @@ class Output {
   bool at_once_;
   std::string pending_;
 };
-
-// Byte offsets -> those in characters.
-std::vector<TokenSpan> in_characters(const std::string& text, std::vector<TokenSpan> spans) {
-  std::vector<std::size_t> before(text.size() + 1, 0);  // characters that begin before a byte
-  for (std::size_t i = 0; i < text.size(); ++i) before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
-  for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
-  return spans;
-}
 
 std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
   ordered_json out{{"ids", ordered_json::array()}, {"pieces", ordered_json::array()}, {"offsets", ordered_json::array()}};
@@ -214,7 +207,7 @@ std::string statistics_text(const Statistics& s) {
 void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
   const bool json = is_tokenizer_json(job.save);
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
-    if (!job.overwrite && std::filesystem::exists(path))
+    if (!job.overwrite && exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
   if (json) return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
   save_tokenizer_config(job.save, tokenizer.options());

@@ -176,12 +176,14 @@ std::u32string CharacterTable::read_contextual(std::string_view text, std::size_
     return {is_final_sigma(text, begin, at, options_.control) ? kFinalSigma : kSmallSigma};
   // Marks take their canonical order up to the next character that none of them may pass.
   icu::UnicodeString run;
-  for (std::size_t end = at;; at = end) {
-    if (c >= 0 && !vanishes(static_cast<char32_t>(c), options_.control))
+  for (std::size_t end = at;;) {
+    if (c >= 0 && !vanishes(static_cast<char32_t>(c), options_.control)) {
+      if (!run.isEmpty() && nfd().hasBoundaryBefore(c)) break;
       for (const char32_t e : options_.lower_case ? lower(c) : std::u32string(1, c)) run.append(static_cast<UChar32>(e));
+      at = end;
+    }
     if (end == text.size()) break;
     c = next_code_point(text, end);
-    if (c >= 0 && !vanishes(static_cast<char32_t>(c), options_.control) && nfd().hasBoundaryBefore(c)) break;
   }
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString ordered = nfd().normalize(run, status);

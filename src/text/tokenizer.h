@@ -20,6 +20,9 @@ struct TokenSpan {
   bool operator==(const TokenSpan&) const = default;
 };
 
+// The offsets in characters (code points), as Hugging Face gives them.
+std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans);
+
 // Immutable: one may serve several threads.
 class Tokenizer {
  public:

@@ -1,33 +1,22 @@
 #include "text/tokenizer_config.h"
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "text/json_field.h"
 
 namespace smelt {
 namespace {
 
 using nlohmann::json;
 
-std::optional<bool> switch_of(const json& config, const char* key, const std::string& path) {
-  const auto found = config.find(key);
-  if (found == config.end() || found->is_null()) return std::nullopt;
-  if (found->is_boolean()) return found->get<bool>();
-  throw UsageError(str(path, ": ", key, " is ", found->dump(), ", not true or false"), str("mend or remove ", key));
-}
-
-ControlCharacters control_of(const json& config, const std::string& path) {
-  const json control = config.value("control_characters", json());
-  if (control == name(ControlCharacters::bert)) return ControlCharacters::bert;
-  if (control == name(ControlCharacters::electra)) return ControlCharacters::electra;
-  if (!control.is_null())
-    throw UsageError(str(path, ": control_characters is ", control.dump(), ", not \"bert\" or \"electra\""),
-                     "mend or remove control_characters");
-  const json tokenizer = config.value("tokenizer_class", json());
-  return tokenizer.is_string() && tokenizer.get<std::string>().starts_with("Electra") ? ControlCharacters::electra
-                                                                                      : ControlCharacters::bert;
+ControlCharacters control_of(const JsonField& config) {
+  const JsonField control = config["control_characters"];
+  for (const auto known : {ControlCharacters::bert, ControlCharacters::electra})
+    if (control.value() == name(known)) return known;
+  if (!control.is_null()) control.throw_unexpected(", not \"bert\" or \"electra\"");
+  const JsonField tokenizer = config["tokenizer_class"];
+  return tokenizer.as<std::string>("").starts_with("Electra") ? ControlCharacters::electra : ControlCharacters::bert;
 }
 
 void check_flag(std::string_view flag, std::string_view said, std::string_view stored, std::string_view origin) {
@@ -53,16 +42,17 @@ std::string tokenizer_config_path(const std::string& vocab) {
 
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   const std::string path = tokenizer_config_path(vocab);
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  const json config = json::parse(read_file(path), nullptr, false);
-  if (!config.is_object())
-    throw UsageError(str(path, ": is not a JSON object"), str("mend or remove it; it says how ", vocab, " is used"));
+  if (!exists(path)) return std::nullopt;
+  const json file = json::parse(read_file(path), nullptr, false);
+  const std::string hint = str("mend or remove it; it says how ", vocab, " is used");
+  if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
+  const JsonField config(file, path, hint);
   const TokenizerOptions defaults;
   return TokenizerOptions{
-      .lower_case = switch_of(config, "do_lower_case", path).value_or(defaults.lower_case),
-      .strip_accents = switch_of(config, "strip_accents", path),
-      .control = control_of(config, path),
-      .split_chinese = switch_of(config, "tokenize_chinese_chars", path).value_or(defaults.split_chinese)};
+      .lower_case = config["do_lower_case"].as_switch().value_or(defaults.lower_case),
+      .strip_accents = config["strip_accents"].as_switch(),
+      .control = control_of(config),
+      .split_chinese = config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese)};
 }
 
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options) {

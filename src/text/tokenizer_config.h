@@ -13,8 +13,8 @@ namespace smelt {
 
 // What the user said; unset: nothing.
 struct TokenizerFlags {
-  std::optional<bool> lower_case, strip_accents;
-  std::optional<ControlCharacters> control;
+  std::optional<bool> lower_case = {}, strip_accents = {};
+  std::optional<ControlCharacters> control = {};
 
   bool operator==(const TokenizerFlags&) const = default;
 };

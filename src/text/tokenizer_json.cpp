@@ -1,9 +1,9 @@
 #include "text/tokenizer_json.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/json_field.h"
 
 namespace smelt {
 namespace {
@@ -13,62 +13,25 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kUnknown = "[UNK]", kHint = "give the tokenizer.json of a BERT or ELECTRA model";
 
-// A field of one file, by which messages call it: "model.vocab".
-class Field {
- public:
-  Field(const json& value, std::string name, const std::string& path) : value_(value), name_(name), path_(path) {}
-
-  Field operator[](const char* key) const {
-    static const json kNull;
-    const auto found = value_.is_object() ? value_.find(key) : value_.end();
-    return {value_.is_object() && found != value_.end() ? *found : kNull, name_.empty() ? key : name_ + "." + key,
-            path_};
-  }
-  template <class T>
-  T as(T otherwise) const {
-    return value_.is_null() ? otherwise : as<T>();
-  }
-  template <class T>
-  T as() const try {
-    return value_.get<T>();
-  } catch (const json::exception&) {
-    throw UsageError(str(path_, ": ", name_, " is ", value_.is_null() ? "missing" : shortened(value_.dump())), kHint);
-  }
-  void expect(std::string_view wanted) const {
-    if (value_ != wanted)
-      throw UsageError(str(path_, ": ", name_, " is ", value_.is_null() ? "missing" : shortened(value_.dump()),
-                           ", not \"", wanted, "\""),
-                       kHint);
-  }
-  bool is_null() const { return value_.is_null(); }
-
- private:
-  static std::string shortened(const std::string& text) {
-    return text.size() < 60 ? text : text.substr(0, 57) + "...";
-  }
-
-  const json& value_;
-  std::string name_;
-  const std::string& path_;
-};
-
-TokenizerOptions parse_options(const Field& root) {
-  const Field normalizer = root["normalizer"], model = root["model"];
+TokenizerOptions parse_options(const JsonField& root) {
+  const JsonField normalizer = root["normalizer"], model = root["model"];
   normalizer["type"].expect("BertNormalizer");
   root["pre_tokenizer"]["type"].expect("BertPreTokenizer");
   TokenizerOptions options;
-  if (!normalizer["clean_text"].as(true)) normalizer["clean_text"].expect("true");
-  options.lower_case = normalizer["lowercase"].as(true);
-  if (!normalizer["strip_accents"].is_null()) options.strip_accents = normalizer["strip_accents"].as<bool>();
-  options.split_chinese = normalizer["handle_chinese_chars"].as(true);
+  if (!normalizer["clean_text"].as_switch().value_or(true)) normalizer["clean_text"].throw_unexpected(", not true");
+  options.lower_case = normalizer["lowercase"].as_switch().value_or(true);
+  options.strip_accents = normalizer["strip_accents"].as_switch();
+  options.split_chinese = normalizer["handle_chinese_chars"].as_switch().value_or(true);
   options.control = ControlCharacters::electra;
   options.continuing_prefix = model["continuing_subword_prefix"].as(options.continuing_prefix);
-  const Field limit = model["max_input_chars_per_word"];
-  options.max_characters_per_word = limit.as(options.max_characters_per_word);
+  const JsonField limit = model["max_input_chars_per_word"];
+  const auto characters = limit.as(static_cast<std::int64_t>(options.max_characters_per_word));
+  if (characters < 1) limit.throw_unexpected(", not at least 1");
+  options.max_characters_per_word = static_cast<std::size_t>(characters);
   return options;
 }
 
-std::vector<std::string> tokens_by_id(const json& file, const Field& root, const std::string& path) {
+std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& path) {
   const auto vocab = root["model"]["vocab"].as<std::map<std::string, std::int64_t>>();
   std::map<std::int64_t, std::string> by_id;
   const auto add = [&](const std::string& token, std::int64_t id) {
@@ -77,8 +40,8 @@ std::vector<std::string> tokens_by_id(const json& file, const Field& root, const
       throw UsageError(str(path, ": id ", id, " is both '", found->second, "' and '", token, "'"), kHint);
   };
   for (const auto& [token, id] : vocab) add(token, id);
-  for (const json& added : file.value("added_tokens", json::array())) {
-    const Field field(added, "added_tokens", path);
+  for (const json& added : root["added_tokens"].value()) {
+    const JsonField field(added, path, kHint);
     add(field["content"].as<std::string>(), field["id"].as<std::int64_t>());
   }
   std::vector<std::string> tokens;
@@ -129,11 +92,11 @@ bool is_tokenizer_json(std::string_view path) { return path.ends_with(".json"); 
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path) {
   const json file = json::parse(text, nullptr, false);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kHint);
-  const Field root(file, "", path);
+  const JsonField root(file, path, kHint);
   if (!root["model"]["type"].is_null() || root["model"]["continuing_subword_prefix"].is_null())
     root["model"]["type"].expect("WordPiece");
   root["model"]["unk_token"].expect(kUnknown);
-  return {tokens_by_id(file, root, path), parse_options(root)};
+  return {tokens_by_id(root, path), parse_options(root)};
 }
 
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {

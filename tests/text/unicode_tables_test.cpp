@@ -1,7 +1,6 @@
 // ICU's Unicode tables and rules against Python's, by the hashes that tools/golden_tokens.py made of what the
 // original program does around every code point.
 #include <gtest/gtest.h>
-#include <unicode/uchar.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 #include "text/basic_tokenizer.h"
+#include "text/script_texts.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -17,14 +17,6 @@ namespace {
 
 nlohmann::json golden(const char* key) {
   return nlohmann::json::parse(read_file(source_path("tests/golden/tokens.json")))[key];
-}
-
-// Python 3.11's tables are those of Unicode 14; ICU's may know more.
-bool known_to_unicode_14(char32_t code_point) {
-  const auto c = static_cast<UChar32>(code_point);
-  UVersionInfo age;
-  u_charAge(c, age);
-  return age[0] >= 1 && age[0] <= 14 && u_charType(c) != U_UNASSIGNED && !U_IS_SURROGATE(c);
 }
 
 // golden_tokens.py: joined_words
@@ -57,7 +49,7 @@ TEST(BasicTokenizer, TreatsEveryCodePointOfUnicode14AsTheOriginal) {
   for (char32_t block = 0; block < 0x110000; block += 0x1000) {
     std::string words;
     for (char32_t c = block; c < block + 0x1000; ++c) {
-      if (!known_to_unicode_14(c)) continue;
+      if (!known_to_unicode(14, c)) continue;
       std::string at;
       append_utf8(c, at);
       append_joined_words("A" + at + "Σ" + at + "b ΑΣ" + at + " " + at + "Σ", words);

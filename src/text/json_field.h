@@ -1,0 +1,48 @@
+// Fields of a JSON file that messages can name.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+// The whole file, or a field of it by its path: "model.vocab". A missing field is null. Lives no longer than the file
+// and what `path` and `hint` refer to.
+class JsonField {
+ public:
+  // `hint` is what to do about a field that is not as it should be.
+  JsonField(const nlohmann::json& file, std::string_view path, std::string_view hint) : JsonField(file, "", path, hint) {}
+
+  JsonField operator[](std::string_view key) const;
+  bool is_null() const { return value_.is_null(); }
+  const nlohmann::json& value() const { return value_; }
+
+  // UsageError for another type.
+  template <class T>
+  T as() const try {
+    return value_.get<T>();
+  } catch (const nlohmann::json::exception&) {
+    throw_unexpected("");
+  }
+  template <class T>
+  T as(T where_null) const {
+    return is_null() ? where_null : as<T>();
+  }
+  std::optional<bool> as_switch() const;
+  // UsageError for anything but this text.
+  void expect(std::string_view wanted) const;
+  // "<path>: <field> is <value><wanted>"
+  [[noreturn]] void throw_unexpected(std::string_view wanted) const;
+
+ private:
+  JsonField(const nlohmann::json& value, std::string name, std::string_view path, std::string_view hint)
+      : value_(value), name_(std::move(name)), path_(path), hint_(hint) {}
+
+  const nlohmann::json& value_;
+  std::string name_;
+  std::string_view path_, hint_;
+};
+
+}  // namespace smelt

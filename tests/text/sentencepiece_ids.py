@@ -1,0 +1,29 @@
+"""What Google's sentencepiece makes of texts, with a model that it trains on them.
+
+    python sentencepiece_ids.py TYPE TEXTS OUT
+
+TYPE is unigram or bpe; TEXTS holds a JSON string a line. Writes OUT.model, and to OUT for each text its ids, pieces,
+offsets in bytes and what the ids decode to.
+"""
+import json
+import sys
+
+import sentencepiece
+
+
+def main():
+    kind, texts, out = sys.argv[1:]
+    with open(texts, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_prefix=out, model_type=kind,
+                                             vocab_size=1500, character_coverage=0.98, minloglevel=2)
+    model = sentencepiece.SentencePieceProcessor(model_file=out + ".model")
+    with open(out, "w", encoding="utf-8") as result:
+        for text in lines:
+            encoded = model.encode(text, return_type="offset_mapping")
+            encoded["offsets"] = [[len(text[:at].encode()) for at in offsets] for offsets in encoded["offsets"]]
+            print(json.dumps(encoded | {"text": model.decode(encoded["ids"])}), file=result)
+
+
+if __name__ == "__main__":
+    main()
