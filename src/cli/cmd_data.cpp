@@ -4,12 +4,11 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/str.h"
+#include "cli/cmd_inspect.h"
+#include "cli/cmd_records.h"
 #include "data/bert_examples.h"
-#include "cli/tokenizer_flags.h"
-#include "data/inspect.h"
 
 namespace smelt {
 namespace {
@@ -67,7 +66,7 @@ void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
   auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
   add_text_options(*command, job->text);
-  command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
+  command->add_option("--vocab", job->vocab, "vocabulary, one token a line")->required();
   command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
   command->add_option("--shards", job->shards, "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
@@ -81,56 +80,9 @@ void add_bert(CLI::App& data) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
   command->add_option("--work", job->work, "local folder for temporary files; default: beside --out");
-  add_tokenizer_flags(*command, job->tokenizer);
+  command->add_flag("--cased{false}", job->lower_case, "keep upper case and accents");
   command->add_flag("--overwrite", job->overwrite, "replace existing output files");
   command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
-}
-
-std::string as_json(const RecordStatistics& s) {
-  const nlohmann::ordered_json out{{"files", s.files},
-                                   {"records", s.records},
-                                   {"bytes", s.bytes},
-                                   {"seq_length", s.shape.seq_length},
-                                   {"max_predictions", s.shape.max_predictions},
-                                   {"tokens", s.tokens},
-                                   {"predictions", s.predictions},
-                                   {"random_next", s.random_next},
-                                   {"largest_id", s.largest_id},
-                                   {"bad_records", s.bad_records},
-                                   {"first_fault", s.first_fault}};
-  return out.dump(2);
-}
-
-std::string as_text(const RecordStatistics& s) {
-  const std::uint64_t good = s.records - s.bad_records;
-  const auto places = good * static_cast<std::uint64_t>(s.shape.seq_length);
-  std::string out = str(
-      "records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
-      "sequences:   ", s.shape.seq_length, " tokens, ",
-      rounded(100 * (1 - share(s.tokens, places)), 1), " % padding\n",
-      "predictions: ", rounded(share(s.predictions, good), 1), " a sequence, at most ",
-      s.shape.max_predictions, "\n", "random next: ", rounded(100 * share(s.random_next, good), 1),
-      " %\n", "largest id:  ", s.largest_id, "\n", "bad records: ", s.bad_records);
-  if (s.bad_records > 0) out += str("\n  first: ", s.first_fault);
-  return out;
-}
-
-void add_inspect(CLI::App& data) {
-  struct Options {
-    std::string input;
-    std::optional<std::int64_t> vocab_size;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
-  auto* command = data.add_subcommand("inspect", "count and check the examples of TFRecord files");
-  command->add_option("input", options->input, "TFRecord files or patterns, separated by commas")
-      ->required();
-  command->add_option("--vocab-size", options->vocab_size, "refuse ids from this number on");
-  command->add_flag("--json", options->json, "print JSON");
-  command->callback([options] {
-    const auto statistics = inspect_bert_records(options->input, options->vocab_size);
-    std::cout << (options->json ? as_json(statistics) : as_text(statistics)) << "\n";
-  });
 }
 
 }  // namespace
@@ -139,7 +91,9 @@ void add_data_command(CLI::App& app) {
   auto* data = app.add_subcommand("data", "make training data and look into them");
   data->require_subcommand(1);
   add_bert(*data);
-  add_inspect(*data);
+  add_data_inspect_command(*data);
+  add_data_index_command(*data);
+  add_data_bench_command(*data);
 }
 
 void add_create_pretraining_data_command(CLI::App& app) {
@@ -155,9 +109,7 @@ void add_create_pretraining_data_command(CLI::App& app) {
       ->required();
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
   command->add_option("--vocab_file", job->vocab, "vocabulary")->required();
-  job->tokenizer.lower_case = true;
-  command->add_flag_function("--do_lower_case,!--nodo_lower_case",
-                             [job](std::int64_t count) { job->tokenizer.lower_case = count > 0; }, "default true");
+  command->add_flag("--do_lower_case,!--nodo_lower_case", job->lower_case, "default true");
   command->add_flag("--do_whole_word_mask,!--nodo_whole_word_mask", o.whole_word_mask,
                     "default false");
   command->add_option("--max_seq_length", o.seq_length, "")->capture_default_str();

@@ -1,33 +1,68 @@
 #include "data/record_index.h"
 
 #include <algorithm>
+#include <atomic>
+#include <unordered_set>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "data/record_index_file.h"
 #include "format/tfrecord.h"
-#include "store/random_access_file.h"
+#include "store/file.h"
 
 namespace smelt {
+namespace {
 
-RecordIndex::RecordIndex(std::vector<std::string> files) : files_(std::move(files)) {
-  for (const std::string& file : files_) scan(file);
-  if (size() == 0)
-    throw UsageError(str(join(files_, ", "), ": no records"), "make the data again, or give other files");
+constexpr std::size_t kOpenFiles = 256;
+constexpr std::size_t kLearnThreads = 16;    // they mostly wait for the storage
+constexpr std::size_t kRunBytes = 1 << 20;   // read at once
+constexpr std::uint64_t kMarkEvery = 64;
+
+}  // namespace
+
+std::vector<std::string> record_files(std::string_view patterns, std::string_view what) {
+  std::vector<std::string> files = expand_patterns(patterns, what);
+  const std::unordered_set<std::string> all(files.begin(), files.end());
+  std::erase_if(files, [&](const std::string& file) {
+    for (const std::string_view suffix : {".json", ".index"})
+      if (file.ends_with(suffix) && all.contains(file.substr(0, file.size() - suffix.size()))) return true;
+    return false;
+  });
+  return files;
 }
 
-void RecordIndex::scan(const std::string& path) {
-  const RandomAccessFile file(path);
-  std::vector<std::uint64_t> offsets;
+RecordIndex::RecordIndex(std::vector<std::string> paths)
+    : layouts_(paths.size()), open_(std::move(paths), kOpenFiles) {
+  std::atomic<std::size_t> next = 0;
+  const std::size_t threads = std::min(kLearnThreads, files().size());
+  run_parallel(
+      static_cast<int>(threads),
+      [&](int) {
+        for (std::size_t file; (file = next++) < files().size();) layouts_[file] = learn(files()[file]);
+      },
+      [&] { next = files().size(); });
+  for (const File& file : layouts_) first_.push_back(first_.back() + file.layout.sizes.size());
+  if (size() == 0)
+    throw UsageError(str(join(files(), ", "), ": no records"), "make the data again, or give other files");
+}
+
+RecordIndex::File RecordIndex::learn(const std::string& path) const {
+  const RandomAccessFile bytes(path);
+  auto found = load_record_index(bytes);
+  File file{.layout = found ? std::move(*found) : scan_records(bytes), .marks = {}};
+  const NarrowNumbers& sizes = file.layout.sizes;
   std::uint64_t offset = 0;
-  while (offset < file.size()) {
-    offsets.push_back(offset);
-    char header[kRecordHeaderBytes];
-    const std::size_t count = file.read_at(offset, header);
-    const auto length = parse_record_header({header, count}, file.size() - offset, {path, offset});
-    offset += kRecordHeaderBytes + length + kRecordFooterBytes;
+  for (std::uint64_t record = 0; record < sizes.size(); record += kMarkEvery) {
+    file.marks.push_back(offset);
+    offset += sizes.sum(record, std::min(record + kMarkEvery, sizes.size()));
   }
-  first_.push_back(first_.back() + offsets.size());
-  offsets.push_back(offset);
-  offsets_.push_back(std::move(offsets));
+  return file;
+}
+
+std::uint64_t RecordIndex::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const File& file : layouts_) bytes += file.layout.file_size();
+  return bytes;
 }
 
 std::size_t RecordIndex::file_of(std::uint64_t record) const {
@@ -36,24 +71,56 @@ std::size_t RecordIndex::file_of(std::uint64_t record) const {
   return static_cast<std::size_t>(after - first_.begin()) - 1;
 }
 
+std::uint64_t RecordIndex::offset(std::size_t file, std::uint64_t record_in_file) const {
+  const std::uint64_t mark = record_in_file / kMarkEvery;
+  return layouts_[file].marks[mark] + layouts_[file].layout.sizes.sum(mark * kMarkEvery, record_in_file);
+}
+
+std::uint64_t RecordIndex::offset(std::uint64_t record) const {
+  const std::size_t file = file_of(record);
+  return offset(file, record - first_[file]);
+}
+
+std::optional<std::uint64_t> RecordIndex::tokens(std::uint64_t record) const {
+  const std::size_t file = file_of(record);
+  const NarrowNumbers& tokens = layouts_[file].layout.tokens;
+  if (tokens.size() == 0) return std::nullopt;
+  return tokens[record - first_[file]];
+}
+
+void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const {
+  while (count > 0) {
+    const std::size_t file = file_of(first);
+    const NarrowNumbers& sizes = layouts_[file].layout.sizes;
+    const std::uint64_t begin = first - first_[file];
+    const std::uint64_t end = std::min(begin + count, sizes.size());
+    const std::uint64_t start = offset(file, begin);
+    std::uint64_t last = begin + 1;
+    std::size_t bytes = sizes[begin];
+    while (last < end && bytes + sizes[last] <= kRunBytes) bytes += sizes[last++];
+
+    if (buffer.size() < bytes) buffer.resize(bytes);
+    const std::size_t read = open_.open(file)->read_at(start, std::span(buffer.data(), bytes));
+    std::string_view rest(buffer.data(), read);
+    std::uint64_t at = start;
+    for (std::uint64_t record = begin; record < last; ++record) {
+      use(first++, parse_record(rest, sizes[record], {files()[file], at}));
+      rest.remove_prefix(sizes[record]);
+      at += sizes[record];
+    }
+    count -= last - begin;
+  }
+}
+
 std::string RecordIndex::read(std::uint64_t record) const {
-  const std::size_t number = file_of(record);
-  const std::uint64_t* offset = &offsets_[number][record - first_[number]];
-  const RecordPlace place{files_[number], offset[0]};
-  // Opened anew for each record: a data set may have more files than a process may hold open.
-  const RandomAccessFile file(files_[number]);
-  std::string bytes(offset[1] - offset[0], '\0');
-  bytes.resize(file.read_at(offset[0], bytes));
-  const auto length = parse_record_header(std::string_view(bytes).substr(0, kRecordHeaderBytes),
-                                          bytes.size(), place);
-  const auto rest =
-      std::string_view(bytes).substr(kRecordHeaderBytes, length + kRecordFooterBytes);
-  return std::string(check_record_data(rest, place));
+  std::string buffer, out;
+  read(record, 1, buffer, [&](std::uint64_t, std::string_view data) { out = data; });
+  return out;
 }
 
 std::string RecordIndex::place(std::uint64_t record) const {
-  const std::size_t number = file_of(record);
-  return str(files_[number], ": record ", record - first_[number]);
+  const std::size_t file = file_of(record);
+  return str(files()[file], ": record ", record - first_[file]);
 }
 
 }  // namespace smelt

@@ -2,34 +2,61 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/open_files.h"
+#include "format/record_layout.h"
+
 namespace smelt {
 
+// A comma list of files and patterns -> the record files. What stands beside them under their own names and more,
+// `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
+std::vector<std::string> record_files(std::string_view patterns, std::string_view what);
+
+// Thread-safe. About 2 bytes of memory for each record.
 class RecordIndex {
  public:
-  // Reads every record's header (not its data) once. UsageError when a file is missing, cut short, has a
-  // wrong length checksum, or when there is no record at all.
-  explicit RecordIndex(std::vector<std::string> files);
+  // Learns from each file's index (data/record_index_file.h) where its records are, or, where there is none, from all
+  // headers. UsageError when a file is missing, cut short, has a wrong length checksum, or when there is no record.
+  explicit RecordIndex(std::vector<std::string> paths);
 
   std::uint64_t size() const { return first_.back(); }
-  const std::vector<std::string>& files() const { return files_; }
+  const std::vector<std::string>& files() const { return open_.paths(); }
   std::uint64_t first_of(std::size_t file) const { return first_[file]; }
+  std::uint64_t bytes() const;  // of all files
 
-  // The data of a record, counted over all files in order. UsageError on a wrong checksum.
+  // Calls use(record, data) for the records [first, first + count), counted over all files in order, with the data's
+  // checksum right. Neighbours are read at once. `buffer` may be used again for the next call, which saves an
+  // allocation. UsageError for a wrong checksum, a file that vanished or shrank.
+  using Use = std::function<void(std::uint64_t record, std::string_view data)>;
+  void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const;
   std::string read(std::uint64_t record) const;
+
   // "train.tfrecord: record 17", counted within its file from 0.
   std::string place(std::uint64_t record) const;
+  // Its first byte's place in its file.
+  std::uint64_t offset(std::uint64_t record) const;
+  const std::string& file_of_record(std::uint64_t record) const { return files()[file_of(record)]; }
+  std::uint64_t number_in_file(std::uint64_t record) const { return record - first_[file_of(record)]; }
+  // Tokens without padding, when the file's index tells.
+  std::optional<std::uint64_t> tokens(std::uint64_t record) const;
 
  private:
+  struct File {
+    RecordLayout layout;
+    std::vector<std::uint64_t> marks;  // the offset of every 64th record
+  };
   std::size_t file_of(std::uint64_t record) const;
-  void scan(const std::string& path);
+  std::uint64_t offset(std::size_t file, std::uint64_t record_in_file) const;
+  File learn(const std::string& path) const;
 
-  std::vector<std::string> files_;
-  std::vector<std::uint64_t> first_{0};               // record number at which each file begins; the total
-  std::vector<std::vector<std::uint64_t>> offsets_;   // per file: its records' offsets; its size
+  std::vector<std::uint64_t> first_{0};  // record number at which each file begins; the total
+  std::vector<File> layouts_;
+  mutable OpenFiles open_;
 };
 
 }  // namespace smelt

@@ -1,74 +1,52 @@
 #include "data/record_source.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "base/error.h"
 #include "base/philox.h"
 #include "data/permutation.h"
-#include "format/example.h"
-#include "store/file.h"
+#include "data/record_index_file.h"
+#include "format/tfrecord.h"
 
 namespace smelt {
 namespace {
 
-// One integer feature of a record: how many values it must have and where they must lie.
-struct Rule {
-  std::string_view name;
-  std::int64_t count;
-  std::int64_t limit;  // values are in [0, limit)
-  std::string_view limit_name;
+// Rows [begin, end) of the endless list of rows.
+struct Rows {
+  std::uint64_t begin = 0, end = 0;
 };
 
-void check_count(const std::string& place, std::string_view name, std::size_t count,
-                 std::int64_t wanted) {
-  if (count != static_cast<std::size_t>(wanted))
-    throw UsageError(str(place, ": ", name, " has ", count, " values, not ", wanted),
-                     "give the lengths that the data were made with, or make the data again");
+Rows rows_of(std::uint64_t step, std::int64_t batch_size, HostShare share) {
+  CHECK(batch_size >= 1 && share.host >= 0 && share.host < share.hosts, batch_size);
+  if (batch_size % share.hosts != 0)
+    throw UsageError(str("a batch of ", batch_size, " examples for ", share.hosts, " hosts"),
+                     "take a batch size that is a multiple of the number of hosts");
+  const auto count = static_cast<std::uint64_t>(batch_size / share.hosts);
+  const std::uint64_t begin =
+      step * static_cast<std::uint64_t>(batch_size) + static_cast<std::uint64_t>(share.host) * count;
+  return {begin, begin + count};
 }
 
-void append_checked(const Example& example, const std::string& place, const Rule& rule,
-                    std::vector<std::int32_t>& out) {
-  const auto& values = example.integers(rule.name);
-  check_count(place, rule.name, values.size(), rule.count);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] >= rule.limit)
-      throw UsageError(str(place, ": ", rule.name, "[", i, "] = ", values[i],
-                           " is out of range for ", rule.limit_name, " ", rule.limit),
-                       "were the data made with this vocabulary and these lengths?");
-    out.push_back(static_cast<std::int32_t>(values[i]));
-  }
+std::uint32_t count_tokens(const BertBatch& batch, std::size_t row) {
+  const auto length = static_cast<std::ptrdiff_t>(batch.seq_length);
+  const auto first = batch.input_mask.begin() + static_cast<std::ptrdiff_t>(row) * length;
+  return static_cast<std::uint32_t>(std::count(first, first + length, 1));
+}
+
+BertRecordOptions any_ids(const BertRecordShape& shape) {
+  BertRecordOptions options;
+  options.seq_length = shape.seq_length;
+  options.max_predictions = shape.max_predictions;
+  options.vocab_size = options.type_vocab_size = std::numeric_limits<std::int32_t>::max();
+  return options;
 }
 
 }  // namespace
 
-BertRecordShape bert_record_shape(const RecordIndex& index) {
-  const Example example(index.read(0), index.place(0));
-  return {.seq_length = static_cast<std::int64_t>(example.integers("input_ids").size()),
-          .max_predictions =
-              static_cast<std::int64_t>(example.integers("masked_lm_positions").size())};
-}
-
-void append_bert_record(const RecordIndex& index, std::uint64_t record,
-                        const BertRecordOptions& options, BertBatch& batch) {
-  const std::string place = index.place(record);
-  const Example example(index.read(record), place);
-  const std::int64_t length = options.seq_length, predictions = options.max_predictions;
-  const auto integers = [&](const Rule& rule, std::vector<std::int32_t>& out) {
-    append_checked(example, place, rule, out);
-  };
-  integers({"input_ids", length, options.vocab_size, "vocab_size"}, batch.input_ids);
-  integers({"input_mask", length, 2, "a mask of"}, batch.input_mask);
-  integers({"segment_ids", length, options.type_vocab_size, "type_vocab_size"}, batch.segment_ids);
-  integers({"masked_lm_positions", predictions, length, "seq_length"}, batch.masked_lm_positions);
-  integers({"masked_lm_ids", predictions, options.vocab_size, "vocab_size"}, batch.masked_lm_ids);
-  integers({"next_sentence_labels", 1, 2, "labels of"}, batch.next_sentence_labels);
-  const auto& weights = example.reals("masked_lm_weights");
-  check_count(place, "masked_lm_weights", weights.size(), predictions);
-  batch.masked_lm_weights.insert(batch.masked_lm_weights.end(), weights.begin(), weights.end());
-  ++batch.batch;
-}
-
 BertRecordSource::BertRecordSource(BertRecordOptions options)
     : options_(std::move(options)),
-      index_(expand_patterns(options_.input, "training data")),
+      index_(record_files(options_.input, "training data")),
       key_(random_key(options_.seed, "records")) {
   const auto [seq_length, max_predictions] = bert_record_shape(index_);
   const auto check = [&](std::string_view name, std::int64_t found, std::int64_t wanted) {
@@ -78,58 +56,76 @@ BertRecordSource::BertRecordSource(BertRecordOptions options)
   };
   check("seq_length", seq_length, options_.seq_length);
   check("max_predictions", max_predictions, options_.max_predictions);
+  BertBatch ignored = empty_bert_batch(options_, 1);
   for (std::size_t file = 0; file < index_.files().size(); ++file) {
-    BertBatch ignored;
-    if (index_.first_of(file) < index_.first_of(file + 1)) 
-      append_bert_record(index_, index_.first_of(file), options_, ignored);
+    const std::uint64_t first = index_.first_of(file);
+    if (first < index_.first_of(file + 1))
+      put_bert_record(index_.read(first), index_, first, options_, ignored, 0);
   }
 }
 
-BertBatch BertRecordSource::empty_batch(std::int64_t batch_size) const {
-  CHECK(batch_size >= 1, batch_size);
-  BertBatch batch;
-  batch.seq_length = options_.seq_length;
-  batch.max_predictions = options_.max_predictions;
-  const auto tokens = static_cast<std::size_t>(batch_size * batch.seq_length);
-  for (auto* values : {&batch.input_ids, &batch.input_mask, &batch.segment_ids})
-    values->reserve(tokens);
-  return batch;
-}
-
-BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size) const {
-  BertBatch batch = empty_batch(batch_size);
-  const auto count = static_cast<std::uint64_t>(batch_size);
-  for (std::uint64_t position = step * count; position < (step + 1) * count; ++position) {
+BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
+  const Rows rows = rows_of(step, batch_size, share);
+  BertBatch batch = empty_bert_batch(options_, batch_size / share.hosts);
+  std::string buffer;
+  std::size_t row = 0;
+  for (std::uint64_t position = rows.begin; position < rows.end; ++position, ++row) {
     const Permutation epoch(size(), key_, position / size());
-    append_bert_record(index_, epoch(position % size()), options_, batch);
+    index_.read(epoch(position % size()), 1, buffer, [&](std::uint64_t record, std::string_view data) {
+      put_bert_record(data, index_, record, options_, batch, row);
+    });
   }
   return batch;
 }
 
-BertBatch BertRecordSource::batch_in_order(std::uint64_t step, std::int64_t batch_size) const {
-  BertBatch batch = empty_batch(batch_size);
-  const auto count = static_cast<std::uint64_t>(batch_size);
-  for (std::uint64_t position = step * count; position < (step + 1) * count; ++position)
-    append_bert_record(index_, position % size(), options_, batch);
+BertBatch BertRecordSource::batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
+  const Rows rows = rows_of(step, batch_size, share);
+  BertBatch batch = empty_bert_batch(options_, batch_size / share.hosts);
+  std::string buffer;
+  std::size_t row = 0;
+  for (std::uint64_t position = rows.begin; position < rows.end;) {
+    const std::uint64_t first = position % size(), count = std::min(rows.end - position, size() - first);
+    index_.read(first, count, buffer, [&](std::uint64_t record, std::string_view data) {
+      put_bert_record(data, index_, record, options_, batch, row++);
+    });
+    position += count;
+  }
   return batch;
 }
 
-BertPrefetch::BertPrefetch(const BertRecordSource& source, std::int64_t batch_size,
-                           std::uint64_t first_step)
-    : source_(source), batch_size_(batch_size), step_(first_step) {
-  start();
+std::vector<std::uint32_t> BertRecordSource::lengths() const {
+  std::vector<std::uint32_t> lengths(size());
+  BertBatch one = empty_bert_batch(options_, 1);
+  std::string buffer;
+  const auto count = [&](std::uint64_t record, std::string_view data) {
+    put_bert_record(data, index_, record, options_, one, 0);
+    lengths[record] = count_tokens(one, 0);
+  };
+  for (std::size_t file = 0; file < index_.files().size(); ++file) {
+    const std::uint64_t first = index_.first_of(file), last = index_.first_of(file + 1);
+    if (first == last) continue;
+    if (!index_.tokens(first)) index_.read(first, last - first, buffer, count);
+    else
+      for (std::uint64_t record = first; record < last; ++record)
+        lengths[record] = static_cast<std::uint32_t>(*index_.tokens(record));
+  }
+  return lengths;
 }
 
-void BertPrefetch::start() {
-  pending_ = std::async(std::launch::async,
-                        [this, step = step_] { return source_.batch(step, batch_size_); });
-}
-
-BertBatch BertPrefetch::next() {
-  BertBatch batch = pending_.get();
-  ++step_;
-  start();
-  return batch;
+std::uint64_t index_bert_records(const std::string& file) {
+  const RecordIndex index({file});
+  const BertRecordOptions options = any_ids(bert_record_shape(index));
+  BertBatch one = empty_bert_batch(options, 1);
+  RecordIndexBuilder builder;
+  std::string buffer, framed;
+  index.read(0, index.size(), buffer, [&](std::uint64_t record, std::string_view data) {
+    put_bert_record(data, index, record, options, one, 0);
+    framed.clear();
+    append_record(framed, data);
+    builder.add(framed, count_tokens(one, 0));
+  });
+  builder.write(file);
+  return index.size();
 }
 
 }  // namespace smelt

@@ -42,7 +42,6 @@ Json file_state(const std::string& path) {
 Json job_description(const ExampleBuild& build) {
   const BertExamplesJob& job = build.job;
   const PairOptions& p = job.pairs;
-  const TokenizerOptions& t = build.reader.tokenizer().options();
   Json inputs = Json::array();
   for (const std::string& path : build.inputs) inputs.push_back(file_state(path));
   return {{"version", kWorkVersion},
@@ -54,7 +53,7 @@ Json job_description(const ExampleBuild& build) {
           {"max_lines", job.text.max_lines},
           {"strict", job.text.strict},
           {"vocabulary", crc32c(read_file(job.vocab))},
-          {"tokenizer", {t.lower_case, t.strips_accents(), name(t.control), t.split_chinese}},
+          {"lower_case", job.lower_case},
           {"outputs", build.outputs},
           {"seed", job.seed},
           {"pairs",

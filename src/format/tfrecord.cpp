@@ -74,6 +74,13 @@ std::string_view check_record_data(std::string_view data_and_footer, const Recor
   return data;
 }
 
+std::string_view parse_record(std::string_view bytes, std::uint64_t size, const RecordPlace& place) {
+  const auto length = parse_record_header(bytes.substr(0, kRecordHeaderBytes), bytes.size(), place);
+  const std::uint64_t found = kRecordHeaderBytes + length + kRecordFooterBytes;
+  if (found != size) fail(place, str(found, " bytes, not ", size, " as before: the file has changed"));
+  return check_record_data(bytes.substr(kRecordHeaderBytes, length + kRecordFooterBytes), place);
+}
+
 std::optional<std::string_view> RecordReader::next() {
   if (at_ == bytes_.size()) return std::nullopt;
   const RecordPlace place{file_, at_};

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "data/bert_prefetch.h"
 #include "format/crc32c.h"
 #include "train/compiled_step.h"
 

@@ -40,7 +40,7 @@ BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
   job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
   for (int i = 0; i < item["shards"]; ++i) job.output += dir.file(str(i)) + ",";
   job.order = "original";
-  job.tokenizer.lower_case = !item["cased"].get<bool>();
+  job.lower_case = !item["cased"].get<bool>();
   job.seed = item["seed"];
   job.pairs = {.seq_length = item["seq_length"],
                .max_predictions = item["max_predictions"],
@@ -162,12 +162,12 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
 
 TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
   const BuildSummary summary = build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
-  const RecordStatistics s = inspect_bert_records(dir_.file("out.tfrecord"), std::nullopt);
+  const RecordStatistics s = inspect_bert_records({.input = dir_.file("out.tfrecord")});
   EXPECT_EQ(s.records, summary.examples);
   EXPECT_EQ(s.predictions, summary.masked_tokens);
   EXPECT_EQ(s.shape.seq_length, 32);
   EXPECT_EQ(s.bad_records, 0u);
-  EXPECT_GT(inspect_bert_records(dir_.file("out.tfrecord"), 6).bad_records, 0u);
+  EXPECT_GT(inspect_bert_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records, 0u);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "base/error.h"
+#include "data/bert_prefetch.h"
 #include "store/file.h"
 #include "support/bert_records.h"
 #include "support/paths.h"
@@ -107,11 +109,72 @@ TEST_F(RecordSource, ABatchDependsOnSeedAndStepAndNotOnWhatWasReadBefore) {
   EXPECT_NE(numbers(BertRecordSource(other).batch(0, 20)), numbers(source.batch(0, 20)));
 }
 
-TEST_F(RecordSource, PrefetchGivesTheBatchesOfTheFollowingSteps) {
+TEST_F(RecordSource, TheHostsBatchesAreTogetherTheBatchOfOneHost) {
   const BertRecordSource source(options());
-  BertPrefetch prefetch(source, 4, 5);
-  for (std::uint64_t step = 5; step < 9; ++step)
-    EXPECT_EQ(prefetch.next().input_ids, source.batch(step, 4).input_ids);
+  const std::int64_t size = 12;
+  for (const std::int64_t hosts : {1, 2, 3, 4, 6, 12})
+    for (std::uint64_t step = 0; step < 5; ++step) {  // over the border of epochs and of files
+      std::vector<int> shuffled, in_order;
+      for (std::int64_t host = 0; host < hosts; ++host) {
+        const BertBatch part = source.batch(step, size, {host, hosts});
+        EXPECT_EQ(part.batch, size / hosts);
+        std::ranges::copy(numbers(part), std::back_inserter(shuffled));
+        std::ranges::copy(numbers(source.batch_in_order(step, size, {host, hosts})), std::back_inserter(in_order));
+      }
+      EXPECT_EQ(shuffled, numbers(source.batch(step, size))) << hosts;
+      EXPECT_EQ(in_order, numbers(source.batch_in_order(step, size))) << hosts;
+    }
+}
+
+TEST_F(RecordSource, HostsThatCannotShareABatchEquallyAreRefused) {
+  const BertRecordSource source(options());
+  try {
+    (void)source.batch(0, 10, {0, 4});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a batch of 10 examples for 4 hosts\n  hint: take a batch size that is a multiple"));
+  }
+}
+
+TEST_F(RecordSource, PrefetchGivesTheBatchesOfTheFollowingStepsWithAnyDepthAndThreads) {
+  const BertRecordSource source(options());
+  for (const int depth : {0, 1, 2, 7})
+    for (const int threads : {0, 1, 3, 9}) {
+      BertPrefetch prefetch(source, 4, 5, {.share = {.host = 1, .hosts = 2}, .depth = depth, .threads = threads});
+      for (std::uint64_t step = 5; step < 25; ++step)
+        ASSERT_EQ(prefetch.next().input_ids, source.batch(step, 4, {1, 2}).input_ids) << depth << " " << threads;
+    }
+}
+
+TEST_F(RecordSource, PrefetchThrowsAtTheStepWhoseRecordsAreBad) {
+  write_test_examples(dir_.file("a-1.tfrecord"), 7, 13, [](int number, TestExample& example) {
+    if (number == 12) example.input_ids[2] = 777;
+  });
+  const BertRecordSource source(options());
+  std::uint64_t bad = 0;
+  const auto fails = [&](auto&& read) {
+    try {
+      read();
+      return false;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("a-1.tfrecord: record 5: input_ids[2] = 777"));
+      return true;
+    }
+  };
+  while (!fails([&] { (void)source.batch(bad, 2); })) ++bad;
+  BertPrefetch prefetch(source, 2, 0, {.share = {}, .depth = 4, .threads = 3});
+  for (std::uint64_t step = 0; step < bad; ++step) EXPECT_FALSE(fails([&] { prefetch.next(); })) << step;
+  EXPECT_TRUE(fails([&] { prefetch.next(); }));
+}
+
+TEST_F(RecordSource, TellsEachRecordsLengthWithAndWithoutAnIndex) {
+  write_test_examples(dir_.file("a-0.tfrecord"), 0, 7, [](int number, TestExample& example) {
+    for (int i = 0; i < number; ++i) example.input_mask[static_cast<std::size_t>(7 - i)] = 0;
+  });
+  const std::vector<std::uint32_t> wanted{6, 6, 6, 5, 4, 3, 2, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
+  EXPECT_EQ(BertRecordSource(options()).lengths(), wanted);
+  index_bert_records(dir_.file("a-0.tfrecord"));
+  EXPECT_EQ(BertRecordSource(options()).lengths(), wanted);
 }
 
 TEST_F(RecordSource, OtherLengthsThanTheCallersAreRefusedWithBoth) {

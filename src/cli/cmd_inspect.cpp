@@ -1,0 +1,151 @@
+#include "cli/cmd_inspect.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "cli/show_example.h"
+#include "data/inspect.h"
+#include "text/vocabulary.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+std::string ratio(std::uint64_t part, std::uint64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+// A bar for each of at most `most` runs of equal width.
+std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most) {
+  constexpr std::size_t kWidth = 40;
+  const std::size_t run = (counts.size() + most - 1) / most;
+  std::vector<std::uint64_t> runs((counts.size() + run - 1) / run);
+  for (std::size_t i = 0; i < counts.size(); ++i) runs[i / run] += counts[i];
+  const std::uint64_t largest = std::max<std::uint64_t>(1, std::ranges::max(runs));
+  std::string out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t last = std::min(counts.size(), (i + 1) * run) - 1;
+    const auto width = static_cast<std::size_t>((runs[i] * kWidth + largest - 1) / largest);
+    char label[64];
+    std::snprintf(label, sizeof label, "  %5zu", i * run);
+    out += label;
+    std::snprintf(label, sizeof label, run == 1 ? "      " : "-%-5zu", last);
+    out += str(label, " ", std::string(width, '#'), std::string(kWidth - width, ' '), " ", runs[i], "\n");
+  }
+  return out;
+}
+
+ordered_json as_json(const RecordStatistics& s) {
+  ordered_json out{{"files", s.files},
+                   {"records", s.records},
+                   {"bytes", s.bytes},
+                   {"seq_length", s.shape.seq_length},
+                   {"max_predictions", s.shape.max_predictions},
+                   {"tokens", s.tokens},
+                   {"predictions", s.predictions},
+                   {"random_next", s.random_next},
+                   {"largest_id", s.largest_id},
+                   {"lengths", s.lengths},
+                   {"mask_positions", s.mask_positions},
+                   {"masks", nullptr},
+                   {"unknown", nullptr},
+                   {"bad_records", s.bad_records},
+                   {"first_bad", nullptr},
+                   {"description", nullptr},
+                   {"contradictions", s.contradictions}};
+  if (s.masks) out["masks"] = {{"masked", s.masks->masked}, {"kept", s.masks->kept}, {"random", s.masks->random}};
+  if (s.unknown) out["unknown"] = *s.unknown;
+  if (s.first_bad)
+    out["first_bad"] = {{"file", s.first_bad->file},
+                        {"record", s.first_bad->record},
+                        {"offset", s.first_bad->offset},
+                        {"fault", s.first_bad->fault}};
+  if (!s.description.empty()) out["description"] = s.description;
+  return out;
+}
+
+std::string masks_text(const RecordStatistics& s) {
+  std::string out = str("masked:      ", percent(s.predictions, s.tokens), " of the tokens, ");
+  if (!s.masks) return out + "give --vocab to see how\n";
+  return out + str("of which ", percent(s.masks->masked, s.predictions), " [MASK], ",
+                   percent(s.masks->kept, s.predictions), " kept, ", percent(s.masks->random, s.predictions),
+                   " random\n");
+}
+
+std::string checks_text(const RecordStatistics& s) {
+  std::string out = str("description: ", s.description.empty() ? "none" : s.description, "\n");
+  for (const std::string& line : s.contradictions) out += str("  contradiction: ", line, "\n");
+  out += str("bad records: ", s.bad_records, "\n");
+  if (s.first_bad)
+    out += str("  first: ", s.first_bad->file, ", record ", s.first_bad->record, " at offset ", s.first_bad->offset,
+               "\n  ", s.first_bad->fault, "\n");
+  return out;
+}
+
+std::string as_text(const RecordStatistics& s) {
+  const std::uint64_t good = s.records - s.bad_records;
+  const std::uint64_t places = good * static_cast<std::uint64_t>(s.shape.seq_length);
+  std::string out = str(
+      "records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
+      "sequences:   ", s.shape.seq_length, " tokens, ", percent(places - s.tokens, places), " padding\n",
+      "predictions: ", ratio(s.predictions, good), " a sequence, at most ", s.shape.max_predictions, "\n",
+      masks_text(s),
+      "random next: ", percent(s.random_next, good), "\n",
+      "largest id:  ", s.largest_id, "\n");
+  if (s.unknown) out += str("unknown:     ", percent(*s.unknown, s.tokens), " of the tokens\n");
+  out += checks_text(s);
+  out += str("tokens of a sequence, without padding:\n", histogram(s.lengths, 17));
+  return out + str("predictions of a sequence:\n", histogram(s.mask_positions, 24));
+}
+
+void print(const InspectOptions& options, bool json) {
+  const RecordStatistics statistics = inspect_bert_records(options);
+  std::optional<Vocabulary> vocabulary;
+  if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
+  const bool colour = !json && ::isatty(STDOUT_FILENO) == 1;
+  std::vector<std::string> samples;
+  for (const RecordSample& sample : statistics.samples)
+    samples.push_back(show_example(sample, vocabulary ? &*vocabulary : nullptr, colour));
+  if (json) {
+    ordered_json out = as_json(statistics);
+    if (options.samples > 0) out["samples"] = samples;
+    std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+    return;
+  }
+  std::cout << as_text(statistics);
+  if (!samples.empty()) std::cout << example_legend(colour);
+  for (const std::string& sample : samples) std::cout << sample;
+}
+
+}  // namespace
+
+void add_data_inspect_command(CLI::App& data) {
+  auto o = std::make_shared<InspectOptions>();
+  auto json = std::make_shared<bool>(false);
+  auto* command = data.add_subcommand("inspect", "count, check and show the examples of BERT's record files");
+  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")->required();
+  command->add_option("--vocab", o->vocab, "vocabulary of the records: shows words, counts masks, checks ids");
+  command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
+  command->add_option("--samples", o->samples, "show so many examples, evenly spread")->capture_default_str();
+  command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([o, json] { print(*o, *json); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,76 @@
+#include "cli/cmd_records.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "data/bert_prefetch.h"
+#include "data/record_index_file.h"
+
+namespace smelt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct BenchOptions {
+  std::string input;
+  std::int64_t batch = 256;
+  double seconds = 3;
+};
+
+BertRecordSource open_source(const BenchOptions& o) {
+  BertRecordOptions options;
+  const auto shape = bert_record_shape(RecordIndex(record_files(o.input, "bench")));
+  options.input = o.input;
+  options.seq_length = shape.seq_length;
+  options.max_predictions = shape.max_predictions;
+  return BertRecordSource(options);
+}
+
+// Batches on this thread until the time is over; records a second.
+double measure(const BenchOptions& o, const std::function<BertBatch(std::uint64_t)>& read) {
+  std::uint64_t step = 0;
+  const auto start = Clock::now();
+  while (seconds_since(start) < o.seconds) read(step++);
+  return static_cast<double>(step) * static_cast<double>(o.batch) / seconds_since(start);
+}
+
+nlohmann::ordered_json run_bench(const BenchOptions& o) {
+  const auto start = Clock::now();
+  const BertRecordSource source = open_source(o);
+  nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
+  (void)source.batch_in_order(0, o.batch);
+  out["in_order_per_s"] = measure(o, [&](std::uint64_t step) { return source.batch_in_order(step, o.batch); });
+  out["shuffled_per_s"] = measure(o, [&](std::uint64_t step) { return source.batch(step, o.batch); });
+  return out;
+}
+
+}  // namespace
+
+void add_data_index_command(CLI::App& data) {
+  auto input = std::make_shared<std::string>();
+  auto* command = data.add_subcommand(
+      "index", "check BERT's record files and write <file>.index beside each, by which they open at once");
+  command->add_option("input", *input, "TFRecord files or patterns, separated by commas")->required();
+  command->callback([input] {
+    for (const std::string& file : record_files(*input, "index"))
+      std::cout << record_index_path(file) << ": " << index_bert_records(file) << " records\n";
+  });
+}
+
+void add_data_bench_command(CLI::App& data) {
+  auto o = std::make_shared<BenchOptions>();
+  auto* command = data.add_subcommand("bench", "time the reading of BERT's record files on one thread, as JSON");
+  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")->required();
+  command->add_option("--batch", o->batch, "examples of a batch")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--seconds", o->seconds, "of each measurement")->check(CLI::PositiveNumber)->capture_default_str();
+  command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
+}
+
+}  // namespace smelt

@@ -1,0 +1,68 @@
+#include "cli/show_example.h"
+
+#include <map>
+
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kRight = "\033[1;32m", kShown = "\033[31m", kKept = "\033[33m", kDim = "\033[2m",
+                           kPlain = "\033[0m";
+
+class ExampleText {
+ public:
+  ExampleText(const Vocabulary* vocabulary, bool colour) : vocabulary_(vocabulary), colour_(colour) {}
+
+  std::string token(std::int32_t id) const {
+    if (vocabulary_ == nullptr || id >= vocabulary_->size()) return str(id);
+    return vocabulary_->token(id);
+  }
+  std::string paint(std::string_view colour, std::string_view text) const {
+    return colour_ ? str(colour, text, kPlain) : std::string(text);
+  }
+  std::string prediction(const std::string& right, const std::string& shown) const {
+    if (right == shown) return str("{", paint(kKept, right), " =}");
+    return str("{", paint(kRight, right), " < ", paint(kShown, shown), "}");
+  }
+
+ private:
+  const Vocabulary* vocabulary_;
+  bool colour_;
+};
+
+}  // namespace
+
+std::string example_legend(bool colour) {
+  const ExampleText text(nullptr, colour);
+  return str("examples, {to predict < shown}: ", text.prediction("right", "wrong"), ", ",
+             text.prediction("kept", "kept"), "\n");
+}
+
+std::string show_example(const RecordSample& sample, const Vocabulary* vocabulary, bool colour) {
+  const ExampleText text(vocabulary, colour);
+  const BertBatch& example = sample.example;
+  std::map<std::int32_t, std::int32_t> answers;
+  for (std::size_t i = 0; i < example.masked_lm_ids.size(); ++i)
+    if (example.masked_lm_weights[i] > 0) answers[example.masked_lm_positions[i]] = example.masked_lm_ids[i];
+  std::string out = text.paint(kDim, str(sample.place, ", B ",
+                                         example.next_sentence_labels[0] == 0 ? "follows A" : "is random"));
+  std::int32_t segment = -1;
+  for (std::size_t i = 0; i < example.input_ids.size() && example.input_mask[i] != 0; ++i) {
+    const bool begins = example.segment_ids[i] != segment;
+    segment = example.segment_ids[i];
+    if (begins) out += str("\n  ", static_cast<char>('A' + segment % 26), ":");
+    const std::string shown = text.token(example.input_ids[i]);
+    const auto answer = answers.find(static_cast<std::int32_t>(i));
+    std::string right = answer == answers.end() ? shown : text.token(answer->second);
+    const bool continues = right.starts_with("##") && right.size() > 2 && !begins;
+    if (!continues) out += " ";
+    if (answer != answers.end())
+      out += text.prediction(right, shown);
+    else
+      out += continues ? right.substr(2) : right;
+  }
+  return out + "\n";
+}
+
+}  // namespace smelt

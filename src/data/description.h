@@ -1,0 +1,28 @@
+// <first file>.json beside a set of record files (docs/formats/description.md): what they were made with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+// What a reader of the records can check; a field that the description lacks is empty.
+struct DataDescription {
+  std::string origin;  // for messages
+  std::vector<std::string> files;
+  std::optional<std::uint64_t> examples, masked_tokens;
+  std::optional<std::int64_t> seq_length, max_predictions;
+  std::optional<std::uint32_t> vocabulary_crc32c;
+  std::string vocabulary_file;
+};
+
+// UsageError beginning with `origin` for what is not a JSON object or holds a value of a wrong kind.
+DataDescription parse_description(std::string_view json, std::string origin);
+
+// Of record files in their order; nullopt when none stands beside the first.
+std::optional<DataDescription> find_description(const std::vector<std::string>& files);
+
+}  // namespace smelt

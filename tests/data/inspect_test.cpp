@@ -1,0 +1,179 @@
+#include "data/inspect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/description.h"
+#include "format/crc32c.h"
+#include "format/tfrecord.h"
+#include "store/file.h"
+#include "support/bert_records.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Ids 0..99: [PAD] [UNK] [CLS] [SEP] [MASK], then w5, w6 …
+std::string vocabulary() {
+  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+  for (int id = 5; id < 100; ++id) text += str("w", id, "\n");
+  return text;
+}
+
+class Inspect : public testing::Test {
+ protected:
+  Inspect() { write_file(vocab_, vocabulary()); }
+  InspectOptions options() const { return {.input = dir_.file("*.tfrecord"), .vocab = vocab_}; }
+  void describe(const nlohmann::json& change = nlohmann::json::object()) const {
+    nlohmann::json description{{"kind", "bert"}, {"files", {"a.tfrecord"}}, {"examples", 6}, {"seq_length", 8},
+                               {"max_predictions", 2}, {"masked_tokens", 6},
+                               {"vocabulary", {{"file", "v"}, {"crc32c", crc32c(vocabulary())}}}};
+    description.update(change);
+    write_file(dir_.file("a.tfrecord.json"), description.dump());
+  }
+  TempDir dir_;
+  std::string vocab_ = dir_.file("vocab.txt");
+};
+
+TEST_F(Inspect, CountsByHand) {
+  // Six examples of 6 tokens, with one prediction at place 2, which shows [MASK].
+  write_test_examples(dir_.file("a.tfrecord"), 50, 6, [](int number, TestExample& e) {
+    if (number == 51) e.input_ids[2] = 51;                                             // kept
+    if (number == 52) e.input_ids[2] = 9;                                              // random
+    if (number == 53) e.masked_lm_weights[0] = 0;                                      // no prediction
+    if (number == 54) e.masked_lm_positions[1] = 4, e.masked_lm_weights[1] = 1;        // a second one, shows 11
+    if (number == 55) e.input_mask[5] = e.input_ids[5] = 0, e.input_ids[4] = 1;        // shorter, with an [UNK]
+  });
+  const RecordStatistics s = inspect_bert_records(options());
+  EXPECT_EQ(s.records, 6u);
+  EXPECT_EQ(s.files, 1u);
+  EXPECT_EQ(s.bytes, read_file(dir_.file("a.tfrecord")).size());
+  EXPECT_EQ(s.tokens, 35u);
+  EXPECT_THAT(s.lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
+  EXPECT_EQ(s.predictions, 6u);
+  EXPECT_THAT(s.mask_positions, ElementsAre(1, 4, 1));
+  ASSERT_TRUE(s.masks.has_value());
+  EXPECT_EQ(s.masks->masked, 3u);
+  EXPECT_EQ(s.masks->kept, 1u);
+  EXPECT_EQ(s.masks->random, 2u);
+  EXPECT_EQ(s.unknown, 1u);
+  EXPECT_EQ(s.random_next, 3u);
+  EXPECT_EQ(s.largest_id, 65);
+  EXPECT_EQ(s.bad_records, 0u);
+  EXPECT_FALSE(s.first_bad.has_value());
+  EXPECT_FALSE(inspect_bert_records({.input = dir_.file("a.tfrecord")}).masks.has_value());
+}
+
+TEST_F(Inspect, CountsTheSameOnAnyNumberOfThreads) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 9000, [](int number, TestExample& e) {
+    for (int i = 0; i < number % 5; ++i) e.input_mask[static_cast<std::size_t>(7 - i)] = 0;
+    if (number % 997 == 500) e.segment_ids.clear();
+  });
+  InspectOptions one = options(), many = options();
+  one.threads = 1;
+  many.threads = 7;
+  const RecordStatistics a = inspect_bert_records(one), b = inspect_bert_records(many);
+  EXPECT_EQ(a.lengths, b.lengths);
+  EXPECT_EQ(a.tokens, b.tokens);
+  EXPECT_EQ(a.bad_records, 9u);
+  EXPECT_EQ(b.bad_records, 9u);
+  EXPECT_EQ(a.first_bad->record, 500u);
+  EXPECT_EQ(b.first_bad->record, 500u);
+  EXPECT_EQ(a.first_bad->fault, b.first_bad->fault);
+}
+
+TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 2);
+  write_test_examples(dir_.file("b.tfrecord"), 0, 5, [](int number, TestExample& e) {
+    if (number == 3) e.input_ids[1] = 100;
+  });
+  std::string bytes = read_file(dir_.file("b.tfrecord"));
+  const std::uint64_t size = bytes.size() / 5;
+  bytes[4 * size + 30] = static_cast<char>(bytes[4 * size + 30] ^ 1);  // the last record's data
+  write_file(dir_.file("b.tfrecord"), bytes);
+  const RecordStatistics s = inspect_bert_records(options());
+  EXPECT_EQ(s.bad_records, 2u);
+  ASSERT_TRUE(s.first_bad.has_value());
+  EXPECT_EQ(s.first_bad->file, dir_.file("b.tfrecord"));
+  EXPECT_EQ(s.first_bad->record, 3u);
+  EXPECT_EQ(s.first_bad->offset, 3 * size);
+  EXPECT_THAT(s.first_bad->fault, HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
+  EXPECT_EQ(s.tokens, 5u * 6);  // of the good ones
+}
+
+TEST_F(Inspect, SamplesAreSpreadOverAllRecords) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 10);
+  InspectOptions options = this->options();
+  options.samples = 3;
+  const RecordStatistics s = inspect_bert_records(options);
+  ASSERT_EQ(s.samples.size(), 3u);
+  EXPECT_THAT(s.samples[0].place, HasSubstr("a.tfrecord: record 0"));
+  EXPECT_THAT(s.samples[1].place, HasSubstr("record 3"));
+  EXPECT_THAT(s.samples[2].place, HasSubstr("record 6"));
+  options.samples = 100;
+  EXPECT_EQ(inspect_bert_records(options).samples.size(), 10u);
+}
+
+TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 6);
+  EXPECT_THAT(inspect_bert_records(options()).description, IsEmpty());
+  describe();
+  const RecordStatistics agrees = inspect_bert_records(options());
+  EXPECT_EQ(agrees.description, dir_.file("a.tfrecord.json"));
+  EXPECT_THAT(agrees.contradictions, IsEmpty());
+  describe({{"examples", 7}, {"seq_length", 16}, {"max_predictions", 3}, {"masked_tokens", 5},
+            {"vocabulary", {{"file", "v"}, {"crc32c", 1}}}});
+  EXPECT_THAT(inspect_bert_records(options()).contradictions,
+              ElementsAre("seq_length 16 in the description, 8 found", "max_predictions 3 in the description, 2 found",
+                          str("checksum of the vocabulary 1 in the description, ", crc32c(vocabulary()), " found"),
+                          "examples 7 in the description, 6 found", "masked_tokens 5 in the description, 6 found"));
+}
+
+TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 6);
+  describe({{"files", {"a.tfrecord", "b.tfrecord"}}, {"examples", 12}});
+  EXPECT_THAT(inspect_bert_records(options()).contradictions, IsEmpty());
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(Inspect, WrongOptionsAreRefused) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 1);
+  InspectOptions options = this->options();
+  options.samples = -1;
+  EXPECT_THAT(refusal([&] { inspect_bert_records(options); }), HasSubstr("inspect: samples -1 and threads 0"));
+}
+
+TEST(Description, MalformedOnesAreRefusedByField) {
+  const auto message = [](std::string_view text) { return refusal([&] { parse_description(text, "a.json"); }); };
+  EXPECT_THAT(message("{"), HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
+  EXPECT_THAT(message("[1]"), HasSubstr("a.json: no JSON object"));
+  EXPECT_THAT(message(R"({"examples": -1})"), HasSubstr("a.json: examples is no whole number in range"));
+  EXPECT_THAT(message(R"({"examples": 1.5})"), HasSubstr("examples is no whole number in range"));
+  EXPECT_THAT(message(R"({"seq_length": 1e3})"), HasSubstr("seq_length is no whole number in range"));
+  EXPECT_THAT(message(R"({"seq_length": 18446744073709551615})"), HasSubstr("seq_length is no whole number in range"));
+  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is no list"));
+  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is no list of texts"));
+  EXPECT_THAT(message(R"({"vocabulary": 3})"), HasSubstr("a.json: vocabulary: no JSON object"));
+  EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
+              HasSubstr("a.json: vocabulary: crc32c is no whole number in range"));
+  EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary: file is no text"));
+  EXPECT_THAT(message("{}"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace smelt
