@@ -1,7 +1,8 @@
 """gcs_emulator.py PORT: gcp-storage-emulator with a bucket called "bucket", in memory.
 
-As it comes it serves one request after the other, so that a reader which opens a second connection before the
-first is at its end waits for ever; here each connection has a thread.
+As it comes it serves one connection after the other, so that a reader which opens a second one before the first
+is at its end waits for ever; and it speaks HTTP/1.0, in which a client that asks whether it may send a body hears
+no answer and waits a second. Here each connection has a thread, and HTTP is 1.1.
 """
 import http.server
 import sys
@@ -9,4 +10,5 @@ import sys
 from gcp_storage_emulator.__main__ import main
 
 http.server.HTTPServer = http.server.ThreadingHTTPServer
+http.server.BaseHTTPRequestHandler.protocol_version = "HTTP/1.1"
 main(["start", "--host", "127.0.0.1", "--port", sys.argv[1], "--in-memory", "--default-bucket", "bucket"])
