@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
+#include "cli/tokenizer_flags.h"
 #include "data/bert_examples.h"
 
 namespace smelt {
@@ -66,7 +67,7 @@ void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
   auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
   add_text_options(*command, job->text);
-  command->add_option("--vocab", job->vocab, "vocabulary, one token a line")->required();
+  command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
   command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
   command->add_option("--shards", job->shards, "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
@@ -80,7 +81,7 @@ void add_bert(CLI::App& data) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
   command->add_option("--work", job->work, "local folder for temporary files; default: beside --out");
-  command->add_flag("--cased{false}", job->lower_case, "keep upper case and accents");
+  add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace existing output files");
   command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
 }
@@ -109,7 +110,9 @@ void add_create_pretraining_data_command(CLI::App& app) {
       ->required();
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
   command->add_option("--vocab_file", job->vocab, "vocabulary")->required();
-  command->add_flag("--do_lower_case,!--nodo_lower_case", job->lower_case, "default true");
+  job->tokenizer.lower_case = true;
+  command->add_flag_function("--do_lower_case,!--nodo_lower_case",
+                             [job](std::int64_t count) { job->tokenizer.lower_case = count > 0; }, "default true");
   command->add_flag("--do_whole_word_mask,!--nodo_whole_word_mask", o.whole_word_mask,
                     "default false");
   command->add_option("--max_seq_length", o.seq_length, "")->capture_default_str();

@@ -51,7 +51,7 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
   job.vocab = RecipePaths(r.out).vocab;
   job.output = records;
   job.order = r.data.order;
-  job.lower_case = r.vocab.lower_case;
+  job.tokenizer.lower_case = r.vocab.lower_case;
   job.overwrite = true;
   job.seed = r.data.seed;
   job.pairs = {.seq_length = r.data.seq_length,

@@ -111,7 +111,10 @@ void write_description(const ExampleBuild& build, const BuildSummary& summary) {
   out["seq_length"] = o.seq_length;
   out["max_predictions"] = o.max_predictions;
   out["vocabulary"] = {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab))}};
-  out["lower_case"] = job.lower_case;
+  const TokenizerOptions& tokenizer = build.reader.tokenizer().options();
+  out["lower_case"] = tokenizer.lower_case;
+  out["strip_accents"] = tokenizer.strips_accents();
+  out["control_characters"] = name(tokenizer.control);
   out["order"] = job.order;
   out["next_sentence"] = o.next_sentence;
   out["whole_word_mask"] = o.whole_word_mask;
@@ -133,7 +136,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   check_job(job);
   const std::vector<std::string> outputs = output_paths(job);
   const std::vector<std::string> inputs = expand_patterns(job.text.input, "input");
-  const CorpusReader reader(job.vocab, job.lower_case);
+  const CorpusReader reader(job.vocab, job.tokenizer);
   const ExampleBuild build{.job = job, .reader = reader, .inputs = inputs, .outputs = outputs};
   log_files("Reading from input files", inputs);
   const BuildSummary summary =

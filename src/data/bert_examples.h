@@ -8,12 +8,13 @@
 #include "data/documents.h"
 #include "data/sentence_pairs.h"
 #include "data/text_corpus.h"
+#include "text/tokenizer_config.h"
 
 namespace smelt {
 
 struct BertExamplesJob {
   DocumentOptions text;
-  std::string vocab;
+  std::string vocab;        // vocab.txt or tokenizer.json
   std::string output;       // comma list of files
   std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and "train-00000-of-00016.tfrecord"
                             // and so on are made
@@ -21,7 +22,7 @@ struct BertExamplesJob {
   // boundaries; memory does not grow with the corpus; a killed run goes on. "original": byte for byte what
   // google-research/bert's create_pretraining_data.py makes; text files only, all in memory, one thread.
   std::string order = "shuffled";
-  bool lower_case = true;
+  TokenizerFlags tokenizer;  // must agree with what is stored beside the vocabulary
   bool overwrite = false;     // of existing outputs
   bool description = true;    // write <first output>.json: options, counts, checksum of the vocabulary
   bool log_examples = false;  // the first 20, as the original program does; order "original" only

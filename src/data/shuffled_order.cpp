@@ -42,6 +42,7 @@ Json file_state(const std::string& path) {
 Json job_description(const ExampleBuild& build) {
   const BertExamplesJob& job = build.job;
   const PairOptions& p = job.pairs;
+  const TokenizerOptions& t = build.reader.tokenizer().options();
   Json inputs = Json::array();
   for (const std::string& path : build.inputs) inputs.push_back(file_state(path));
   return {{"version", kWorkVersion},
@@ -53,7 +54,7 @@ Json job_description(const ExampleBuild& build) {
           {"max_lines", job.text.max_lines},
           {"strict", job.text.strict},
           {"vocabulary", crc32c(read_file(job.vocab))},
-          {"lower_case", job.lower_case},
+          {"tokenizer", {t.lower_case, t.strips_accents(), name(t.control), t.split_chinese}},
           {"outputs", build.outputs},
           {"seed", job.seed},
           {"pairs",

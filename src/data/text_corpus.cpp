@@ -9,10 +9,10 @@
 namespace smelt {
 namespace {
 
-BertTokenizer load_tokenizer(const std::string& vocab, bool lower_case) {
-  const Vocabulary vocabulary = Vocabulary::load(vocab);
-  vocabulary.check_special_tokens();
-  return BertTokenizer(vocabulary, {.lower_case = lower_case});
+BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags) {
+  BertTokenizer tokenizer = BertTokenizer::load(vocab, flags);
+  tokenizer.vocabulary().check_special_tokens();
+  return tokenizer;
 }
 
 MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
@@ -32,8 +32,8 @@ void throw_no_text(std::size_t files) {
                    "give files with one sentence a line and a blank line between documents");
 }
 
-CorpusReader::CorpusReader(const std::string& vocab, bool lower_case)
-    : tokenizer_(load_tokenizer(vocab, lower_case)),
+CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
+    : tokenizer_(load_checked(vocab, flags)),
       mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,

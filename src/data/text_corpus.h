@@ -23,7 +23,7 @@ struct CorpusCounts {
 class CorpusReader {
  public:
   // UsageError when the vocabulary lacks a special token.
-  CorpusReader(const std::string& vocab, bool lower_case);
+  CorpusReader(const std::string& vocab, const TokenizerFlags& flags);
 
   // UsageError when the files hold no token; with `strict` also when a line is not UTF-8.
   TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;

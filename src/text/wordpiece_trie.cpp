@@ -17,7 +17,6 @@ struct WordPieceTrie::Range {
   const Piece* end;
 };
 
-// Level by level: failure links lead to shorter strings, whose nodes are complete by then.
 WordPieceTrie::WordPieceTrie(const std::vector<std::string>& pieces, std::string_view continuing_prefix) {
   std::vector<Range::Piece> beginnings, rests;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
@@ -30,32 +29,37 @@ WordPieceTrie::WordPieceTrie(const std::vector<std::string>& pieces, std::string
   std::ranges::sort(rests);
   units_.resize(kRest + 1 + 256);
   for (const Node root : {kDead, kBegin, kRest}) units_[root].parent = kRoot;
-  std::deque<Range> level{{kBegin, 0, beginnings.data(), beginnings.data() + beginnings.size()},
-                          {kRest, 0, rests.data(), rests.data() + rests.size()}};
+  // Level by level: failure links lead to shorter strings, whose nodes are complete by then.
+  std::deque<Range> open{{kBegin, 0, beginnings.data(), beginnings.data() + beginnings.size()},
+                         {kRest, 0, rests.data(), rests.data() + rests.size()}};
+  for (; !open.empty(); open.pop_front())
+    for (const Range& child : add_children(open.front())) open.push_back(child);
+}
+
+std::vector<WordPieceTrie::Range> WordPieceTrie::add_children(const Range& range) {
+  std::vector<Range> children;
   std::vector<std::uint8_t> bytes;
-  for (; !level.empty(); level.pop_front()) {
-    const Range range = level.front();
-    const Range::Piece* first = range.begin;
-    while (first != range.end && first->first.size() == range.depth) ++first;  // the node's own piece
-    bytes.clear();
-    for (const Range::Piece* p = first; p != range.end; ++p)
-      if (const auto byte = static_cast<std::uint8_t>(p->first[range.depth]); bytes.empty() || bytes.back() != byte)
-        bytes.push_back(byte);
-    place(range.node, bytes);
-    for (const std::uint8_t byte : bytes) {
-      const Range::Piece* last = first;
-      while (last != range.end && static_cast<std::uint8_t>(last->first[range.depth]) == byte) ++last;
-      const Node next = child(range.node, byte);
-      if (first->first.size() == range.depth + 1) {
-        units_[next].failure = kRest;
-        units_[next].pops = first->second;
-      } else {
-        link(range.node, next, byte);
-      }
-      level.push_back({next, range.depth + 1, first, last});
-      first = last;
+  for (const Range::Piece* piece = range.begin; piece != range.end; ++piece) {
+    if (piece->first.size() == range.depth) continue;  // the node's own
+    const auto byte = static_cast<std::uint8_t>(piece->first[range.depth]);
+    if (bytes.empty() || bytes.back() != byte) {
+      bytes.push_back(byte);
+      children.push_back({kDead, range.depth + 1, piece, piece});
+    }
+    children.back().end = piece + 1;
+  }
+  place(range.node, bytes);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    Range& next = children[i];
+    next.node = child(range.node, bytes[i]);
+    if (next.begin->first.size() == next.depth) {
+      units_[next.node].failure = kRest;
+      units_[next.node].pops = next.begin->second;
+    } else {
+      link(range.node, next.node, bytes[i]);
     }
   }
+  return children;
 }
 
 WordPieceTrie::Node WordPieceTrie::child(Node node, std::uint8_t byte) const {

@@ -52,6 +52,7 @@ class WordPieceTrie {
   bool finish_from(Node node, std::vector<std::int32_t>& ids) const;
   void append_pops(Node node, std::vector<std::int32_t>& ids) const;
   Node child(Node node, std::uint8_t byte) const;
+  std::vector<Range> add_children(const Range& range);
   void place(Node node, const std::vector<std::uint8_t>& bytes);
   void link(Node node, Node child, std::uint8_t byte);
 

@@ -40,7 +40,7 @@ BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
   job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
   for (int i = 0; i < item["shards"]; ++i) job.output += dir.file(str(i)) + ",";
   job.order = "original";
-  job.lower_case = !item["cased"].get<bool>();
+  job.tokenizer.lower_case = !item["cased"].get<bool>();
   job.seed = item["seed"];
   job.pairs = {.seq_length = item["seq_length"],
                .max_predictions = item["max_predictions"],

@@ -82,7 +82,7 @@ class ShuffledOrder : public testing::Test {
 
 // All documents and all examples at once: what the two external passes must come to.
 std::string in_memory(const BertExamplesJob& job) {
-  const CorpusReader reader(job.vocab, true);
+  const CorpusReader reader(job.vocab, {});
   CorpusCounts counts;
   const TokenCorpus corpus = reader.read({job.text.input}, false, counts);
   const auto seed = static_cast<std::uint64_t>(job.seed);
@@ -162,7 +162,7 @@ TEST_F(ShuffledOrder, WithoutNextSentencesEveryTokenStandsOnceAPass) {
   BertExamplesJob runs = job("in.txt", "out");
   runs.pairs.next_sentence = false;
   const std::string file = bytes(runs);
-  const CorpusReader reader(kVocabulary, true);
+  const CorpusReader reader(kVocabulary, {});
   CorpusCounts counts;
   const TokenCorpus corpus = reader.read({dir_.file("in.txt")}, false, counts);
   std::map<std::int64_t, std::int64_t> found, wanted;
@@ -185,7 +185,7 @@ TEST_F(ShuffledOrder, MasksAboutTheWantedShareInTheOriginalsProportions) {
   BertExamplesJob many = job("in.txt", "out");
   many.pairs.dupe_factor = 20;
   const std::string file = bytes(many);
-  const std::int64_t mask = CorpusReader(kVocabulary, true).mask_vocabulary().mask;
+  const std::int64_t mask = CorpusReader(kVocabulary, {}).mask_vocabulary().mask;
   double masked = 0, replaced = 0, kept = 0, random_next = 0, examples = 0;
   RecordReader records(file);
   while (const auto record = records.next()) {

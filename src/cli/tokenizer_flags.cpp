@@ -1,0 +1,21 @@
+#include "cli/tokenizer_flags.h"
+
+#include <map>
+#include <string>
+
+namespace smelt {
+
+void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
+  command.add_option("--lower-case", flags.lower_case, "true or false; default: as stored beside the vocabulary, else true");
+  command.add_flag_callback("--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
+  command.add_option("--strip-accents", flags.strip_accents, "default: as stored, else as --lower-case");
+  const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
+                                                       {"electra", ControlCharacters::electra}};
+  command
+      .add_option_function<std::string>(
+          "--control-characters", [&flags, names](const std::string& name) { flags.control = names.at(name); },
+          "what vanishes: bert (Cc, Cf) or electra (all C*)")
+      ->check(CLI::IsMember({"bert", "electra"}));
+}
+
+}  // namespace smelt
