@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "format/crc32c.h"
+#include "format/tfrecord.h"
+#include "fuzz/target.h"
+
+namespace smelt {
+namespace {
+
+void put_crc(std::string& bytes, std::size_t from, std::size_t size) {
+  const std::uint32_t crc = mask_crc(crc32c(std::string_view(bytes).substr(from, size)));
+  for (std::size_t i = 0; i < 4; ++i) bytes[from + size + i] = static_cast<char>(crc >> (8 * i));
+}
+
+// Checksums of the records, as far as lengths stay within the bytes.
+void repair(std::string& bytes) {
+  for (std::size_t at = 0; bytes.size() - at >= kRecordHeaderBytes;) {
+    put_crc(bytes, at, 8);
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < 8; ++i) length |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+    at += kRecordHeaderBytes;
+    if (bytes.size() - at < kRecordFooterBytes || length > bytes.size() - at - kRecordFooterBytes) return;
+    put_crc(bytes, at, length);
+    at += length + kRecordFooterBytes;
+  }
+}
+
+}  // namespace
+
+FuzzTarget fuzz_target() {
+  std::string file;
+  for (const std::string_view record : {"hello", "", "a longer record of some words"}) append_record(file, record);
+  return {.seeds = {file}, .words = {std::string(8, '\0')}, .repair = repair, .memory_base = 4096, .memory_factor = 4};
+}
+
+}  // namespace smelt
+
+// What is read, written again, is what was read.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smelt;
+  const std::string_view bytes = text_of(data, size);
+  std::string again;
+  try {
+    RecordReader reader(bytes, "input");
+    while (const auto record = reader.next()) append_record(again, *record);
+  } catch (const UsageError&) {
+  }
+  CHECK(bytes.starts_with(again), again.size());
+  try {
+    if (size > 0) parse_record(bytes, size, {"input", 0});
+  } catch (const UsageError&) {
+  }
+  return 0;
+}
