@@ -118,7 +118,7 @@ class WholeRecipe : public RecipeTest {
       GTEST_SKIP() << error.what();
     }
     write_file(dir_.file("text.txt"), grammar_text(60));
-    recipe(str("text: {input: ", dir_.file("text.txt"), ", sentences: lines, heldout: 0.1}\n",
+    recipe(str("text: {input: ", dir_.file("text.txt"), ", sentences: lines, dedup: none, heldout: 0.1}\n",
                "vocab: {size: 150}\n", "data: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n",
                "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 64,\n",
                "  max_position_embeddings: 32, type_vocab_size: 2, initializer_range: 0.05}\n",
