@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <filesystem>
 
 #include "base/nearest_name.h"
 #include "checkpoint/bert_names.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using Buffers = std::deque<std::vector<std::byte>>;
 
@@ -171,14 +171,14 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert)
 
 HuggingFaceBert import_hugging_face(const std::string& folder) {
   HuggingFaceBert bert;
-  const std::string config_path = folder + "/config.json";
+  const std::string config_path = join_path(folder, "config.json");
   bert.config = original_config(json::parse(read_file(config_path), nullptr, false), config_path);
-  bert.vocab_txt = read_file(folder + "/vocab.txt");
-  if (const std::string path = folder + "/tokenizer_config.json"; fs::exists(path)) {
+  bert.vocab_txt = read_file(join_path(folder, "vocab.txt"));
+  if (const std::string path = join_path(folder, "tokenizer_config.json"); exists(path)) {
     const json tokenizer = json::parse(read_file(path), nullptr, false);
     bert.do_lower_case = !tokenizer.is_object() || tokenizer.value("do_lower_case", json(true)) != false;
   }
-  const std::string model_path = folder + "/model.safetensors";
+  const std::string model_path = join_path(folder, "model.safetensors");
   const SafetensorsFile file(read_file(model_path), model_path);
   TensorMap tensors;
   for (const auto& [name, tensor] : file.tensors()) tensors.emplace(modern_name(name), tensor);

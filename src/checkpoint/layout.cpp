@@ -1,14 +1,13 @@
 #include "checkpoint/layout.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
 #include "base/error.h"
 #include "format/crc32c.h"
+#include "store/path.h"
 
 namespace smelt {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint-";
@@ -16,7 +15,7 @@ constexpr std::string_view kPrefix = "checkpoint-";
 }  // namespace
 
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step) {
-  return str(model_dir, "/", kPrefix, step);
+  return join_path(model_dir, str(kPrefix, step));
 }
 
 std::optional<std::int64_t> step_of(std::string_view name) {
@@ -26,18 +25,6 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
   if (error != std::errc() || str(step) != name || step < 0) return std::nullopt;
   return step;
-}
-
-std::vector<fs::path> directory_entries(const fs::path& directory) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error))
-    paths.push_back(entry->path());
-  if (error && error != std::errc::no_such_file_or_directory)
-    throw_errno("read directory", directory.string(), error.value());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 std::string shard_name(std::size_t index, std::size_t count) {

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace smelt {
 
@@ -19,9 +17,6 @@ std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
 
 // The step of a directory named exactly "checkpoint-<step>".
 std::optional<std::int64_t> step_of(std::string_view directory_name);
-
-// Paths of what `directory` holds, sorted; none when it does not exist. UsageError when unreadable.
-std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& directory);
 
 // "tensors-00000-of-00002.safetensors"
 std::string shard_name(std::size_t index, std::size_t count);

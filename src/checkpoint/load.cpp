@@ -1,18 +1,18 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 // The bytes are not those that were saved: an older checkpoint may still be whole.
@@ -24,8 +24,8 @@ class DamagedError : public UsageError {
 };
 
 std::string read_member(const std::string& path, std::string_view name) {
-  const std::string file = str(path, "/", name);
-  if (!fs::exists(file)) throw DamagedError(path, str(name, " is missing"));
+  const std::string file = join_path(path, name);
+  if (!exists(file)) throw DamagedError(path, str(name, " is missing"));
   return read_file(file);
 }
 
@@ -53,7 +53,7 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   if (crc != line.at("crc32c"))
     throw DamagedError(path, str(name, " is damaged: its crc32c is ", crc, ", the manifest says ",
                                  line.at("crc32c").get<std::string>()));
-  return SafetensorsFile(std::move(bytes), str(path, "/", name));
+  return SafetensorsFile(std::move(bytes), join_path(path, name));
 }
 
 Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
@@ -72,9 +72,9 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
 
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir) {
   std::vector<std::int64_t> steps;
-  for (const fs::path& entry : directory_entries(model_dir)) {
-    const auto step = step_of(entry.filename().string());
-    if (step && fs::exists(entry / kCommitFile)) steps.push_back(*step);
+  for (const std::string& name : list_folder(model_dir)) {
+    const auto step = step_of(name);
+    if (step && exists(join_path(join_path(model_dir, name), kCommitFile))) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -91,7 +91,7 @@ Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
-                         fs::exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
+                         exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
                      steps.empty() ? str("there is no checkpoint in ", model_dir)
                                    : str("choose one of the steps ", join(steps, ", ")));
   return read_checkpoint(path, step);

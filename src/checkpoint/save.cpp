@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 
 #include "base/error.h"
@@ -7,17 +6,17 @@
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A directory on its way: being written, written beside an earlier one, set aside, being removed.
+// A directory on its way: written beside an earlier one, set aside.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
-constexpr std::string_view kRemoved = ".removed";
 
 // The tensors in order of name, cut where a file is full.
 std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
@@ -68,56 +67,48 @@ void write_members(const OutputDirectory& directory, std::int64_t step, const Te
 
 void rename_directory(const std::string& from, const std::string& to) {
   std::error_code error;
-  fs::rename(from, to, error);
+  std::filesystem::rename(from, to, error);
   if (error) throw_errno("rename", from, error.value());
 }
 
-// Under another name first: a removal that is interrupted leaves no checkpoint with files missing.
+// The marker first: a removal that is interrupted leaves no checkpoint with files missing.
 void remove_checkpoint(const std::string& path) {
-  const std::string removed = str(path, kRemoved);
-  rename_directory(path, removed);
-  std::error_code error;
-  fs::remove_all(removed, error);
-  if (error) throw_errno("remove", removed, error.value());
+  remove_file(join_path(path, kCommitFile));
+  remove_tree(path);
 }
 
+bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
+
 // So that another program's folder of the same name is never taken for a broken checkpoint of ours.
-bool holds_only_checkpoint_files(const fs::path& directory) {
-  const auto entries = directory_entries(directory);
-  return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
-    const std::string name = entry.filename();
+bool holds_only_checkpoint_files(const std::string& directory) {
+  return std::ranges::all_of(list_folder(directory), [](const std::string& name) {
     return name == kManifestFile || name == kCommitFile ||
            (name.starts_with("tensors-") && name.find(".safetensors") != name.npos);
   });
 }
 
 // What killed saves and removals left behind.
-bool is_remains(const fs::path& path) {
-  if (!fs::is_directory(path)) return false;
-  const std::string name = path.filename();
-  if (step_of(name)) return !fs::exists(path / kCommitFile) && holds_only_checkpoint_files(path);
+bool is_remains(const std::string& model_dir, const std::string& name) {
+  const std::string path = join_path(model_dir, name);
   const auto dot = name.find('.');
-  if (dot == std::string::npos || !step_of(name.substr(0, dot))) return false;
+  if (!step_of(name.substr(0, dot)) || !file_status(path).value_or(FileStatus{}).is_folder) return false;
+  if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
   std::string suffix = name.substr(dot);
-  if (suffix == kReplaced) return fs::exists(path.parent_path() / name.substr(0, dot) / kCommitFile);
+  if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));
   if (suffix.starts_with(str(kNew, "."))) suffix.erase(0, kNew.size());
-  return suffix == kNew || suffix == kRemoved || suffix.starts_with(".partial-");
+  return suffix == kNew || suffix.starts_with(".partial-");
 }
 
 void remove_remains(const std::string& model_dir) {
-  for (const fs::path& path : directory_entries(model_dir)) {
-    if (!is_remains(path)) continue;
-    std::error_code error;
-    fs::remove_all(path, error);
-    if (error) throw_errno("remove", path.string(), error.value());
-  }
+  for (const std::string& name : list_folder(model_dir))
+    if (is_remains(model_dir, name)) remove_tree(join_path(model_dir, name));
 }
 
 void replace(const std::string& path, const std::string& by) {
   const std::string aside = str(path, kReplaced);
   rename_directory(path, aside);
   rename_directory(by, path);
-  fs::remove_all(aside);
+  remove_tree(aside);
 }
 
 void rotate(const std::string& model_dir, std::int64_t step, int max_to_keep) {
@@ -135,12 +126,14 @@ void save_checkpoint(const std::string& model_dir, std::int64_t step, const Tens
   CHECK(step >= 0 && options.max_to_keep >= 0 && options.shard_bytes > 0);
   remove_remains(model_dir);
   const std::string path = checkpoint_path(model_dir, step);
-  const bool exists = fs::exists(fs::path(path) / kCommitFile);
-  const std::string place = exists ? str(path, kNew) : path;
+  // An object store cannot rename: there the earlier one goes before the new one comes.
+  if (is_remote(path) && is_committed(path)) remove_checkpoint(path);
+  const bool replaces = is_committed(path);
+  const std::string place = replaces ? str(path, kNew) : path;
   OutputDirectory directory(place);
   write_members(directory, step, tensors, state, options.shard_bytes);
   directory.commit();
-  if (exists) replace(path, place);
+  if (replaces) replace(path, place);
   rotate(model_dir, step, options.max_to_keep);
 }
 

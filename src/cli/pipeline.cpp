@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,10 +14,11 @@
 #include "data/bert_examples.h"
 #include "data/prose.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 #include "text/vocabulary_job.h"
 
 namespace smelt {
-namespace fs = std::filesystem;
 namespace {
 
 Vocabulary recipe_vocabulary(const Recipe& recipe) {
@@ -74,15 +74,15 @@ void print_evaluation(const Evaluation& e, std::ostream& out) {
 }  // namespace
 
 RecipePaths::RecipePaths(const std::string& out)
-    : train_text(out + "/text/train.txt"),
-      heldout_text(out + "/text/heldout.txt"),
-      vocab(out + "/vocab.txt"),
-      train_records(out + "/data/train.tfrecord"),
-      heldout_records(out + "/data/heldout.tfrecord"),
-      model_dir(out + "/model"),
-      config(out + "/model/bert_config.json"),
-      evaluation(out + "/model/eval_results.txt"),
-      hugging_face(out + "/huggingface") {}
+    : train_text(join_path(out, "text/train.txt")),
+      heldout_text(join_path(out, "text/heldout.txt")),
+      vocab(join_path(out, "vocab.txt")),
+      train_records(join_path(out, "data/train.tfrecord")),
+      heldout_records(join_path(out, "data/heldout.tfrecord")),
+      model_dir(join_path(out, "model")),
+      config(join_path(out, "model/bert_config.json")),
+      evaluation(join_path(out, "model/eval_results.txt")),
+      hugging_face(join_path(out, "huggingface")) {}
 
 BertConfig resolved_model(const Recipe& recipe) {
   BertConfig model = recipe.model;
@@ -192,7 +192,7 @@ void export_model(const Recipe& r, const std::string& folder) {
   const auto checkpoint = load_latest_checkpoint(paths.model_dir);
   if (!checkpoint)
     throw UsageError(str("export: no checkpoint in ", paths.model_dir), "train first");
-  if (folder == paths.hugging_face) fs::remove_all(folder);
+  if (folder == paths.hugging_face) remove_tree(folder);
   HuggingFaceBert bert;
   bert.config = bert_config_json(resolved_model(r));
   bert.parameters = checkpoint->tensors;

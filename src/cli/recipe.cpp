@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -134,9 +135,7 @@ void set_fields(Recipe& recipe, const std::map<std::string, YAML::Node>& values,
 }
 
 YAML::Node parse_file(const std::string& path) try {
-  return YAML::LoadFile(path);
-} catch (const YAML::BadFile&) {
-  throw_errno("recipe", path, ENOENT);
+  return YAML::Load(read_file(path));
 } catch (const YAML::ParserException& error) {
   throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
                    "mend that line; recipes/ holds examples");

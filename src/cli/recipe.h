@@ -11,6 +11,7 @@
 #include "data/documents.h"
 #include "models/bert_config.h"
 #include "optim/adamw.h"
+#include "store/path.h"
 
 namespace smelt {
 
@@ -70,7 +71,7 @@ struct Recipe {
   EvalSection eval;
 
   // Where the stages put what they make.
-  std::string path(std::string_view name) const { return out + "/" + std::string(name); }
+  std::string path(std::string_view name) const { return join_path(out, name); }
 };
 
 // One line of `smelt help recipe`.

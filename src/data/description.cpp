@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -79,7 +80,7 @@ DataDescription parse_description(std::string_view text, std::string origin) {
 
 std::optional<DataDescription> find_description(const std::vector<std::string>& files) {
   if (files.empty()) return std::nullopt;
-  const std::string path = files.front() + ".json";
+  const std::string path = append_to_path(files.front(), ".json");
   std::string text;
   try {
     text = read_file(path);

@@ -55,6 +55,12 @@ std::string path_name(std::string_view path) {
   return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
+std::string parent_path(std::string_view path) {
+  const std::size_t end = is_remote(path) ? options_begin(path) : path.size();
+  const std::size_t name = path.substr(0, end).rfind('/') + 1;  // 0 without a slash
+  return str(path.substr(0, name > 1 ? name - 1 : name), path.substr(end));
+}
+
 std::string RemotePath::with_key(std::string_view other) const {
   return str(scheme, "://", user, user.empty() ? "" : "@", bucket, "/", other, options);
 }

@@ -20,6 +20,9 @@ std::string append_to_path(std::string_view path, std::string_view suffix);
 // "a/b/c" -> "c"
 std::string path_name(std::string_view path);
 
+// "a/b/c" -> "a/b", "c" -> "", "/c" -> "/": join_path(parent_path(p), path_name(p)) is p.
+std::string parent_path(std::string_view path);
+
 // A path on an object store, taken apart. Names are taken as they are: nothing is percent-decoded.
 struct RemotePath {
   std::string scheme;   // "gs" or "s3"

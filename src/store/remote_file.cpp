@@ -12,6 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kBlockBytes = 4 << 20;
+constexpr std::size_t kSmallBytes = 512 << 10;  // kept whole; hundreds of files may be open
 constexpr std::size_t kMaxDepth = 4;
 // A multiple of 256 KiB, the unit of Google's uploads.
 constexpr std::size_t kPartBytes = 8 << 20;
@@ -32,7 +33,7 @@ void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
 RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
   file_ = value_of(place_.system->OpenInputFile(place_.name), "open", place_, Access::read);
   size_ = static_cast<std::uint64_t>(value_of(file_->GetSize(), "open", place_, Access::read));
-  if (size_ <= kBlockBytes) {
+  if (size_ <= kSmallBytes) {
     whole_.resize(size_);
     require_count(value_of(file_->Read(static_cast<std::int64_t>(size_), whole_.data()), "read", place_, Access::read),
                   size_, 0);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "text/json_field.h"
 
 namespace smelt {
@@ -34,10 +35,9 @@ std::string_view name(ControlCharacters control) {
 }
 
 std::string tokenizer_config_path(const std::string& vocab) {
-  const std::size_t folder = vocab.rfind('/') + 1;  // 0 without a slash
-  const std::string file = vocab.substr(folder);
+  const std::string file = path_name(vocab);
   const std::string stem = file.substr(0, file.rfind('.'));
-  return str(vocab.substr(0, folder), stem == "vocab" ? "" : stem + ".", "tokenizer_config.json");
+  return join_path(parent_path(vocab), str(stem == "vocab" ? "" : stem + ".", "tokenizer_config.json"));
 }
 
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "store/path.h"
 #include "text/json_field.h"
 
 namespace smelt {
@@ -87,7 +88,7 @@ ordered_json special_tokens(const Vocabulary& vocabulary) {
 
 }  // namespace
 
-bool is_tokenizer_json(std::string_view path) { return path.ends_with(".json"); }
+bool is_tokenizer_json(std::string_view path) { return path_name(path).ends_with(".json"); }
 
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path) {
   const json file = json::parse(text, nullptr, false);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "store/folder.h"
 #include "text/basic_tokenizer.h"
 #include "text/lines.h"
 #include "text/vocabulary.h"
@@ -40,7 +40,7 @@ std::map<std::string, std::int64_t> count_words(const VocabularyJob& job, Vocabu
 
 VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const auto start = std::chrono::steady_clock::now();
-  if (!job.overwrite && std::filesystem::exists(job.out))
+  if (!job.overwrite && exists(job.out))
     throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
   VocabularySummary summary;
   const auto counts = count_words(job, summary);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 #include "train/compiled_step.h"
 
 namespace smelt {
@@ -74,7 +75,7 @@ Evaluation evaluate(const EvaluateJob& job) {
   const CompiledStep step(client, job.config, program);
   const ModelState state = ModelState::restore(
       *client, static_cast<int>(job.config.devices), program.parameters, StateParts::values,
-      checkpoint->tensors, str(job.model_dir, "/checkpoint-", checkpoint->step));
+      checkpoint->tensors, checkpoint_path(job.model_dir, checkpoint->step));
 
   const auto [loss, lm_sum, lm_weight, lm_correct, next_sum, next_correct, examples] =
       add_up(job, source, step, state, batches);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 #include "runtime/executable.h"
 #include "train/model_state.h"
 #include "train/pretraining.h"
@@ -80,7 +81,7 @@ TopGuesses predict(const FillMaskJob& job, const FillBatch& batch) {
   const Executable executable = client->compile(emit_module(program.program, "predict"));
   const ModelState state =
       ModelState::restore(*client, 1, program.parameters, StateParts::values, checkpoint->tensors,
-                          str(job.model_dir, "/checkpoint-", checkpoint->step));
+                          checkpoint_path(job.model_dir, checkpoint->step));
   const Shape sequence{DType::s32, {batch.shape.batch_size, batch.shape.seq_length}};
   std::vector<Buffer> inputs;
   for (const auto* values : {&batch.ids, &batch.mask, &batch.segments})

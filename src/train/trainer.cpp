@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 #include "data/bert_prefetch.h"
 #include "format/crc32c.h"
 #include "train/compiled_step.h"
@@ -108,7 +109,7 @@ ModelState Trainer::initial_state() {
   if (!checkpoint)
     return ModelState::fresh(*client_, devices, program_.parameters, StateParts::values_and_moments,
                              job_.config.seed);
-  const std::string where = str(job_.model_dir, "/checkpoint-", checkpoint->step);
+  const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   const nlohmann::json now = saved_settings();
   for (const auto& [name, value] : now.items())
     if (checkpoint->state.value(name, nlohmann::json()) != value)

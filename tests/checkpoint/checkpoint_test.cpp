@@ -161,7 +161,7 @@ TEST(Checkpoint, RemainsOfEveryPhaseOfAKilledSaveAreIgnoredAndCleared) {
   const std::vector<std::string> order{"tensors-00000-of-00002.safetensors",
                                        "tensors-00001-of-00002.safetensors", "manifest.json",
                                        "COMMIT"};
-  for (const char* suffix : {".partial-123", ".new", ".removed", ".new.partial-77"}) {
+  for (const char* suffix : {".partial-123", ".new", ".new.partial-77"}) {
     for (std::size_t phase = 0; phase <= order.size(); ++phase) {
       const TempDir dir;
       const SaveOptions options{.max_to_keep = 5, .shard_bytes = 300};

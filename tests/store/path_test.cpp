@@ -40,6 +40,13 @@ TEST(Path, TheLastNameIsFoundWithoutSlashesAndOptions) {
   EXPECT_EQ(path_name("s3://bucket/a/b.txt?region=x"), "b.txt");
 }
 
+TEST(Path, AFolderAndANameMakeThePathAgain) {
+  for (const char* path : {"a/b/c", "c", "/c", "gs://b/c", "gs://b/d/c?scheme=http", "./c"})
+    EXPECT_EQ(join_path(parent_path(path), path_name(path)), path);
+  EXPECT_EQ(parent_path("gs://b/d/c?scheme=http"), "gs://b/d?scheme=http");
+  EXPECT_EQ(parent_path("/c"), "/");
+}
+
 TEST(Path, AnObjectStoresPathIsTakenApart) {
   const RemotePath path = parse_remote("gs://anonymous@bucket/a b/c%20d.txt?scheme=http");
   EXPECT_EQ(path.scheme, "gs");

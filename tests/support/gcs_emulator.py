@@ -2,7 +2,7 @@
 
 As it comes it serves one connection after the other, so that a reader which opens a second one before the first
 is at its end waits for ever; and it speaks HTTP/1.0, in which a client that asks whether it may send a body hears
-no answer and waits a second. Here each connection has a thread, and HTTP is 1.1.
+no answer and waits a second. Here each connection has a thread, HTTP is 1.1 and answers are sent at once.
 """
 import http.server
 import sys
@@ -11,4 +11,5 @@ from gcp_storage_emulator.__main__ import main
 
 http.server.HTTPServer = http.server.ThreadingHTTPServer
 http.server.BaseHTTPRequestHandler.protocol_version = "HTTP/1.1"
+http.server.BaseHTTPRequestHandler.disable_nagle_algorithm = True
 main(["start", "--host", "127.0.0.1", "--port", sys.argv[1], "--in-memory", "--default-bucket", "bucket"])
