@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "cli/tokenizer_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"
@@ -29,7 +30,6 @@ struct TokenizeJob {
   std::string vocab, model, input, save;
   std::vector<std::string> texts;
   TokenizerFlags flags;
-  std::string control;
   bool ids = false, offsets = false, json = false, decode = false, stats = false, overwrite = false;
 };
 
@@ -245,17 +245,10 @@ void add_tokenize_command(CLI::App& app) {
   command->add_flag("--json", job->json, "one JSON object a text, with ids, pieces and offsets in characters");
   command->add_flag("--decode", job->decode, "the texts are ids: print what they say");
   command->add_flag("--stats", job->stats, "count pieces and unknown ones by script");
-  command->add_option("--lower-case", job->flags.lower_case, "true or false; default: as stored, else true");
-  command->add_option("--strip-accents", job->flags.strip_accents, "default: as stored, else as --lower-case");
-  command->add_option("--control-characters", job->control, "what vanishes: bert (Cc, Cf) or electra (all C*)")
-      ->check(CLI::IsMember({"bert", "electra"}));
+  add_tokenizer_flags(*command, job->flags);
   command->add_option("--save", job->save, "write tokenizer.json, or vocab.txt and its tokenizer_config.json");
   command->add_flag("--overwrite", job->overwrite, "of what --save names");
-  command->callback([job] {
-    if (!job->control.empty())
-      job->flags.control = job->control == "bert" ? ControlCharacters::bert : ControlCharacters::electra;
-    run(*job);
-  });
+  command->callback([job] { run(*job); });
 }
 
 }  // namespace smelt

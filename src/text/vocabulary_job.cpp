@@ -8,6 +8,7 @@
 #include "store/folder.h"
 #include "text/basic_tokenizer.h"
 #include "text/lines.h"
+#include "text/tokenizer_config.h"
 #include "text/vocabulary.h"
 
 namespace smelt {
@@ -40,13 +41,15 @@ std::map<std::string, std::int64_t> count_words(const VocabularyJob& job, Vocabu
 
 VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const auto start = std::chrono::steady_clock::now();
-  if (!job.overwrite && exists(job.out))
-    throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
+  for (const std::string& path : {job.out, tokenizer_config_path(job.out)})
+    if (!job.overwrite && exists(path))
+      throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
   VocabularySummary summary;
   const auto counts = count_words(job, summary);
   if (counts.empty())
     throw UsageError(str("--input: ", job.input, " holds no words"), "give files with text");
   const Vocabulary vocabulary(train_wordpiece(counts, job.trainer), job.out);
+  save_tokenizer_config(job.out, {.lower_case = job.lower_case});
   vocabulary.save(job.out);
   summary.size = vocabulary.size();
   summary.unused = std::ranges::count_if(

@@ -23,7 +23,8 @@ struct VocabularySummary {
   double seconds = 0;
 };
 
-// Words are the BasicTokenizer's. UsageError for a missing or empty corpus or an output that exists.
+// Words are the BasicTokenizer's, whose case is stored beside the vocabulary (text/tokenizer_config.h). UsageError
+// for a missing or empty corpus or an output that exists.
 VocabularySummary train_vocabulary(const VocabularyJob& job);
 
 }  // namespace smelt

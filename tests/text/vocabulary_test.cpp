@@ -221,14 +221,21 @@ TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
   EXPECT_NE(read_file(dir_.file("vocab.txt")), before);
 }
 
+TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
+  write_file(dir_.file("tokenizer_config.json"), "{}");
+  EXPECT_THAT(usage_error([&] { train_vocabulary(job("words")); }), HasSubstr("tokenizer_config.json exists"));
+}
+
 TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
   VocabularyJob cased = job("Über Über");
   cased.lower_case = false;
   train_vocabulary(cased);
   EXPECT_TRUE(Vocabulary::load(cased.out).find("Über"));
+  EXPECT_FALSE(load_tokenizer_config(cased.out)->lower_case);
   cased.lower_case = cased.overwrite = true;
   train_vocabulary(cased);
   EXPECT_TRUE(Vocabulary::load(cased.out).find("uber"));
+  EXPECT_TRUE(load_tokenizer_config(cased.out)->lower_case);
 }
 
 TEST_F(VocabularyJobTest, SplittingTheTextOverFilesChangesNothing) {
