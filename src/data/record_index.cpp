@@ -9,6 +9,7 @@
 #include "data/record_index_file.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -22,12 +23,10 @@ constexpr std::uint64_t kMarkEvery = 64;
 
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what) {
   std::vector<std::string> files = expand_patterns(patterns, what);
-  const std::unordered_set<std::string> all(files.begin(), files.end());
-  std::erase_if(files, [&](const std::string& file) {
-    for (const std::string_view suffix : {".json", ".index"})
-      if (file.ends_with(suffix) && all.contains(file.substr(0, file.size() - suffix.size()))) return true;
-    return false;
-  });
+  std::unordered_set<std::string> beside;
+  for (const std::string& file : files)
+    for (const std::string_view suffix : {".json", ".index"}) beside.insert(append_to_path(file, suffix));
+  std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
   return files;
 }
 
