@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -10,8 +11,7 @@ namespace {
 constexpr int kLocalDepth = 2, kRemoteDepth = 16;  // a remote read takes long and costs little
 
 bool is_local(const BertRecordSource& source) {
-  return std::ranges::none_of(source.index().files(),
-                              [](const std::string& file) { return file.find("://") != std::string::npos; });
+  return std::ranges::none_of(source.index().files(), is_remote);
 }
 
 }  // namespace

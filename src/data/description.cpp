@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -81,13 +82,8 @@ DataDescription parse_description(std::string_view text, std::string origin) {
 std::optional<DataDescription> find_description(const std::vector<std::string>& files) {
   if (files.empty()) return std::nullopt;
   const std::string path = append_to_path(files.front(), ".json");
-  std::string text;
-  try {
-    text = read_file(path);
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-  return parse_description(text, path);
+  if (!exists(path)) return std::nullopt;
+  return parse_description(read_file(path), path);
 }
 
 }  // namespace smelt

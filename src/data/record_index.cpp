@@ -23,10 +23,10 @@ constexpr std::uint64_t kMarkEvery = 64;
 
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what) {
   std::vector<std::string> files = expand_patterns(patterns, what);
-  std::unordered_set<std::string> companions;
+  std::unordered_set<std::string> beside;
   for (const std::string& file : files)
-    for (const std::string_view suffix : {".json", ".index"}) companions.insert(append_to_path(file, suffix));
-  std::erase_if(files, [&](const std::string& file) { return companions.contains(file); });
+    for (const std::string_view suffix : {".json", ".index"}) beside.insert(append_to_path(file, suffix));
+  std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
   return files;
 }
 

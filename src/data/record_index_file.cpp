@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -52,17 +54,9 @@ Ends read_ends(const RandomAccessFile& file) {
   return ends;
 }
 
-std::optional<std::string> read_if_there(const std::string& path) {
-  try {
-    return read_file(path);
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
-std::string record_index_path(const std::string& records) { return records + ".index"; }
+std::string record_index_path(const std::string& records) { return append_to_path(records, ".index"); }
 
 void RecordIndexBuilder::add(std::string_view record, std::uint64_t tokens) {
   CHECK(record.size() >= kRecordHeaderBytes + kRecordFooterBytes, record.size());
@@ -102,10 +96,9 @@ RecordLayout scan_records(const RandomAccessFile& file) {
 
 std::optional<RecordLayout> load_record_index(const RandomAccessFile& file) {
   const std::string path = record_index_path(file.path());
-  const auto bytes = read_if_there(path);
-  if (!bytes) return std::nullopt;
+  if (!exists(path)) return std::nullopt;
   try {
-    RecordLayout layout = decode_record_layout(*bytes, path);
+    RecordLayout layout = decode_record_layout(read_file(path), path);
     if (layout.file_size() == file.size() && layout.ends == read_ends(file)) return layout;
     spdlog::warn("{} is the index of another file; it is not used", path);
   } catch (const UsageError& error) {

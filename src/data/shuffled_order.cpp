@@ -134,7 +134,9 @@ BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
   Drawn drawn;
   if (exists(folder.file(kState))) {
     drawn = load(folder);
-    remove_abandoned(build.outputs);
+    std::vector<std::string> written = build.outputs;
+    written.push_back(append_to_path(build.outputs.front(), ".json"));
+    remove_abandoned(written);
     spdlog::info("going on with a run that was stopped: {} of {} files are whole",
                  std::ranges::count_if(build.outputs, exists),
                  build.outputs.size());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times WordPiece encoding by smelt and by Hugging Face's tokenizers in turns, on one thread, and prints the ratio.
 
-    python bench/tokenize.py FILE...
+    python bench/tokenize_text.py FILE...
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both get the same lines and the same
 vocabulary, which smelt trains on them; both are timed without reading the text and without starting up, and must

@@ -1,0 +1,80 @@
+// Records on an object store are read as local ones are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "data/bert_prefetch.h"
+#include "data/inspect.h"
+#include "data/record_index_file.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "support/bert_records.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class RemoteRecords : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_ORACLE();
+    emulator_ = std::make_unique<GcsEmulator>();
+    for (int file = 0; file < 3; ++file) {
+      write_test_examples(local(file), file * 10, 10);
+      write_file(remote(file), read_file(local(file)));
+    }
+  }
+  std::string local(int file) const { return dir_.file(str("r-", file, ".tfrecord")); }
+  std::string remote(int file) const { return emulator_->path(str("data/r-", file, ".tfrecord")); }
+  static BertRecordOptions options(const std::string& input) {
+    return {.input = input, .seq_length = 8, .max_predictions = 2, .vocab_size = 100, .type_vocab_size = 2, .seed = 1};
+  }
+  BertRecordSource open_remote() const { return BertRecordSource(options(emulator_->path("data/r-*"))); }
+  BertRecordSource open_local() const { return BertRecordSource(options(dir_.file("r-*"))); }
+
+  TempDir dir_;
+  std::unique_ptr<GcsEmulator> emulator_;
+};
+
+TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
+  const BertRecordSource here = open_local();
+  for (const bool indexed : {false, true}) {
+    for (int file = 0; indexed && file < 3; ++file) EXPECT_EQ(index_bert_records(remote(file)), 10u);
+    const BertRecordSource there = open_remote();
+    EXPECT_EQ(there.index().files().size(), 3u);  // the indexes are none of them
+    EXPECT_EQ(there.index().tokens(0).has_value(), indexed);
+    BertPrefetch prefetch(there, 6, 0);
+    for (std::uint64_t step = 0; step < 7; ++step) {
+      EXPECT_EQ(prefetch.next().input_ids, here.batch(step, 6).input_ids) << step;
+      EXPECT_EQ(there.batch_in_order(step, 6).input_ids, here.batch_in_order(step, 6).input_ids) << step;
+    }
+  }
+}
+
+TEST_F(RemoteRecords, AreInspectedWithTheDescriptionBesideThem) {
+  write_file(append_to_path(remote(0), ".json"), R"({"files": ["a", "b", "c"], "examples": 31})");
+  const RecordStatistics s = inspect_bert_records({.input = emulator_->path("data/r-*")});
+  EXPECT_EQ(s.records, 30u);
+  EXPECT_EQ(s.bad_records, 0u);
+  EXPECT_THAT(s.contradictions, ElementsAre("examples 31 in the description, 30 found"));
+}
+
+TEST_F(RemoteRecords, AnObjectThatVanishesIsNamed) {
+  const RecordIndex index({remote(0), remote(1)});
+  remove_file(remote(1));
+  EXPECT_EQ(index.read(0).size(), index.read(9).size());
+  try {
+    (void)index.read(10);
+    FAIL() << "the object is still read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("data/r-1.tfrecord"));
+  }
+}
+
+}  // namespace
+}  // namespace smelt
