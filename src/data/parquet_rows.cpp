@@ -1,5 +1,4 @@
 #include <arrow/array.h>
-#include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <parquet/arrow/reader.h>
@@ -8,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "data/rows.h"
+#include "store/arrow_file.h"
 
 namespace smelt {
 namespace {
@@ -18,7 +18,7 @@ class ParquetRows : public RowReader {
  public:
   ParquetRows(std::string path, const std::string& field, Utf8Filter& utf8)
       : path_(std::move(path)), utf8_(utf8) {
-    auto file = take(arrow::io::ReadableFile::Open(path_));
+    auto file = take(open_arrow_file(path_));
     parquet::ReaderProperties properties;
     properties.enable_buffered_stream();
     parquet::ArrowReaderProperties batches;

@@ -15,9 +15,10 @@ namespace {
 
 using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
 
-// How long one request is tried again while the store does not answer.
-constexpr double kRetrySeconds = 60;
-constexpr double kEmulatorRetrySeconds = 3;
+// How long a request is tried again while the store does not answer. The first one of all only asks whether it
+// can be reached, and is given up soon: a mistake in a setting is not waited for.
+constexpr double kRetrySeconds = 120;
+constexpr double kFirstRetrySeconds = 3;
 
 struct Connection {
   FileSystem system;
@@ -78,6 +79,12 @@ Endpoint google_endpoint(const RemotePath& path) {
   return endpoint;
 }
 
+FileSystem google_filesystem(const arrow::fs::GcsOptions& options) {
+  auto made = arrow::fs::GcsFileSystem::Make(options);
+  if (!made.ok()) throw SystemError(str("gs://: ", made.status().message()));
+  return *made;
+}
+
 Connection connect_google(const RemotePath& path) {
   const Endpoint endpoint = google_endpoint(path);
   Identity identity;
@@ -90,10 +97,12 @@ Connection connect_google(const RemotePath& path) {
   auto options = identity.anonymous ? arrow::fs::GcsOptions::Anonymous() : arrow::fs::GcsOptions::Defaults();
   options.scheme = endpoint.scheme;
   options.endpoint_override = endpoint.host;
-  options.retry_limit_seconds = endpoint.host.empty() ? kRetrySeconds : kEmulatorRetrySeconds;
-  auto made = arrow::fs::GcsFileSystem::Make(options);
-  if (!made.ok()) throw SystemError(str("gs://", path.bucket, ": ", made.status().message()));
-  return {*made, identity};
+  options.retry_limit_seconds = kFirstRetrySeconds;
+  const auto first = google_filesystem(options)->GetFileInfo(path.bucket).status();
+  if (!first.ok() && !is_not_found(first) && !is_denied(first))
+    throw_unanswered(str("gs://", path.bucket), identity, first);
+  options.retry_limit_seconds = kRetrySeconds;
+  return {google_filesystem(options), identity};
 }
 
 // AWS's client lives in a library of its own beside Arrow's, which the first s3:// loads.

@@ -22,7 +22,7 @@ struct Place {
   std::string name;  // as the filesystem knows it: "bucket/key"
 };
 
-// UsageError when the path or the credentials are wrong. Contacts nobody, but asks for credentials once.
+// UsageError when the path or the credentials are wrong; SystemError when the store cannot be reached.
 Place resolve(const std::string& path);
 
 Identity identity_of(const RemotePath& path);
@@ -35,14 +35,18 @@ enum class Access { read, list, write, remove };
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
+// SystemError: the store did not do its part.
+[[noreturn]] void throw_unanswered(const std::string& where, const Identity& identity, const arrow::Status& status);
+
 template <class Value>
 Value value_of(arrow::Result<Value> result, std::string_view action, const Place& place, Access access) {
   if (!result.ok()) throw_status(action, place, access, result.status());
   return std::move(result).ValueUnsafe();
 }
 
-// Whether the status says that an object, a folder or a bucket is not there.
+// Whether the status says that an object, a folder or a bucket is not there; that access to it is denied.
 bool is_not_found(const arrow::Status& status);
+bool is_denied(const arrow::Status& status);
 
 // UsageErrors: when the bucket does not exist; that the object does not.
 void require_bucket(std::string_view action, const Place& place);

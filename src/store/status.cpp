@@ -15,12 +15,6 @@ bool says_any(const arrow::Status& status, std::initializer_list<std::string_vie
       words, [&](std::string_view word) { return status.message().find(word) != std::string::npos; });
 }
 
-bool is_denied(const arrow::Status& status) {
-  return arrow::internal::ErrnoFromStatus(status) == EACCES ||
-         says_any(status, {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH",
-                           "INVALID_CLIENT_TOKEN_ID", "EXPIRED_TOKEN", "(HTTP status 401)", "(HTTP status 403)"});
-}
-
 bool is_other_region(const arrow::Status& status) {
   return says_any(status, {"configured region is", "PERMANENT_REDIRECT", "AUTHORIZATION_HEADER_MALFORMED",
                            "(HTTP status 301)"});
@@ -89,12 +83,23 @@ std::string location(std::string_view action, const RemotePath& path) {
 
 }  // namespace
 
+bool is_denied(const arrow::Status& status) {
+  return arrow::internal::ErrnoFromStatus(status) == EACCES ||
+         says_any(status, {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH",
+                           "INVALID_CLIENT_TOKEN_ID", "EXPIRED_TOKEN", "(HTTP status 401)", "(HTTP status 403)"});
+}
+
 bool is_not_found(const arrow::Status& status) {
   return arrow::internal::ErrnoFromStatus(status) == ENOENT || says_any(status, {"NO_SUCH_BUCKET", "NO_SUCH_KEY"});
 }
 
 void require_bucket(std::string_view action, const Place& place) {
   if (bucket_is_missing(listing_of(place))) throw_missing_bucket(location(action, place.path), place.path);
+}
+
+void throw_unanswered(const std::string& where, const Identity& identity, const arrow::Status& status) {
+  throw SystemError(str(where, ": ", sentence(status), ", asked as ", identity.words),
+                    "check the network and the store's endpoint, then run the command again");
 }
 
 void throw_missing_object(std::string_view action, const Place& place) {
@@ -114,8 +119,7 @@ void throw_status(std::string_view action, const Place& place, Access access, co
   if (is_other_region(status))
     throw UsageError(str(where, ": bucket '", path.bucket, "' is in another region: ", sentence(status)),
                      str("give its region: ", path.scheme, "://", path.bucket, "/…?region=…, or set AWS_REGION"));
-  throw SystemError(str(where, ": ", sentence(status), ", asked as ", identity_of(path).words),
-                    "check the network and the store's endpoint, then run the command again");
+  throw_unanswered(where, identity_of(path), status);
 }
 
 }  // namespace smelt
