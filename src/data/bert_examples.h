@@ -24,7 +24,8 @@ struct BertExamplesJob {
   std::string order = "shuffled";
   TokenizerFlags tokenizer;  // must agree with what is stored beside the vocabulary
   bool overwrite = false;     // of existing outputs
-  bool description = true;    // write <first output>.json: options, counts, checksum of the vocabulary
+  bool description = true;    // write <first output>.json: options, counts, checksum of the vocabulary; and indexes of the
+                              // records (docs/formats/record_index.md)
   bool log_examples = false;  // the first 20, as the original program does; order "original" only
   std::int64_t seed = 12345;
   std::int64_t threads = 0;                      // 0: as many as there are cores

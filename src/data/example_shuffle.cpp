@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "data/example_encoder.h"
 #include "data/example_record.h"
+#include "data/record_index_file.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -130,7 +131,18 @@ class SortedRange {
   std::vector<Item> items_;
 };
 
-// The shards' files, written by the threads in turn.
+// Encoded examples that follow one another, and their index.
+struct EncodedExamples {
+  std::string bytes;
+  RecordIndexBuilder index;
+
+  void clear() {
+    bytes.clear();
+    index.clear();
+  }
+};
+
+// The shards' files and indexes, written by the threads in turn.
 class ShardWriter {
  public:
   ShardWriter(const std::vector<std::string>& paths, std::size_t ranges, std::uint64_t examples)
@@ -142,13 +154,15 @@ class ShardWriter {
 
   bool is_whole(std::size_t range) const { return whole_[range / per_shard_]; }
   bool wait(std::size_t range) { return turns_.wait(range); }
-  void write(std::size_t range, std::string_view records) {
+  void write(std::size_t range, const EncodedExamples& examples) {
     if (!file_) file_ = std::make_unique<OutputFile>(paths_[range / per_shard_]);
-    file_->write(records);
+    file_->write(examples.bytes);
+    index_.append(examples.index);
   }
   void leave(std::size_t range, std::size_t examples) {
     if ((range + 1) % per_shard_ == 0 && !is_whole(range)) {
-      write(range, {});
+      index_.write(paths_[range / per_shard_]);  // first: a whole file is one that is finished
+      index_.clear();
       file_->commit();
       file_.reset();
     }
@@ -164,6 +178,7 @@ class ShardWriter {
   std::vector<bool> whole_;
   Turnstile turns_;
   std::unique_ptr<OutputFile> file_;
+  RecordIndexBuilder index_;
   std::int64_t done_ = 0;
   Progress progress_;
 };
@@ -171,13 +186,16 @@ class ShardWriter {
 void write_range(const Spill& spill, std::size_t range, ExampleRecords& records,
                  ExampleEncoder& encoder, ShardWriter& writer) {
   const SortedRange sorted(spill, range, records.codec());
-  std::string encoded;
+  EncodedExamples encoded;
   bool turn = false;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     std::string_view body = sorted.record(i);
     const auto head = take_value<ExampleHead>(body);
-    encoder.append(records.take(head, body), encoded);
-    if (encoded.size() < kEncodedBytes) continue;
+    const std::size_t begin = encoded.bytes.size();
+    const MaskedPair pair = records.take(head, body);
+    encoder.append(pair, encoded.bytes);
+    encoded.index.add(std::string_view(encoded.bytes).substr(begin), pair.tokens());
+    if (encoded.bytes.size() < kEncodedBytes) continue;
     if (!turn && !(turn = writer.wait(range))) return;
     writer.write(range, encoded);
     encoded.clear();

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "data/example_encoder.h"
 #include "data/example_orders.h"
+#include "data/record_index_file.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
@@ -47,15 +48,21 @@ BuildSummary build_in_original_order(const ExampleBuild& build) {
   log_files("Writing to output files", build.outputs);
   std::vector<OutputFile> files;
   for (const std::string& path : build.outputs) files.emplace_back(path);
+  std::vector<RecordIndexBuilder> indexes(files.size());
   ExampleEncoder encoder(vocabulary, job.pairs);
   std::string record;
   for (std::size_t i = 0; i < list.pairs.size(); ++i) {
     record.clear();
-    encoder.append(list.view(corpus, list.pairs[i]), record);
+    const MaskedPair pair = list.view(corpus, list.pairs[i]);
+    encoder.append(pair, record);
+    indexes[i % files.size()].add(record, pair.tokens());
     if (job.log_examples && i < kLoggedExamples) log_example(record, build.reader.tokenizer().vocabulary());
     files[i % files.size()].write(record);
   }
-  for (OutputFile& file : files) file.commit();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].commit();
+    if (job.description) indexes[i].write(build.outputs[i]);
+  }
   summary.examples = list.pairs.size();
   summary.masked_tokens = list.masks.size();
   write_description(build, summary);

@@ -40,6 +40,8 @@ struct MaskedPair {
   std::span<const std::int32_t> a, b;
   bool random_next = false;  // B is not what followed A
   std::span<const Mask> masks;
+
+  std::size_t tokens() const { return a.size() + b.size() + (b.empty() ? 2 : 3); }
 };
 
 // A MaskedPair whose parts stand elsewhere: tokens in a corpus, masks in a list.

@@ -10,6 +10,7 @@
 #include "data/document_buckets.h"
 #include "data/example_orders.h"
 #include "data/example_shuffle.h"
+#include "data/record_index_file.h"
 #include "data/work_folder.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -60,6 +61,13 @@ Json job_description(const ExampleBuild& build) {
           {"pairs",
            {p.seq_length, p.max_predictions, p.dupe_factor, p.masked_lm_prob, p.short_seq_prob,
             p.whole_word_mask, p.next_sentence}}};
+}
+
+// And the files that stand beside them.
+std::vector<std::string> with_companions(std::vector<std::string> outputs) {
+  outputs.push_back(append_to_path(outputs.front(), ".json"));
+  for (std::size_t i = outputs.size() - 1; i-- > 0;) outputs.push_back(record_index_path(outputs[i]));
+  return outputs;
 }
 
 Json counts_json(const CorpusCounts& c) {
@@ -134,16 +142,14 @@ BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
   Drawn drawn;
   if (exists(folder.file(kState))) {
     drawn = load(folder);
-    std::vector<std::string> written = build.outputs;
-    written.push_back(append_to_path(build.outputs.front(), ".json"));
-    remove_abandoned(written);
+    remove_abandoned(with_companions(build.outputs));
     spdlog::info("going on with a run that was stopped: {} of {} files are whole",
                  std::ranges::count_if(build.outputs, exists),
                  build.outputs.size());
   } else {
     check_free(build);
     drawn = draw(build, options);
-    for (const std::string& path : build.outputs) remove_file(path);
+    for (const std::string& path : with_companions(build.outputs)) remove_file(path);
     save(folder, drawn);
   }
   folder.keep(true);
