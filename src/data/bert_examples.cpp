@@ -106,7 +106,7 @@ void write_description(const ExampleBuild& build, const BuildSummary& summary) {
   const PairOptions& o = job.pairs;
   nlohmann::ordered_json out;
   out["kind"] = "bert";
-  out["files"] = build.outputs;
+  for (const std::string& path : build.outputs) out["files"].push_back(path_name(path));
   out["examples"] = summary.examples;
   out["seq_length"] = o.seq_length;
   out["max_predictions"] = o.max_predictions;
