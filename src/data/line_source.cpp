@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/rows.h"
+#include "store/path.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -64,7 +65,8 @@ class RowSource : public LineSource {
 }  // namespace
 
 std::string format_of(const std::string& path) {
-  std::string_view name = path;
+  const std::string file = path_name(path);
+  std::string_view name = file;
   for (const std::string_view packed : {".gz", ".zst"})
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
   if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) return "jsonl";

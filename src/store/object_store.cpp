@@ -99,7 +99,7 @@ Connection connect_google(const RemotePath& path) {
   options.endpoint_override = endpoint.host;
   options.retry_limit_seconds = kFirstRetrySeconds;
   const auto first = google_filesystem(options)->GetFileInfo(path.bucket).status();
-  if (!first.ok() && !is_not_found(first) && !is_denied(first))
+  if (!first.ok() && !first.IsInvalid() && !is_not_found(first) && !is_denied(first))
     throw_unanswered(str("gs://", path.bucket), identity, first);
   options.retry_limit_seconds = kRetrySeconds;
   return {google_filesystem(options), identity};

@@ -28,13 +28,19 @@ std::size_t options_begin(std::string_view path) {
   return std::ranges::all_of(rest.substr(0, equals), is_name) ? mark : path.size();
 }
 
+// `shown` is the path without them.
+[[noreturn]] void refuse_credentials(const std::string& shown) {
+  throw UsageError(str("path: ", shown, ": a path may not hold credentials"),
+                   "give them in the environment or in a credentials file (docs/storage.md)");
+}
+
 }  // namespace
 
 bool is_remote(std::string_view path) {
   const std::string_view scheme = scheme_of(path);
   if (scheme.empty()) return false;
   if (scheme == "gs" || scheme == "s3") return true;
-  throw UsageError(str("path: ", path, ": no storage is called '", scheme, "'"),
+  throw UsageError(str("path: ", scheme, "://…: no storage is called '", scheme, "'"),
                    "give a local path, gs://bucket/… or s3://bucket/…");
 }
 
@@ -78,11 +84,10 @@ RemotePath parse_remote(std::string_view path) {
   if (const std::size_t at = bucket.rfind('@'); at != std::string_view::npos) {
     parts.user = bucket.substr(0, at);
     bucket.remove_prefix(at + 1);
-    // The text before '@' may be a key: it is not repeated.
-    if (parts.scheme != "gs" || parts.user != "anonymous")
-      throw UsageError(str("path: ", parts.scheme, "://…@", bucket, key, ": a path may not hold credentials"),
-                       "give them in the environment or in a credentials file (docs/storage.md)");
+    if (parts.scheme != "gs" || parts.user != "anonymous") refuse_credentials(str(parts.scheme, "://…@", bucket, key));
   }
+  if (parts.options.find("key=") != std::string::npos || parts.options.find("token=") != std::string::npos)
+    refuse_credentials(str(parts.scheme, "://", bucket, key, "?…"));
   while (!key.empty() && key.front() == '/') key.remove_prefix(1);
   while (!key.empty() && key.back() == '/') key.remove_suffix(1);
   if (bucket.empty())

@@ -119,6 +119,8 @@ void throw_status(std::string_view action, const Place& place, Access access, co
   if (is_other_region(status))
     throw UsageError(str(where, ": bucket '", path.bucket, "' is in another region: ", sentence(status)),
                      str("give its region: ", path.scheme, "://", path.bucket, "/…?region=…, or set AWS_REGION"));
+  if (status.IsInvalid())
+    throw UsageError(str(where, ": ", sentence(status)), "check the names of the bucket and the object");
   throw_unanswered(where, identity_of(path), status);
 }
 

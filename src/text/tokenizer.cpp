@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include "base/error.h"
+#include "store/path.h"
 #include "text/sentencepiece.h"
 #include "text/wordpiece.h"
 
@@ -21,7 +22,7 @@ void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view or
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
-  if (!path.ends_with(".model")) return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
+  if (!path_name(path).ends_with(".model")) return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
   if (flags != TokenizerFlags{})
     throw UsageError(str(path, ": a SentencePiece model has its own normalisation, which no flag changes"),
                      "leave out the flags for case, accents and control characters");

@@ -17,6 +17,8 @@
 #include "data/duplicates.h"
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -129,6 +131,24 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
   }
   options.input = write("a.tsv", "n\tbody\n0\tOne.\tmore\n1\tTwo.\n");
   EXPECT_THAT(read(options), ElementsAre(ElementsAre("One."), ElementsAre("Two.")));
+}
+
+TEST_F(Documents, AreReadFromABucketInEveryFormat) {
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const std::string text = "One.\n\nTwo.\n";
+  const std::string jsonl = "{\"body\": \"One.\"}\n{\"body\": \"Two.\"}\n";
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"a.txt", text},           {"a.txt.gz", gzip(text)},
+      {"a.jsonl", jsonl},        {"a.jsonl.zst", zstd(jsonl)},
+      {"a.tsv", "body\nOne.\nTwo.\n"}, {"a.parquet", read_file(write_parquet("a.parquet", {"One.", "Two."}))}};
+  DocumentOptions options = from("");
+  options.field = "body";
+  for (const auto& [name, bytes] : files) {
+    options.input = emulator.path(name);
+    write_file(options.input, bytes);
+    EXPECT_THAT(read(options), ElementsAre(ElementsAre("One."), ElementsAre("Two."))) << name;
+  }
 }
 
 TEST_F(Documents, OfRowsHoldTheirEmptyLines) {

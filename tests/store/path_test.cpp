@@ -71,7 +71,7 @@ TEST(Path, LocalPathsStayLocal) {
 }
 
 TEST(Path, AnUnknownStorageIsRefused) {
-  EXPECT_THAT(refusal("https://host/x"), HasSubstr("path: https://host/x: no storage is called 'https'"));
+  EXPECT_THAT(refusal("https://host/x"), HasSubstr("path: https://…: no storage is called 'https'"));
   EXPECT_THAT(refusal("https://host/x"), HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
 }
 
@@ -86,6 +86,8 @@ TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
     EXPECT_THAT(refusal(path), Not(HasSubstr("SECRET")));
     EXPECT_THAT(refusal(path), Not(HasSubstr("AKIA1")));
   }
+  EXPECT_THAT(refusal("s3://bucket/key?region=x&secret_key=SECRET"),
+              HasSubstr("path: s3://bucket/key?…: a path may not hold credentials"));
 }
 
 }  // namespace

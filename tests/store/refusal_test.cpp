@@ -70,6 +70,13 @@ TEST_F(RefusalTest, CredentialsThatAreNotAcceptedAreARefusalToo) {
               HasSubstr("permission storage.objects.get on bucket 'bucket', object 'x' is denied to anonymous"));
 }
 
+TEST_F(RefusalTest, ANameThatTheStoreDoesNotTakeIsTheUsersToMend) {
+  const std::string path = refused("gs://anonymous@bucket/x", 400);
+  EXPECT_THAT(message_of([&] { read_file(path); }),
+              HasSubstr("open: gs://bucket/x: the store's own words\n  hint: check the names of the bucket and the object"));
+  EXPECT_THROW(read_file(path), UsageError);
+}
+
 TEST_F(RefusalTest, AServersFailureIsNotTheUsersToMend) {
   EXPECT_THROW(read_file(refused("gs://anonymous@bucket/x", 500)), SystemError);
 }

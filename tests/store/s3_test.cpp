@@ -72,18 +72,39 @@ TEST_F(S3Test, WhatIsMissingIsNamed) {
   EXPECT_THROW(read_file(at("x", "other")), UsageError);
 }
 
-TEST_F(S3Test, ARefusalNamesThePermission) {
-  const int port = free_port();
-  const ServerProcess refusing({oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port),
-                                "403", dir_.file("requests")},
-                               port, dir_.file("log2"));
-  const std::string path =
-      str("s3://bucket/dir/x?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port);
+TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {
+  const ScopedVariable endpoint("AWS_ENDPOINT_URL", str("http://127.0.0.1:", port_)), region("AWS_REGION", "us-east-1");
+  write_file("s3://bucket/by/environment", "x");
+  EXPECT_EQ(client("list"), "by/environment 1\n");
+  EXPECT_EQ(read_file("s3://bucket/by/environment"), "x");
+}
+
+class S3RefusalTest : public S3Test {
+ protected:
+  void SetUp() override { REQUIRE_ORACLE(); }
+  // A path of a server that answers everything with `status`.
+  std::string refused(int status) {
+    server_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port_),
+                                 std::to_string(status), dir_.file("requests")},
+        port_, dir_.file("log"));
+    return at("dir/x");
+  }
+};
+
+TEST_F(S3RefusalTest, NamesThePermission) {
+  const std::string path = refused(403);
   const std::string who = " on bucket 'bucket', object 'dir/x' is denied to the key in AWS_ACCESS_KEY_ID: ";
   EXPECT_THAT(message_of([&] { read_file(path); }), HasSubstr("open: s3://bucket/dir/x: permission s3:GetObject" + who));
   EXPECT_THAT(message_of([&] { write_file(path, ""); }), HasSubstr("permission s3:PutObject" + who));
   EXPECT_THAT(message_of([&] { list_folder(path); }), HasSubstr("permission s3:ListBucket" + who));
   EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
+}
+
+TEST_F(S3RefusalTest, ABucketOfAnotherRegionIsSaid) {
+  const std::string message = message_of([path = refused(301)] { read_file(path); });
+  EXPECT_THAT(message, HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' is in another region: "));
+  EXPECT_THAT(message, HasSubstr("hint: give its region: s3://bucket/…?region=…, or set AWS_REGION"));
 }
 
 }  // namespace
