@@ -14,6 +14,7 @@
 #include "base/philox.h"
 #include "data/bert_examples.h"
 #include "data/example_encoder.h"
+#include "data/record_source.h"
 #include "data/work_folder.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
@@ -294,6 +295,19 @@ TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
   const std::string spill = stopped.output + ".work/examples-0";
   std::fstream(spill, std::ios::in | std::ios::out).put('\xff');
   EXPECT_THAT(refusal(stopped), HasSubstr("examples-0: damaged at byte 0"));
+}
+
+TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
+  write("in.txt", 0, documents_.size());
+  BertExamplesJob job = this->job("in.txt", "train.tfrecord");
+  job.shards = 3;
+  build_bert_examples(job);
+  for (const char* shard : {"train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord"}) {
+    const std::string path = dir_.file(shard), written = read_file(path + ".index");
+    std::filesystem::remove(path + ".index");
+    index_bert_records(path);
+    EXPECT_TRUE(read_file(path + ".index") == written) << shard;
+  }
 }
 
 }  // namespace
