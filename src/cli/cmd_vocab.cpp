@@ -1,42 +1,180 @@
 #include "cli/cmd_vocab.h"
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <iomanip>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "base/parallel.h"
+#include "base/str.h"
+#include "cli/tokenizer_flags.h"
+#include "text/vocabulary_extend.h"
 #include "text/vocabulary_job.h"
+#include "text/vocabulary_report.h"
 
 namespace smelt {
 namespace {
 
-void print_summary(const VocabularyJob& job, const VocabularySummary& s) {
-  std::cout << "text:       " << s.lines << " lines, " << s.words << " words, " << s.distinct_words
-            << " distinct\n"
-            << "vocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
-  if (s.unused > 0)
-    std::cout << "            " << s.unused << " of them are [unusedN]: the text has no more pieces to give\n";
+void add_lines_options(CLI::App& command, LinesOptions& o) {
+  command.add_option("--input", o.input, "text files or patterns, separated by commas; .gz and .zst are unpacked")
+      ->required();
+  command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")->capture_default_str();
+  command.add_flag("--strict", o.strict, "refuse text that is not UTF-8");
+}
+
+void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
+  std::cout << "text:       " << s.text.lines << " lines";
+  if (s.words > 0) std::cout << ", " << s.words << " words, " << s.distinct_words << " distinct";
+  std::cout << "\nvocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
+  if (s.unused > job.unused)
+    std::cout << "            " << s.unused - job.unused
+              << " of them are [unusedN]: the text has no more pieces to give\n";
   std::cout << "written:    " << job.out << "\n";
+}
+
+void add_train(CLI::App& vocab) {
+  auto* command = vocab.add_subcommand("train", "a vocabulary from text");
+  auto job = std::make_shared<VocabularyJob>();
+  auto flags = std::make_shared<TokenizerFlags>();
+  WordPieceTrainerOptions& o = job->trainer;
+  add_lines_options(*command, job->text);
+  command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")->required();
+  command->add_option("--type", job->type, "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
+      ->capture_default_str();
+  command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
+  command->add_option("--min-frequency", o.min_frequency, "wordpiece: a rarer pair is not merged")
+      ->capture_default_str();
+  command->add_option("--alphabet", o.alphabet_limit, "wordpiece: most frequent characters kept")
+      ->capture_default_str();
+  command->add_option("--coverage", job->coverage, "unigram, bpe: share of the characters to cover")
+      ->capture_default_str();
+  command->add_option("--special", o.reserved, "more tokens after [MASK], separated by commas")->delimiter(',');
+  command->add_option("--unused", job->unused, "so many [unusedN] after the special tokens")->capture_default_str();
+  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  add_tokenizer_flags(*command, *flags);
+  command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
+  command->callback([job, flags] {
+    job->tokenizer = options_of(*flags);
+    print_trained(*job, train_vocabulary(*job));
+  });
+}
+
+void print_extended(const ExtendJob& job, const ExtendSummary& s) {
+  std::cout << "added:   " << s.added.size() << " words in " << s.unused << " unused places:";
+  for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
+  std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> " << s.pieces_after << " ("
+            << std::fixed << std::setprecision(1)
+            << 100 * (1 - static_cast<double>(s.pieces_after) / static_cast<double>(s.pieces_before))
+            << " % fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after << " words\nwritten: " << job.out
+            << "\n";
+}
+
+void add_extend(CLI::App& vocab) {
+  auto* command = vocab.add_subcommand("extend", "put a domain's words in the places of [unusedN]; all other ids stay");
+  auto job = std::make_shared<ExtendJob>();
+  add_lines_options(*command, job->text);
+  command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
+  command->add_option("--out", job->out, "the vocabulary to write")->required();
+  command->add_option("--count", job->count, "words to add; 0: as many as there are places")->capture_default_str();
+  command->add_option("--min-frequency", job->min_frequency, "a rarer word is not added")->capture_default_str();
+  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  add_tokenizer_flags(*command, job->tokenizer);
+  command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
+  command->callback([job] { print_extended(*job, extend_vocabulary(*job)); });
+}
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+nlohmann::ordered_json as_json(const VocabularyReport& r) {
+  nlohmann::ordered_json out{{"vocabulary", r.vocabulary},
+                             {"size", r.size},
+                             {"used", r.used},
+                             {"words", r.words},
+                             {"pieces", r.pieces},
+                             {"pieces_per_word", share(r.pieces, r.words)},
+                             {"whole_words", share(r.whole_words, r.words)},
+                             {"unknown", share(r.unknown, r.pieces)}};
+  for (const ScriptCount& s : r.scripts)
+    out["scripts"][s.script] = {{"characters", s.characters},
+                                {"pieces", s.pieces},
+                                {"unknown", share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces))}};
+  return out;
+}
+
+using Value = std::function<std::string(const VocabularyReport&)>;
+
+std::string number(double value, int digits) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << value;
+  return out.str();
+}
+
+void print_row(const std::string& name, const std::vector<VocabularyReport>& reports, const Value& value) {
+  std::cout << std::left << std::setw(26) << name << std::right;
+  for (const VocabularyReport& r : reports) std::cout << std::setw(16) << value(r);
+  std::cout << "\n";
+}
+
+std::string unknown_in(const VocabularyReport& r, const std::string& script) {
+  for (const ScriptCount& s : r.scripts)
+    if (s.script == script) return number(100 * share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces)), 3);
+  return "-";
+}
+
+void print_reports(const std::vector<VocabularyReport>& reports) {
+  for (std::size_t i = 0; i < reports.size(); ++i) std::cout << static_cast<char>('A' + i) << ": " << reports[i].vocabulary << "\n";
+  char letter = 'A';
+  print_row("", reports, [&](const auto&) { return std::string(1, letter++); });
+  print_row("size", reports, [](const auto& r) { return str(r.size); });
+  print_row("pieces that the text uses", reports, [](const auto& r) { return str(r.used); });
+  print_row("words", reports, [](const auto& r) { return str(r.words); });
+  print_row("pieces", reports, [](const auto& r) { return str(r.pieces); });
+  print_row("pieces a word", reports, [](const auto& r) { return number(share(r.pieces, r.words), 3); });
+  print_row("whole words, %", reports, [](const auto& r) { return number(100 * share(r.whole_words, r.words), 2); });
+  print_row("unknown pieces, %", reports, [](const auto& r) { return number(100 * share(r.unknown, r.pieces), 3); });
+  for (const ScriptCount& s : reports.front().scripts)
+    print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
+}
+
+void add_report(CLI::App& vocab) {
+  struct Options {
+    LinesOptions text;
+    std::string vocab, against;
+    TokenizerFlags tokenizer;
+    int threads = 0;
+    bool json = false;
+  };
+  auto* command = vocab.add_subcommand("report", "how well vocabularies fit a text");
+  auto o = std::make_shared<Options>();
+  add_lines_options(*command, o->text);
+  command->add_option("--vocab", o->vocab, "vocab.txt, tokenizer.json or x.model")->required();
+  command->add_option("--against", o->against, "another one to compare with");
+  command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
+  add_tokenizer_flags(*command, o->tokenizer);
+  command->add_flag("--json", o->json, "print JSON");
+  command->callback([o] {
+    const WordCounts words = words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
+    std::vector<VocabularyReport> reports;
+    for (const std::string& path : {o->vocab, o->against})
+      if (!path.empty()) reports.push_back(report_vocabulary(path, *load_tokenizer(path, o->tokenizer), words));
+    if (!o->json) return print_reports(reports);
+    auto out = nlohmann::ordered_json::array();
+    for (const VocabularyReport& report : reports) out.push_back(as_json(report));
+    std::cout << out.dump(2) << "\n";
+  });
 }
 
 }  // namespace
 
 void add_vocab_command(CLI::App& app) {
   auto* vocab = app.add_subcommand("vocab", "vocabularies")->require_subcommand(1);
-  auto* command = vocab->add_subcommand("train", "a WordPiece vocabulary from text");
-  auto job = std::make_shared<VocabularyJob>();
-  WordPieceTrainerOptions& o = job->trainer;
-  command->add_option("--input", job->input, "text files or patterns, separated by commas")
-      ->required();
-  command->add_option("--out", job->out, "the vocabulary to write")->required();
-  command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
-  command->add_option("--min-frequency", o.min_frequency, "a rarer pair is not merged")
-      ->capture_default_str();
-  command->add_option("--alphabet", o.alphabet_limit, "most frequent characters kept")
-      ->capture_default_str();
-  command->add_flag("--cased{false}", job->lower_case, "keep upper case and accents");
-  command->add_flag("--strict", job->strict, "refuse text that is not UTF-8");
-  command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
-  command->callback([job] { print_summary(*job, train_vocabulary(*job)); });
+  add_train(*vocab);
+  add_extend(*vocab);
+  add_report(*vocab);
 }
 
 }  // namespace smelt

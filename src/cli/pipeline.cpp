@@ -110,12 +110,13 @@ void make_text(const Recipe& r) {
 void make_vocabulary(const Recipe& r) {
   const RecipePaths paths(r.out);
   VocabularyJob job;
-  job.input = paths.train_text;
+  job.text.input = paths.train_text;
   job.out = paths.vocab;
   job.trainer = {.vocab_size = r.vocab.size,
                  .min_frequency = r.vocab.min_frequency,
-                 .alphabet_limit = r.vocab.alphabet};
-  job.lower_case = r.vocab.lower_case;
+                 .alphabet_limit = r.vocab.alphabet,
+                 .reserved = {}};
+  job.tokenizer.lower_case = r.vocab.lower_case;
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   spdlog::info("vocab: {} pieces from {} words ({} distinct)", s.size, s.words, s.distinct_words);

@@ -23,13 +23,14 @@ int script_of(std::string_view text) {
 
 }  // namespace
 
-void ScriptCounts::add(std::string_view text, const std::vector<TokenSpan>& spans, std::int32_t unknown) {
+void ScriptCounts::add(std::string_view text, const std::vector<TokenSpan>& spans, std::int32_t unknown,
+                       std::uint64_t times) {
   for (const char32_t c : to_code_points(text))
-    if (!is_python_space(c)) ++counts_[script_of(c)].characters;
+    if (!is_python_space(c)) counts_[script_of(c)].characters += times;
   for (const TokenSpan& span : spans) {
     ScriptCount& count = counts_[script_of(text.substr(span.begin, span.end - span.begin))];
-    ++count.pieces;
-    if (span.id == unknown) ++count.unknown;
+    count.pieces += times;
+    if (span.id == unknown) count.unknown += times;
   }
 }
 

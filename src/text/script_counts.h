@@ -20,7 +20,8 @@ struct ScriptCount {
 
 class ScriptCounts {
  public:
-  void add(std::string_view text, const std::vector<TokenSpan>& spans, std::int32_t unknown);
+  // `times`: how often the text stands there.
+  void add(std::string_view text, const std::vector<TokenSpan>& spans, std::int32_t unknown, std::uint64_t times = 1);
   // Most characters first.
   std::vector<ScriptCount> sorted() const;
 

@@ -3,28 +3,38 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "text/tokenizer_options.h"
+#include "text/word_counts.h"
 #include "text/wordpiece_trainer.h"
 
 namespace smelt {
 
 struct VocabularyJob {
-  std::string input;  // comma list of files and patterns
-  std::string out;
-  WordPieceTrainerOptions trainer;
-  bool lower_case = true;
-  bool strict = false;     // refuse text that is not UTF-8, rather than to drop those bytes and warn
-  bool overwrite = false;  // of an existing output
+  LinesOptions text;
+  std::string out;  // vocab.txt; or x.model, a SentencePiece model, for types unigram and bpe
+  // "wordpiece": merges of pairs within words (text/wordpiece_trainer.h); "unigram" and "bpe": by SentencePiece
+  // (text/sentencepiece_trainer.h), whose pieces become WordPieces when `out` is not a model.
+  std::string type = "wordpiece";
+  WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
+  std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
+  double coverage = 0.9995;         // of the text's characters, for unigram and bpe
+  TokenizerOptions tokenizer;
+  std::int64_t threads = 0;         // 0: as many as there are cores
+  bool overwrite = false;           // of an existing output
 };
 
 struct VocabularySummary {
-  std::int64_t lines = 0, words = 0, distinct_words = 0, size = 0, dropped_bytes = 0;
-  std::int64_t unused = 0;  // of size, [unusedN] that fill up where the text has no more pieces to give
+  LinesSummary text;
+  std::int64_t words = 0, distinct_words = 0, size = 0;
+  std::int64_t unused = 0;  // of size, [unusedN]
   double seconds = 0;
 };
 
-// Words are the BasicTokenizer's, whose case is stored beside the vocabulary (text/tokenizer_config.h). UsageError
-// for a missing or empty corpus or an output that exists.
+// Words are the BasicTokenizer's, whose options are stored beside the vocabulary (text/tokenizer_config.h). The same
+// text, however it is cut into files, gives the same bytes. UsageError for a missing or empty corpus, an unknown type or
+// an output that exists.
 VocabularySummary train_vocabulary(const VocabularyJob& job);
 
 }  // namespace smelt

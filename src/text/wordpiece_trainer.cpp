@@ -85,8 +85,7 @@ class Trainer {
       else
         push(best.pair, now);  // its count has changed since it was queued
     }
-    for (std::int64_t i = 0; std::ssize(pieces_) < options_.vocab_size; ++i)
-      pieces_.push_back(str("[unused", i, "]"));
+    fill_with_unused(pieces_, options_.vocab_size);
     return std::move(pieces_);
   }
 
@@ -113,10 +112,10 @@ class Trainer {
       forms.insert(spelling.begin(), spelling.end());
       spelled.emplace_back(std::move(spelling), count);
     }
-    pieces_ = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    pieces_ = first_tokens(options_.reserved);
     if (std::ssize(pieces_) + std::ssize(forms) > options_.vocab_size)
-      throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for 5 special tokens and an ",
-                           "alphabet of ", forms.size()),
+      throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for ", pieces_.size(),
+                           " special tokens and an alphabet of ", forms.size()),
                        "raise the vocabulary's size or lower the alphabet's");
     for (const std::string& form : forms) add_piece(form);
     for (const auto& [spelling, count] : spelled) {
@@ -186,6 +185,22 @@ class Trainer {
 };
 
 }  // namespace
+
+std::vector<std::string> first_tokens(const std::vector<std::string>& reserved) {
+  std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  for (const std::string& token : reserved) {
+    if (std::ranges::find(tokens, token) != tokens.end())
+      throw UsageError(str("vocab: the token '", token, "' is reserved twice"), "the five special tokens are always there");
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size) {
+  const std::set<std::string> known(tokens.begin(), tokens.end());
+  for (std::int64_t i = 0; std::ssize(tokens) < size; ++i)
+    if (const std::string token = str("[unused", i, "]"); !known.contains(token)) tokens.push_back(token);
+}
 
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options) {

@@ -16,9 +16,15 @@ struct WordPieceTrainerOptions {
   std::int64_t vocab_size = 30522;     // at most kMaxVocabularySize
   std::int64_t min_frequency = 2;      // a rarer pair is not merged
   std::int64_t alphabet_limit = 1000;  // the most frequent characters are kept; words with others are left out
+  std::vector<std::string> reserved = {};  // tokens that stand after the special ones
 };
 
-// The tokens in order of id: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (each character as a word's beginning
+// [PAD] [UNK] [CLS] [SEP] [MASK], then the reserved ones. UsageError for a reserved token that stands twice.
+std::vector<std::string> first_tokens(const std::vector<std::string>& reserved);
+// Appends [unused0], [unused1], … that are not there yet until there are `size` tokens.
+void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
+
+// The tokens in order of id: the first ones as above, the alphabet (each character as a word's beginning
 // and as "##" continuation, where it occurs so, sorted), then the merged pieces, best first. Of equally
 // frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces are filled up with [unusedN].
 // Words of more than kMaxCharactersPerWord (text/wordpiece.h), which the tokenizer never cuts, are left out.

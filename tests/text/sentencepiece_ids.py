@@ -20,9 +20,11 @@ def main():
     model = sentencepiece.SentencePieceProcessor(model_file=out + ".model")
     with open(out, "w", encoding="utf-8") as result:
         for text in lines:
-            encoded = model.encode(text, return_type="offset_mapping")
-            encoded["offsets"] = [[len(text[:at].encode()) for at in offsets] for offsets in encoded["offsets"]]
-            print(json.dumps(encoded | {"text": model.decode(encoded["ids"])}), file=result)
+            pieces = model.encode(text, out_type="immutable_proto").pieces
+            offsets = [[len(text[:at].encode()) for at in (piece.begin, piece.end)] for piece in pieces]
+            ids = [piece.id for piece in pieces]
+            print(json.dumps({"ids": ids, "pieces": [piece.piece for piece in pieces], "offsets": offsets,
+                              "text": model.decode(ids)}), file=result)
 
 
 if __name__ == "__main__":

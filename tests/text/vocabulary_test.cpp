@@ -119,7 +119,7 @@ TEST(WordPieceTrainer, MergesAsTheSlowTwinThatCountsAnew) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (const std::int64_t size : {20, 60, 400}) {
       const Counts counts = random_counts(seed);
-      EXPECT_EQ(train_wordpiece(counts, {.vocab_size = size, .min_frequency = 2, .alphabet_limit = 100}),
+      EXPECT_EQ(train_wordpiece(counts, {.vocab_size = size, .min_frequency = 2, .alphabet_limit = 100, .reserved = {}}),
                 train_slowly(counts, size, 2))
           << "seed " << seed << ", size " << size;
     }
@@ -127,39 +127,39 @@ TEST(WordPieceTrainer, MergesAsTheSlowTwinThatCountsAnew) {
 
 TEST(WordPieceTrainer, EveryTrainingWordIsKnown) {
   const Counts counts = random_counts(99);
-  const Vocabulary v(train_wordpiece(counts, {.vocab_size = 50, .min_frequency = 2, .alphabet_limit = 100}));
+  const Vocabulary v(train_wordpiece(counts, {.vocab_size = 50, .min_frequency = 2, .alphabet_limit = 100, .reserved = {}}));
   const BertTokenizer tokenizer(v, {.lower_case = true});
   for (const auto& [word, count] : counts)
     for (const auto& piece : tokenizer.tokenize(word)) EXPECT_NE(piece, "[UNK]") << word;
 }
 
 TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
-  const Words v = train_wordpiece({{"aab", 5}, {"cz", 1}}, {.vocab_size = 9, .min_frequency = 9, .alphabet_limit = 2});
+  const Words v = train_wordpiece({{"aab", 5}, {"cz", 1}}, {.vocab_size = 9, .min_frequency = 9, .alphabet_limit = 2, .reserved = {}});
   EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "##b", "a", "[unused0]"));
 }
 
 TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 7, .min_frequency = 1, .alphabet_limit = 10}); }),
+  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 7, .min_frequency = 1, .alphabet_limit = 10, .reserved = {}}); }),
               HasSubstr("7 pieces have no room for 5 special tokens and an alphabet of 3"));
 }
 
 TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
   const std::string longest(200, 'a'), too_long(201, 'b');
-  const Words v = train_wordpiece({{longest, 1}, {too_long, 9}}, {.vocab_size = 8, .min_frequency = 2, .alphabet_limit = 9});
+  const Words v = train_wordpiece({{longest, 1}, {too_long, 9}}, {.vocab_size = 8, .min_frequency = 2, .alphabet_limit = 9, .reserved = {}});
   EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "##aa"));
 }
 
 TEST(WordPieceTrainer, RefusesASizeBeyondReason) {
   EXPECT_THAT(usage_error([] {
-                train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999, .min_frequency = 1, .alphabet_limit = 10});
+                train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999, .min_frequency = 1, .alphabet_limit = 10, .reserved = {}});
               }),
               HasSubstr("vocab: the size is 9999999999, more than 4194304"));
 }
 
 TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10}); }),
+  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10, .reserved = {}}); }),
               HasSubstr("vocab: the minimum frequency is 0, not at least 1"));
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3}); }),
+  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3, .reserved = {}}); }),
               HasSubstr("vocab: the alphabet's limit is -3, not at least 1"));
 }
 
@@ -168,7 +168,7 @@ class VocabularyJobTest : public testing::Test {
   VocabularyJob job(std::string_view text) {
     write_file(dir_.file("in.txt"), text);
     VocabularyJob job;
-    job.input = dir_.file("in.txt");
+    job.text.input = dir_.file("in.txt");
     job.out = dir_.file("vocab.txt");
     job.trainer.vocab_size = 30;
     return job;
@@ -188,15 +188,15 @@ TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
 TEST_F(VocabularyJobTest, RefusesWrongInput) {
   EXPECT_THAT(usage_error([&] { train_vocabulary(job(" \n\n")); }), HasSubstr("holds no words"));
   VocabularyJob missing = job("a");
-  missing.input = dir_.file("none-*.txt");
+  missing.text.input = dir_.file("none-*.txt");
   EXPECT_THAT(usage_error([&] { train_vocabulary(missing); }), HasSubstr("no file matches"));
   VocabularyJob strict = job("good\nbad \xff\xfe\n");
-  strict.strict = true;
+  strict.text.strict = true;
   EXPECT_THAT(usage_error([&] { train_vocabulary(strict); }), HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
   EXPECT_FALSE(std::filesystem::exists(strict.out));
   EXPECT_THAT(usage_error([&] {
                 VocabularyJob job = this->job("a");
-                job.input = dir_.path();
+                job.text.input = dir_.path();
                 train_vocabulary(job);
               }),
               HasSubstr(dir_.path()));
@@ -204,7 +204,7 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
 
 TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
   const CapturedLog log;
-  EXPECT_EQ(train_vocabulary(job("good\nb\xff" "ad \xff\xfe\n\xc3\n")).dropped_bytes, 4);
+  EXPECT_EQ(train_vocabulary(job("good\nb\xff" "ad \xff\xfe\n\xc3\n")).text.dropped_bytes, 4);
   EXPECT_THAT(log.text(), HasSubstr("4 bytes that are not UTF-8 were left out, the first in"));
   EXPECT_THAT(log.text(), HasSubstr("in.txt:2"));
   EXPECT_TRUE(Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
@@ -228,11 +228,11 @@ TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
 
 TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
   VocabularyJob cased = job("Über Über");
-  cased.lower_case = false;
+  cased.tokenizer.lower_case = false;
   train_vocabulary(cased);
   EXPECT_TRUE(Vocabulary::load(cased.out).find("Über"));
   EXPECT_FALSE(load_tokenizer_config(cased.out)->lower_case);
-  cased.lower_case = cased.overwrite = true;
+  cased.tokenizer.lower_case = cased.overwrite = true;
   train_vocabulary(cased);
   EXPECT_TRUE(Vocabulary::load(cased.out).find("uber"));
   EXPECT_TRUE(load_tokenizer_config(cased.out)->lower_case);
@@ -243,7 +243,7 @@ TEST_F(VocabularyJobTest, SplittingTheTextOverFilesChangesNothing) {
   const std::string whole = read_file(dir_.file("vocab.txt"));
   VocabularyJob parts = job("the cat sat");
   write_file(dir_.file("in2.txt"), "the cats sat on the mat");
-  parts.input = dir_.file("in2.txt") + "," + dir_.file("in.txt");
+  parts.text.input = dir_.file("in2.txt") + "," + dir_.file("in.txt");
   parts.out = dir_.file("vocab2.txt");
   train_vocabulary(parts);
   EXPECT_EQ(read_file(parts.out), whole);
