@@ -4,12 +4,12 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <utility>
+
+#include "base/draws.h"
 
 namespace smelt {
 
-class PythonRandom {
+class PythonRandom : public Draws<PythonRandom> {
  public:
   // Random(seed); as there, the sign of the seed is ignored.
   explicit PythonRandom(std::int64_t seed);
@@ -20,15 +20,6 @@ class PythonRandom {
   std::uint32_t random_bits(int bits) { return next() >> (32 - bits); }
   // Uniform in [0, limit), limit >= 1, by rejection.
   std::uint32_t below(std::uint32_t limit);
-  // Uniform in [first, last], both included.
-  std::int64_t randint(std::int64_t first, std::int64_t last) {
-    return first + below(static_cast<std::uint32_t>(last - first + 1));
-  }
-  template <class T>
-  void shuffle(std::span<T> items) {
-    for (std::size_t i = items.size(); i-- > 1;)
-      std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
-  }
 
  private:
   static constexpr std::size_t kWords = 624;

@@ -4,14 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <utility>
 
+#include "base/draws.h"
 #include "base/philox.h"
 
 namespace smelt {
 
-class StreamRandom {
+class StreamRandom : public Draws<StreamRandom> {
  public:
   // `stream` and `part` number the streams of one key; part < 2^32, and a stream gives 2^34 words.
   StreamRandom(std::uint64_t key, std::uint64_t stream, std::uint64_t part)
@@ -30,15 +29,6 @@ class StreamRandom {
       while (static_cast<std::uint32_t>(product) < threshold) product = std::uint64_t{next()} * limit;
     }
     return static_cast<std::uint32_t>(product >> 32);
-  }
-  // Uniform in [first, last], both included, less than 2^32 of them.
-  std::int64_t randint(std::int64_t first, std::int64_t last) {
-    return first + below(static_cast<std::uint32_t>(last - first + 1));
-  }
-  template <class T>
-  void shuffle(std::span<T> items) {
-    for (std::size_t i = items.size(); i-- > 1;)
-      std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
   }
 
  private:

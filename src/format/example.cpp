@@ -22,8 +22,7 @@ void ExampleWriter::add(std::string_view name, std::uint32_t kind) {
 
 void ExampleWriter::integers(std::string_view name, std::span<const std::int32_t> values) {
   packed_.clear();
-  for (const std::int32_t value : values)
-    packed_.raw_varint(static_cast<std::uint64_t>(std::int64_t{value}));
+  packed_.raw_varints(values);
   list_.clear();
   if (!values.empty()) list_.message(1, packed_);
   add(name, kIntegers);

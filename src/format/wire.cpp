@@ -41,6 +41,19 @@ void WireWriter::raw_varint(std::uint64_t value) {
   text_.push_back(static_cast<char>(value));
 }
 
+void WireWriter::raw_varints(std::span<const std::int32_t> values) {
+  constexpr std::size_t kMost = 10;  // bytes of a value
+  const std::size_t begin = text_.size();
+  text_.resize(begin + kMost * values.size());
+  char* to = text_.data() + begin;
+  for (const std::int32_t value : values) {
+    auto rest = static_cast<std::uint64_t>(std::int64_t{value});
+    for (; rest >= 0x80; rest >>= 7) *to++ = static_cast<char>(rest | 0x80);
+    *to++ = static_cast<char>(rest);
+  }
+  text_.resize(static_cast<std::size_t>(to - text_.data()));
+}
+
 void WireWriter::raw_fixed32(std::uint32_t value) {
   const auto bytes = little_endian(value);
   text_.append(bytes.data(), bytes.size());

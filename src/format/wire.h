@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ class WireWriter {
 
   // Without field numbers: the elements of packed lists.
   void raw_varint(std::uint64_t value);
+  void raw_varints(std::span<const std::int32_t> values);
   void raw_fixed32(std::uint32_t value);
   void raw_fixed64(std::uint64_t value);
 

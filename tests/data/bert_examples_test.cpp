@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/inspect.h"
 #include "store/file.h"
+#include "support/error_of.h"
 #include "support/captured_log.h"
 #include "support/file_size_limit.h"
 #include "support/paths.h"
@@ -22,16 +23,6 @@ using testing::HasSubstr;
 
 std::string golden(const std::string& name) {
   return source_path("tests/golden/pretraining/" + name);
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {

@@ -51,6 +51,14 @@ TEST(Wire, WritesFixedWidthValuesLittleEndian) {
             "\x0d\0\0\x80\x3f"s + "\x11\0\0\0\0\0\0\xf0\x3f"s + "\x85\x01\x04\x03\x02\x01"s);
 }
 
+TEST(Wire, WritesManyVarintsAsOneByOne) {
+  const std::vector<std::int32_t> values{0, 1, 127, 128, 30521, 65536, 2147483647, -1, -2147483647};
+  WireWriter many, one_by_one;
+  many.raw_varints(values);
+  for (const std::int32_t value : values) one_by_one.raw_varint(static_cast<std::uint64_t>(std::int64_t{value}));
+  EXPECT_EQ(many.text(), one_by_one.text());
+}
+
 TEST(Wire, ReadsBackWhatItWrites) {
   const std::vector<std::uint64_t> values{0,          1,
                                           127,        128,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/error_of.h"
 #include "support/file_size_limit.h"
 #include "support/paths.h"
 
@@ -13,16 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::size_t entries(const TempDir& dir) {
   return std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator());

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "store/file.h"
+#include "support/error_of.h"
 #include "support/captured_log.h"
 #include "support/paths.h"
 #include "text/lines.h"
@@ -22,16 +23,6 @@ using testing::HasSubstr;
 using Words = std::vector<std::string>;
 using Counts = std::map<std::string, std::int64_t>;
 
-template <class Action>
-std::string usage_error(Action&& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Vocabulary, TheIdIsTheLine) {
   const TempDir dir;
   write_file(dir.file("v.txt"), "[PAD]\r\n  word  \nlast");
@@ -46,12 +37,12 @@ TEST(Vocabulary, RefusesFilesThatAreNone) {
   const TempDir dir;
   const auto load = [&](const char* content) {
     write_file(dir.file("v.txt"), content);
-    return usage_error([&] { Vocabulary::load(dir.file("v.txt")); });
+    return error_of<UsageError>([&] { Vocabulary::load(dir.file("v.txt")); });
   };
   EXPECT_THAT(load("a\n\nb\n"), HasSubstr("v.txt:2: empty line in a vocabulary"));
   EXPECT_THAT(load("a\nb\na\n"), HasSubstr("v.txt:3: token 'a' stands on line 1 already"));
   EXPECT_THAT(load(""), HasSubstr("the vocabulary is empty"));
-  EXPECT_THAT(usage_error([&] { Vocabulary::load(dir.file("none.txt")); }), HasSubstr("none.txt"));
+  EXPECT_THAT(error_of<UsageError>([&] { Vocabulary::load(dir.file("none.txt")); }), HasSubstr("none.txt"));
 }
 
 TEST(Vocabulary, RefusesToDoWithoutAnyOfTheSpecialTokens) {
@@ -60,7 +51,7 @@ TEST(Vocabulary, RefusesToDoWithoutAnyOfTheSpecialTokens) {
   for (const std::string& missing : special) {
     Words others = special;
     std::erase(others, missing);
-    EXPECT_THAT(usage_error([&] { Vocabulary(others, "v.txt").check_special_tokens(); }),
+    EXPECT_THAT(error_of<UsageError>([&] { Vocabulary(others, "v.txt").check_special_tokens(); }),
                 HasSubstr("v.txt: has no token " + missing));
   }
 }
@@ -139,7 +130,7 @@ TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
 }
 
 TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 7, .min_frequency = 1, .alphabet_limit = 10, .reserved = {}}); }),
+  EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 7, .min_frequency = 1, .alphabet_limit = 10, .reserved = {}}); }),
               HasSubstr("7 pieces have no room for 5 special tokens and an alphabet of 3"));
 }
 
@@ -150,16 +141,16 @@ TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
 }
 
 TEST(WordPieceTrainer, RefusesASizeBeyondReason) {
-  EXPECT_THAT(usage_error([] {
+  EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999, .min_frequency = 1, .alphabet_limit = 10, .reserved = {}});
               }),
               HasSubstr("vocab: the size is 9999999999, more than 4194304"));
 }
 
 TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10, .reserved = {}}); }),
+  EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10, .reserved = {}}); }),
               HasSubstr("vocab: the minimum frequency is 0, not at least 1"));
-  EXPECT_THAT(usage_error([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3, .reserved = {}}); }),
+  EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"abc", 1}}, {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3, .reserved = {}}); }),
               HasSubstr("vocab: the alphabet's limit is -3, not at least 1"));
 }
 
@@ -186,15 +177,15 @@ TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
 }
 
 TEST_F(VocabularyJobTest, RefusesWrongInput) {
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job(" \n\n")); }), HasSubstr("holds no words"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job(" \n\n")); }), HasSubstr("holds no words"));
   VocabularyJob missing = job("a");
   missing.text.input = dir_.file("none-*.txt");
-  EXPECT_THAT(usage_error([&] { train_vocabulary(missing); }), HasSubstr("no file matches"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(missing); }), HasSubstr("no file matches"));
   VocabularyJob strict = job("good\nbad \xff\xfe\n");
   strict.text.strict = true;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(strict); }), HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(strict); }), HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
   EXPECT_FALSE(std::filesystem::exists(strict.out));
-  EXPECT_THAT(usage_error([&] {
+  EXPECT_THAT(error_of<UsageError>([&] {
                 VocabularyJob job = this->job("a");
                 job.text.input = dir_.path();
                 train_vocabulary(job);
@@ -214,7 +205,7 @@ TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
   train_vocabulary(job("a b"));
   const std::string before = read_file(dir_.file("vocab.txt"));
   VocabularyJob again = job("other words");
-  EXPECT_THAT(usage_error([&] { train_vocabulary(again); }), HasSubstr("vocab.txt exists"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(again); }), HasSubstr("vocab.txt exists"));
   EXPECT_EQ(read_file(dir_.file("vocab.txt")), before);
   again.overwrite = true;
   train_vocabulary(again);
@@ -223,7 +214,7 @@ TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
 
 TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
   write_file(dir_.file("tokenizer_config.json"), "{}");
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job("words")); }), HasSubstr("tokenizer_config.json exists"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("words")); }), HasSubstr("tokenizer_config.json exists"));
 }
 
 TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
@@ -266,7 +257,7 @@ TEST(LineReader, RefusesAFileThatIsOneGiantLine) {
   write_file(dir.file("t"), std::string(kMaxLineBytes + 1, 'x'));
   LineReader lines(dir.file("t"));
   std::string line;
-  EXPECT_THAT(usage_error([&] { lines.next(line); }), HasSubstr("t:1: a line of more than 64 MiB"));
+  EXPECT_THAT(error_of<UsageError>([&] { lines.next(line); }), HasSubstr("t:1: a line of more than 64 MiB"));
 }
 
 TEST(SentenceSplitter, CutsAtTheEndsOfSentences) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/stream_random.h"
 #include "store/file.h"
+#include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "text/sentencepiece.h"
@@ -19,16 +20,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
-
-template <class Action>
-std::string usage_error(Action&& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Lines of made-up words of two to four syllables, the frequent ones much more so.
 std::string made_up_text(int lines) {
@@ -91,7 +82,7 @@ TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
   for (const double wrong : {0.0, -1.0, 1.5}) {
     some.text.sample = wrong;
     some.overwrite = true;
-    EXPECT_THAT(usage_error([&] { train_vocabulary(some); }), HasSubstr("is not above 0 and at most 1"));
+    EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(some); }), HasSubstr("is not above 0 and at most 1"));
   }
 }
 
@@ -102,7 +93,7 @@ TEST_F(VocabularyTools, ReservedTokensStandAfterTheSpecialOnes) {
   EXPECT_THAT(trained(reserved), testing::StartsWith("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n[DATE]\n[NAME]\n[unused0]\n[unused1]\n"));
   reserved.trainer.reserved = {"[MASK]"};
   reserved.overwrite = true;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(reserved); }), HasSubstr("the token '[MASK]' is reserved twice"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(reserved); }), HasSubstr("the token '[MASK]' is reserved twice"));
 }
 
 TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
@@ -146,23 +137,23 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfThePackage) {
 }
 
 TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job("a.txt", "unigramm")); }),
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.txt", "unigramm")); }),
               HasSubstr("type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job("a.model")); }),
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
               HasSubstr("a.model is a SentencePiece model, the type is wordpiece"));
   VocabularyJob wrong = job("a.txt", "bpe");
   wrong.coverage = 1.5;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(wrong); }), HasSubstr("the coverage is 1.5, not above 0 and at most 1"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }), HasSubstr("the coverage is 1.5, not above 0 and at most 1"));
   wrong = job("a.txt", "bpe");
   wrong.trainer.vocab_size = 8;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(wrong); }), HasSubstr("bpe pieces cannot be trained: "));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }), HasSubstr("bpe pieces cannot be trained: "));
   wrong.trainer.vocab_size = 30;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(wrong); }), HasSubstr("25 pieces have no room for 17 characters in two forms"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }), HasSubstr("25 pieces have no room for 17 characters in two forms"));
   wrong = job("c.txt");
   wrong.unused = -1;
-  EXPECT_THAT(usage_error([&] { train_vocabulary(wrong); }), HasSubstr("--unused -1 or --threads 0 is less than 0"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }), HasSubstr("--unused -1 or --threads 0 is less than 0"));
   write_file(dir_.file("in.txt"), "\n \n");
-  EXPECT_THAT(usage_error([&] { train_vocabulary(job("b.txt", "unigram")); }), HasSubstr("the text holds no words"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("b.txt", "unigram")); }), HasSubstr("the text holds no words"));
 }
 
 TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
@@ -181,18 +172,18 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   EXPECT_EQ(s.pieces_after, s.pieces_before - 6);
   EXPECT_EQ(s.unknown_before, 5);
   EXPECT_EQ(s.unknown_after, 1);
-  EXPECT_THAT(usage_error([&] { extend_vocabulary(extend); }), HasSubstr("w.txt exists"));
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("w.txt exists"));
   extend.overwrite = true;
   extend.count = 3;
-  EXPECT_THAT(usage_error([&] { extend_vocabulary(extend); }), HasSubstr("v.txt: has 2 unused tokens, 3 are wanted"));
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("v.txt: has 2 unused tokens, 3 are wanted"));
   extend.count = 0;
   extend.min_frequency = 100;
-  EXPECT_THAT(usage_error([&] { extend_vocabulary(extend); }), HasSubstr("has no word that would save a piece"));
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("has no word that would save a piece"));
   write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
   extend.vocab = dir_.file("full.txt");
-  EXPECT_THAT(usage_error([&] { extend_vocabulary(extend); }), HasSubstr("full.txt: has no [unusedN] token"));
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("full.txt: has no [unusedN] token"));
   extend.min_frequency = 0;
-  EXPECT_THAT(usage_error([&] { extend_vocabulary(extend); }), HasSubstr("--min-frequency 0 is too small"));
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("--min-frequency 0 is too small"));
 }
 
 TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {

@@ -1,0 +1,27 @@
+// Draws that every source of random numbers derives from its own below(limit), uniform in [0, limit).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace smelt {
+
+template <class Random>
+class Draws {
+ public:
+  // Uniform in [first, last], both included, less than 2^32 of them.
+  std::int64_t randint(std::int64_t first, std::int64_t last) {
+    return first + below(static_cast<std::uint32_t>(last - first + 1));
+  }
+  template <class T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i-- > 1;) std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t limit) { return static_cast<Random*>(this)->below(limit); }
+};
+
+}  // namespace smelt
