@@ -42,6 +42,7 @@ PretrainingConfig pretraining_config(const Recipe& r) {
   c.reduction = r.train.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.devices = r.train.devices;
   c.seed = static_cast<std::uint64_t>(r.train.seed);
+  c.next_sentence = r.data.next_sentence;
   return c;
 }
 
@@ -59,7 +60,8 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
                .dupe_factor = r.data.dupe_factor,
                .masked_lm_prob = r.data.masked_lm_prob,
                .short_seq_prob = r.data.short_seq_prob,
-               .whole_word_mask = r.data.whole_word_mask};
+               .whole_word_mask = r.data.whole_word_mask,
+               .next_sentence = r.data.next_sentence};
   return job;
 }
 
@@ -141,6 +143,7 @@ PretrainSummary train_model(const Recipe& r) {
   job.config = pretraining_config(r);
   job.device = r.train.device;
   job.data = paths.train_records;
+  job.vocab = paths.vocab;
   job.model_dir = paths.model_dir;
   job.save_every = r.train.save_every;
   job.keep = r.train.keep;

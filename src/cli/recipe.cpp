@@ -37,6 +37,8 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("data.dupe_factor", r.data.dupe_factor, "times each document is used, with other masks");
   visit("data.seed", r.data.seed, "random seed of the examples");
   visit("data.whole_word_mask", r.data.whole_word_mask, "mask all pieces of a word together");
+  visit("data.next_sentence", r.data.next_sentence,
+        "pairs of sentences and the task to tell whether they follow; false: runs of text and masks alone");
   visit("data.order", r.data.order, "shuffled: all cores, bounded memory; original: the original program's bytes");
 }
 

@@ -36,6 +36,7 @@ struct DataSection {
   std::int64_t dupe_factor = 5;
   std::int64_t seed = 12345;
   bool whole_word_mask = false;
+  bool next_sentence = true;
   std::string order = "shuffled";
 };
 

@@ -17,7 +17,18 @@ struct DataDescription {
   std::optional<std::int64_t> seq_length, max_predictions;
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
+  std::optional<bool> next_sentence;
 };
+
+// What a reader of the records expects of them.
+struct ExpectedData {
+  std::uint64_t examples = 0;
+  std::int64_t seq_length = 0, max_predictions = 0;
+  std::string vocab;          // the model's vocabulary; empty: not known
+  bool next_sentence = true;  // the model learns to tell next sentences
+};
+// UsageError naming what the description says and what is expected.
+void check_description(const DataDescription& description, const ExpectedData& expected);
 
 // UsageError beginning with `origin` for what is not a JSON object or holds a value of a wrong kind.
 DataDescription parse_description(std::string_view json, std::string origin);

@@ -87,9 +87,13 @@ std::vector<Tensor> apply_optimizer(const PretrainingConfig& c, Program& p,
   return results;
 }
 
+Tensor total_loss(const PretrainingConfig& c, const BertPretraining& p) {
+  return c.next_sentence ? p.loss : p.masked_lm_loss;
+}
+
 Tensor train_metrics(const PretrainingConfig& c, const BertPretraining& p, Tensor norm, Tensor rate,
                      double rows) {
-  const Tensor metrics = vector_of({p.loss, p.masked_lm_loss, p.next_sentence_loss,
+  const Tensor metrics = vector_of({total_loss(c, p), p.masked_lm_loss, p.next_sentence_loss,
                                     p.masked_lm_correct / (p.masked_lm_weight + 1e-5),
                                     p.next_sentence_correct * (1.0 / rows), norm, rate});
   if (c.reduction == Reduction::global) return metrics;
@@ -109,7 +113,7 @@ void build_train_step(const PretrainingConfig& c, PretrainingProgram& out) {
   const auto first_parameter = std::ssize(p.graph.parameters());
   const Scope root(p.graph, out.parameters, dropout);
   const BertPretraining model = bert_pretraining(root, c.model, batch.inputs, batch.labels);
-  auto gradients = grad(model.loss, tensors_of(out.parameters));
+  auto gradients = grad(total_loss(c, model), tensors_of(out.parameters));
   const Tensor norm = global_norm(gradients);
   if (c.clip_norm > 0) gradients = clip_by_global_norm(gradients, norm, c.clip_norm);
   if (c.reduction == Reduction::per_replica)
@@ -133,7 +137,7 @@ void build_eval_step(const PretrainingConfig& config, PretrainingProgram& out) {
   const Scope root(p.graph, out.parameters);
   const BertPretraining m = bert_pretraining(root, c.model, batch.inputs, batch.labels);
   const Tensor examples = full_like(m.loss, static_cast<double>(rows));
-  p.results = {vector_of({m.loss, m.masked_lm_sum, m.masked_lm_weight, m.masked_lm_correct,
+  p.results = {vector_of({total_loss(c, m), m.masked_lm_sum, m.masked_lm_weight, m.masked_lm_correct,
                           m.next_sentence_sum, m.next_sentence_correct, examples})};
   set_mesh(c, p);
 }

@@ -35,6 +35,7 @@ struct PretrainingConfig {
   Reduction reduction = Reduction::global;
   std::int64_t devices = 1;
   std::uint64_t seed = 12345;  // of dropout
+  bool next_sentence = true;   // whether its loss counts; without it the head stays as it was
 };
 
 // The batch's arguments in order, first in every program: the names of the tf.Example features.

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "data/bert_prefetch.h"
+#include "data/description.h"
 #include "format/crc32c.h"
 #include "train/compiled_step.h"
 
@@ -59,6 +60,7 @@ class Trainer {
   const PretrainJob& job_;
   BertRecordSource source_;
   std::shared_ptr<const Client> client_;
+  nlohmann::json settings_;  // that a checkpoint must have been made with
   PretrainingProgram program_;
   PretrainSummary summary_;
   std::optional<CompiledStep> compiled_;
@@ -77,10 +79,43 @@ BertRecordOptions record_options(const PretrainJob& job) {
           .seed = job.config.seed};
 }
 
+template <class T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// Tells data apart without reading all of them: how many records, what stands in some of them from the first to the
+// last, and what their description says.
+nlohmann::json data_fingerprint(const BertRecordSource& source) {
+  constexpr std::uint64_t kSample = 64;
+  std::uint32_t sum = 0;
+  for (std::uint64_t i = 0; i < kSample; ++i) {
+    const BertBatch b = source.batch_in_order(i * (source.size() - 1) / (kSample - 1), 1);
+    for (const auto* values : {&b.input_ids, &b.input_mask, &b.segment_ids, &b.masked_lm_positions, &b.masked_lm_ids,
+                               &b.next_sentence_labels})
+      sum = crc32c(bytes_of(*values), sum);
+    sum = crc32c(bytes_of(b.masked_lm_weights), sum);
+  }
+  return {{"records", source.size()}, {"crc32c", sum}};
+}
+
+void check_described(const PretrainJob& job, const BertRecordSource& source) {
+  const auto& files = source.index().files();
+  const auto description = find_description(files);
+  if (!description || description->files.size() != files.size()) return;  // a part of what is described
+  check_description(*description, {.examples = source.size(),
+                                   .seq_length = job.config.batch.seq_length,
+                                   .max_predictions = job.config.batch.max_predictions,
+                                   .vocab = job.vocab,
+                                   .next_sentence = job.config.next_sentence});
+}
+
 Trainer::Trainer(const PretrainJob& job)
     : job_(job),
       source_(record_options(job)),
       client_(open_device(job.device, static_cast<int>(job.config.devices))) {
+  check_described(job, source_);
+  settings_ = saved_settings();
   build_train_step(job.config, program_);
   const auto start = Clock::now();
   compiled_.emplace(client_, job.config, program_);
@@ -88,19 +123,25 @@ Trainer::Trainer(const PretrainJob& job)
   state_.emplace(initial_state());
 }
 
-// Tells data apart without reading all of them: how many records, and the first ones' tokens.
-nlohmann::json data_fingerprint(const BertRecordSource& source) {
-  const BertBatch first = source.batch_in_order(0, 64);
-  const std::string_view bytes(reinterpret_cast<const char*>(first.input_ids.data()),
-                               first.input_ids.size() * sizeof(std::int32_t));
-  return {{"records", source.size()}, {"crc32c", crc32c(bytes)}};
-}
-
+// What makes a run the same run: how the data are read, what is computed from them.
 nlohmann::json Trainer::saved_settings() const {
-  return {{"model", bert_config_json(job_.config.model)},
+  const PretrainingConfig& c = job_.config;
+  const AdamW& o = c.optimizer;
+  return {{"model", bert_config_json(c.model)},
           {"data", data_fingerprint(source_)},
-          {"seed", job_.config.seed},
-          {"batch_size", job_.config.batch.batch_size}};
+          {"seed", c.seed},
+          {"batch_size", c.batch.batch_size},
+          {"seq_length", c.batch.seq_length},
+          {"max_predictions", c.batch.max_predictions},
+          {"optimizer",
+           {{"bias_correction", o.bias_correction == BiasCorrection::on},
+            {"beta1", o.beta1},
+            {"beta2", o.beta2},
+            {"epsilon", o.epsilon},
+            {"weight_decay", o.weight_decay},
+            {"clip_norm", c.clip_norm}}},
+          {"reduction", c.reduction == Reduction::global ? "global" : "per_replica"},
+          {"next_sentence", c.next_sentence}};
 }
 
 ModelState Trainer::initial_state() {
@@ -110,8 +151,7 @@ ModelState Trainer::initial_state() {
     return ModelState::fresh(*client_, devices, program_.parameters, StateParts::values_and_moments,
                              job_.config.seed);
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
-  const nlohmann::json now = saved_settings();
-  for (const auto& [name, value] : now.items())
+  for (const auto& [name, value] : settings_.items())
     if (checkpoint->state.value(name, nlohmann::json()) != value)
       throw UsageError(str(where, ": was made with ", name, " ",
                            checkpoint->state.value(name, nlohmann::json()).dump(), ", this run has ",
@@ -146,7 +186,7 @@ void Trainer::save() {
   if (saved_step_ == step_) return;
   read_metrics();
   const HostState host = state_->download();
-  save_checkpoint(job_.model_dir, step_, host.tensors, saved_settings(),
+  save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep)});
   saved_step_ = step_;
 }
@@ -155,7 +195,9 @@ void Trainer::report(Progress& progress) {
   const auto& m = summary_.metrics;
   std::ostringstream text;
   text << std::fixed << std::setprecision(3) << "loss " << m[0] << ", mlm acc " << m[3]
-       << ", nsp acc " << m[4] << std::setprecision(1) << ", "
+       << (job_.config.next_sentence ? ", nsp acc " : "");
+  if (job_.config.next_sentence) text << m[4];
+  text << std::setprecision(1) << ", "
        << static_cast<double>((step_ - summary_.first_step) * job_.config.batch.batch_size) /
               progress.seconds()
        << " seq/s";

@@ -12,7 +12,8 @@ namespace smelt {
 struct PretrainJob {
   PretrainingConfig config;  // schedule.total_steps is where the run ends
   std::string device = "cpu";
-  std::string data;       // TFRecord files or patterns, comma separated
+  std::string data;       // TFRecord files or patterns, comma separated; a description beside them must fit
+  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
@@ -27,7 +28,8 @@ struct PretrainSummary {
 };
 
 // Steps from the newest checkpoint (or fresh weights) to schedule.total_steps, with a checkpoint every
-// save_every steps and at the end. SIGTERM or SIGINT: saves and throws SystemError that says how to go on.
+// save_every steps and at the end. A checkpoint is resumed only with the settings it was made with; steps, learning
+// rate, devices and how often to save may change. SIGTERM or SIGINT: saves and throws SystemError that says how to go on.
 // UsageError: data that do not fit the model, a checkpoint of another model; SystemError: a loss that is
 // not finite, the device.
 PretrainSummary pretrain(const PretrainJob& job);

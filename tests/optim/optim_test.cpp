@@ -87,19 +87,19 @@ Expected by_hand(const AdamW& o, double rate, int step, double p, double m, doub
 TEST(AdamW, IsItsFormula) {
   const Shape one{DType::f64, {1}}, scalar{DType::f64, {}}, step_shape{DType::s32, {}};
   for (const bool decays : {false, true}) {
-      AdamW o;
-      o.weight_decay = 0.1;
-      Graph graph;
-      const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
-      const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
-      const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
-      const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
-                                      real_value(one, {-0.7}), real_value(scalar, {0.01}), integer_value(step_shape, {3})};
-      const Expected want = by_hand(o, 0.01, 3, 0.5, 0.2, 0.03, -0.7, decays);
-      EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-12);
-      EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-12);
-      EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-12);
-    }
+    AdamW o;
+    o.weight_decay = 0.1;
+    Graph graph;
+    const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
+    const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
+    const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
+    const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
+                                    real_value(one, {-0.7}), real_value(scalar, {0.01}), integer_value(step_shape, {3})};
+    const Expected want = by_hand(o, 0.01, 3, 0.5, 0.2, 0.03, -0.7, decays);
+    EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-12);
+    EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-12);
+    EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-12);
+  }
 }
 
 // The step's count is f32, so the whole of it is checked in f32.
@@ -117,6 +117,8 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
                                     integer_value(step_shape, {static_cast<std::uint64_t>(t)})};
     const Expected want = by_hand(o, 0.01, t, 0.5, 0.2, 0.03, -0.7, true);
     EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-6);
+    EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-7);
+    EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-7);
   }
 }
 
