@@ -28,8 +28,11 @@ void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
   const CorpusCounts& text = summary.text;
   std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
             << text.sentences << " sentences, " << text.tokens << " tokens ("
-            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n"
-            << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
+            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
+  if (text.duplicate_documents + text.duplicate_lines > 0)
+    std::cout << "left out: " << text.duplicate_documents << " documents and " << text.duplicate_lines
+              << " lines that stood before\n";
+  std::cout << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
             << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
             << "written:  " << job.output << "\n";
 }

@@ -127,7 +127,9 @@ void write_description(const ExampleBuild& build, const BuildSummary& summary) {
                  {"sentences", summary.text.sentences},
                  {"tokens", summary.text.tokens},
                  {"unknown_tokens", summary.text.unknown_tokens},
-                 {"dropped_bytes", summary.text.dropped_bytes}};
+                 {"dropped_bytes", summary.text.dropped_bytes},
+                 {"duplicate_documents", summary.text.duplicate_documents},
+                 {"duplicate_lines", summary.text.duplicate_lines}};
   out["masked_tokens"] = summary.masked_tokens;
   write_file(append_to_path(build.outputs.front(), ".json"), out.dump(2) + "\n");
 }

@@ -127,6 +127,8 @@ DocumentBuckets scatter_documents(DocumentReader& reader, const BertTokenizer& t
   for (const CorpusCounts& part : counts) add_counts(part, out.counts);
   out.counts.files = reader.files().size();
   out.counts.dropped_bytes = reader.counts().dropped_bytes;
+  out.counts.duplicate_documents = reader.counts().duplicate_documents;
+  out.counts.duplicate_lines = reader.counts().duplicate_lines;
   return out;
 }
 

@@ -71,12 +71,14 @@ std::vector<std::string> with_companions(std::vector<std::string> outputs) {
 }
 
 Json counts_json(const CorpusCounts& c) {
-  return {c.files, c.documents, c.sentences, c.tokens, c.unknown_tokens, c.dropped_bytes};
+  return {c.files, c.documents, c.sentences, c.tokens, c.unknown_tokens, c.dropped_bytes,
+          c.duplicate_documents, c.duplicate_lines};
 }
 
 CorpusCounts counts_of(const Json& json) {
   return {.files = json[0], .documents = json[1], .sentences = json[2], .tokens = json[3],
-          .unknown_tokens = json[4], .dropped_bytes = json[5]};
+          .unknown_tokens = json[4], .dropped_bytes = json[5], .duplicate_documents = json[6],
+          .duplicate_lines = json[7]};
 }
 
 struct Drawn {

@@ -239,6 +239,17 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("memory of 1000 bytes is less than 67108864"));
 }
 
+TEST_F(ShuffledOrder, TextThatStandsTwiceGivesTheExamplesOfOnceWithoutDuplicates) {
+  write("once.txt", 0, 100);
+  write("again.txt", 20, 60);
+  const std::string once = bytes(job("once.txt", "out"));
+  BertExamplesJob twice = job("once.txt", "twice");
+  twice.text.input += "," + dir_.file("again.txt");
+  twice.text.dedup = "exact";
+  EXPECT_EQ(build_bert_examples(twice).text.duplicate_documents, 40u);
+  EXPECT_EQ(read_file(twice.output), once);
+}
+
 TEST_F(ShuffledOrder, RefusesDocumentsOfSingleSentences) {
   write_file(dir_.file("in.txt"), "one line\n\nand another\n\n\na third\n");
   EXPECT_THAT(refusal(job("in.txt", "out")),
