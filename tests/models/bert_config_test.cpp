@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "models/bert.h"
@@ -59,6 +60,29 @@ TEST(BertConfig, RefusesWrongFilesByName) {
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_dropout_prob": 1})"), HasSubstr("must be in [0, 1)"));
 }
 
+// Those of google-research/bert's checkpoint of BERT-base, without the optimizer's.
+std::set<std::string> original_variables() {
+  std::set<std::string> names{"cls/predictions/output_bias", "cls/seq_relationship/output_weights",
+                              "cls/seq_relationship/output_bias"};
+  for (const char* table : {"word_embeddings", "token_type_embeddings", "position_embeddings"})
+    names.insert(str("bert/embeddings/", table));
+  const auto dense = [&](const std::string& scope) { names.insert({scope + "/kernel", scope + "/bias"}); };
+  const auto norm = [&](const std::string& scope) { names.insert({scope + "/LayerNorm/beta", scope + "/LayerNorm/gamma"}); };
+  norm("bert/embeddings");
+  dense("bert/pooler/dense");
+  dense("cls/predictions/transform/dense");
+  norm("cls/predictions/transform");
+  for (int i = 0; i < 12; ++i) {
+    const std::string layer = str("bert/encoder/layer_", i);
+    for (const char* part : {"/attention/self/query", "/attention/self/key", "/attention/self/value",
+                             "/attention/output/dense", "/intermediate/dense", "/output/dense"})
+      dense(layer + part);
+    norm(layer + "/attention/output");
+    norm(layer + "/output");
+  }
+  return names;
+}
+
 TEST(Bert, DeclaresTheOriginalsVariables) {
   BertConfig c;
   c.vocab_size = 30522;
@@ -71,7 +95,10 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
                           .next_sentence_labels = ints({2})};
   Parameters parameters;
   bert_pretraining(Scope(graph, parameters), c, inputs, labels);
-  EXPECT_EQ(parameters.all().size(), 206u);  // as google-research/bert's BERT-base has
+  EXPECT_EQ(parameters.all().size(), 206u);
+  std::set<std::string> names;
+  for (const Parameter& p : parameters.all()) names.insert(p.name);
+  EXPECT_EQ(names, original_variables());
   std::int64_t count = 0;
   for (const Parameter& p : parameters.all()) count += p.tensor.shape().elements();
   EXPECT_EQ(count, 110'106'428);

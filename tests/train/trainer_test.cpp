@@ -258,6 +258,20 @@ TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
   EXPECT_THAT(error_of([&] { pretrain(wrong); }), testing::AllOf(HasSubstr("16"), HasSubstr("32")));
 }
 
+TEST_F(TrainerTest, ACheckpointThatDoesNotFillTheModelIsRefused) {
+  const PretrainJob trained = job("model", 1);
+  pretrain(trained);
+  EvaluateJob evaluation{.config = trained.config, .device = "cpu", .data = trained.data,
+                         .train_data = {}, .model_dir = trained.model_dir, .steps = 1};
+  evaluation.config.model.num_hidden_layers = 2;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
+              HasSubstr("checkpoint-1: no tensor bert/encoder/layer_1/attention/self/"));
+  evaluation.config.model.num_hidden_layers = 1;
+  evaluation.config.model.intermediate_size = 64;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
+              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model wants f32[16,64]"));
+}
+
 TEST_F(TrainerTest, EvaluationCountsTheMajorityTokenAsByHand) {
   const PretrainJob trained = job("model", 3);
   EvaluateJob evaluation{.config = trained.config, .device = "cpu", .data = trained.data,
