@@ -224,7 +224,7 @@ ShuffledExamples scatter_examples(const DocumentBuckets& documents, const MaskVo
         std::make_unique<ExampleScatterer>(context, files.back(), options.memory / 4 / threads));
   }
   const std::uint64_t groups = std::clamp<std::uint64_t>(
-      (documents.counts.tokens + kGroupTokens / 2) / kGroupTokens, 1, kDocumentBuckets);
+      (documents.counts.tokens + kGroupTokens - 1) / kGroupTokens, 1, kDocumentBuckets);
   for (std::uint64_t group = 0; group < groups; ++group)
     draw_group(gather_documents(documents.spill, group * kDocumentBuckets / groups,
                                 (group + 1) * kDocumentBuckets / groups, codec),

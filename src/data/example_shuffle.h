@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-// About this many tokens are in memory while their pairs are drawn; the other sentence of a pair comes from there.
+// At most about this many tokens are in memory while their pairs are drawn; the other sentence of a pair comes from there.
 constexpr std::uint64_t kGroupTokens = std::uint64_t{16} << 20;
 
 struct ShuffleOptions {

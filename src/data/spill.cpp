@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kLeastChunk = 4 << 10, kMostChunk = 256 << 10;
+constexpr std::size_t kLeastChunk = 4 << 10, kMostChunk = 64 << 10;
 
 }  // namespace
 
