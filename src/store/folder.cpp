@@ -45,11 +45,15 @@ void remove_remote(const std::string& path) {
 
 void remove_remote_folder(const std::string& path) {
   const Place place = resolve(path);
-  if (list_objects(place, place.path.key, Depth::all_below, "remove").empty()) return;
-  // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir wants one on gs://.
-  const arrow::Status status = place.path.scheme == "s3" ? place.system->DeleteDir(place.name)
-                                                         : place.system->DeleteDirContents(place.name, true);
-  if (!status.ok()) throw_status("remove", place, Access::remove, status);
+  // An object that somebody else removed meanwhile ends the removal: what is left then is listed again.
+  while (!list_objects(place, place.path.key, Depth::all_below, "remove").empty()) {
+    // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir wants one on gs://.
+    const arrow::Status status = place.path.scheme == "s3"
+                                     ? place.system->DeleteDir(place.name)
+                                     : place.system->DeleteDirContents(place.name, true);
+    if (status.ok()) return;
+    if (!is_not_found(status)) throw_status("remove", place, Access::remove, status);
+  }
 }
 
 }  // namespace

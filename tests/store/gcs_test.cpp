@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/object_store_test.h"
@@ -37,6 +38,13 @@ TEST_F(GcsTest, AnyRangeIsReadFromAnyThread) { expect_ranged_reads(at("data")); 
 TEST_F(GcsTest, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("data")); }
 
 TEST_F(GcsTest, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
+
+// A killed process's last requests may still arrive while the next one clears up behind it.
+TEST_F(GcsTest, AFolderThatOthersRemoveTooIsRemoved) {
+  for (int i = 0; i < 30; ++i) write_file(at(str("tree/", i)), "x");
+  run_parallel(4, [&](int) { remove_tree(at("tree")); });
+  EXPECT_THAT(list_folder(at("tree")), testing::IsEmpty());
+}
 
 TEST_F(GcsTest, NothingIsSeenWithoutCommit) {
   expect_nothing_without_commit(at("data"));
