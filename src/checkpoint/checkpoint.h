@@ -15,7 +15,7 @@ namespace smelt {
 
 struct SaveOptions {
   int max_to_keep = 5;  // the newest; 0 keeps all
-  std::uint64_t shard_bytes = std::uint64_t{1} << 30;  // a new file begins after this much data
+  std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes the

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
@@ -17,6 +19,7 @@ using nlohmann::json;
 // A directory on its way: written beside an earlier one, set aside.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
+constexpr std::size_t kFilesAtOnce = 4;  // an object store takes each at its own pace
 
 // The tensors in order of name, cut where a file is full.
 std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
@@ -52,13 +55,20 @@ void write_members(const OutputDirectory& directory, std::int64_t step, const Te
   json manifest = {{"format", kManifestFormat}, {"step", step},   {"files", json::array()},
                    {"tensors", json::object()}, {"state", state}};
   const std::vector<TensorMap> parts = shards(tensors, shard_bytes);
+  std::vector<json> lines(parts.size());
+  std::atomic<std::size_t> next = 0;
+  run_parallel(static_cast<int>(std::min(parts.size(), kFilesAtOnce)), [&](int) {
+    for (std::size_t i; (i = next++) < parts.size();) {
+      const std::string name = shard_name(i, parts.size());
+      lines[i] = write_shard(directory.file(name), name, parts[i]);
+    }
+  });
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string name = shard_name(i, parts.size());
-    manifest["files"].push_back(write_shard(directory.file(name), name, parts[i]));
+    manifest["files"].push_back(lines[i]);
     for (const auto& [tensor, view] : parts[i])
       manifest["tensors"][tensor] = {{"dtype", safetensors_dtype(view.shape.dtype)},
                                      {"shape", view.shape.dims},
-                                     {"file", name}};
+                                     {"file", lines[i]["name"]}};
   }
   const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   write_file(directory.file(kManifestFile), text);

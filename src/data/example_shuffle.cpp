@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/progress.h"
 #include "data/example_encoder.h"
 #include "data/example_record.h"
-#include "data/record_index_file.h"
-#include "store/file.h"
-#include "store/folder.h"
+#include "data/shard_writer.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -19,6 +18,8 @@ namespace {
 constexpr std::uint64_t kRangeBytes = 16 << 20;   // of a range of keys, read and sorted at once
 constexpr std::size_t kEncodedBytes = 16 << 20;   // encoded before a thread waits for its turn to write
 constexpr std::size_t kUnitDocuments = 64;
+constexpr std::size_t kMostUploads = 8;           // side by side
+constexpr std::size_t kUploadBytes = 64 << 20;    // that each needs: a range, its examples encoded, parts on their way
 
 // floor(key / 2^64 * count)
 std::size_t range_of(std::uint64_t key, std::size_t count) {
@@ -35,6 +36,10 @@ std::size_t count_ranges(const DocumentBuckets& documents, const PairOptions& pa
   const std::uint64_t most = options.memory / 4 / (4096 * static_cast<std::uint64_t>(options.threads));
   const std::uint64_t of_a_shard = std::max<std::uint64_t>(1, std::min(wanted, most) / options.shards);
   return of_a_shard * options.shards;
+}
+
+std::size_t uploads(std::size_t shards, std::size_t memory) {
+  return std::clamp<std::size_t>(memory / kUploadBytes, 1, std::min(shards, kMostUploads));
 }
 
 struct DrawContext {
@@ -131,63 +136,12 @@ class SortedRange {
   std::vector<Item> items_;
 };
 
-// Encoded examples that follow one another, and their index.
-struct EncodedExamples {
-  std::string bytes;
-  RecordIndexBuilder index;
-
-  void clear() {
-    bytes.clear();
-    index.clear();
-  }
-};
-
-// The shards' files and indexes, written by the threads in turn.
-class ShardWriter {
- public:
-  ShardWriter(const std::vector<std::string>& paths, std::size_t ranges, std::uint64_t examples)
-      : paths_(paths),
-        per_shard_(ranges / paths.size()),
-        progress_("examples", static_cast<std::int64_t>(examples), "examples") {
-    for (const std::string& path : paths) whole_.push_back(exists(path));
-  }
-
-  bool is_whole(std::size_t range) const { return whole_[range / per_shard_]; }
-  bool wait(std::size_t range) { return turns_.wait(range); }
-  void write(std::size_t range, const EncodedExamples& examples) {
-    if (!file_) file_ = std::make_unique<OutputFile>(paths_[range / per_shard_]);
-    file_->write(examples.bytes);
-    index_.append(examples.index);
-  }
-  void leave(std::size_t range, std::size_t examples) {
-    if ((range + 1) % per_shard_ == 0 && !is_whole(range)) {
-      index_.write(paths_[range / per_shard_]);  // first: a whole file is one that is finished
-      index_.clear();
-      file_->commit();
-      file_.reset();
-    }
-    done_ += static_cast<std::int64_t>(examples);
-    progress_.update(done_);
-    turns_.leave(range);
-  }
-  void stop() { turns_.stop(); }
-
- private:
-  const std::vector<std::string>& paths_;
-  std::size_t per_shard_;
-  std::vector<bool> whole_;
-  Turnstile turns_;
-  std::unique_ptr<OutputFile> file_;
-  RecordIndexBuilder index_;
-  std::int64_t done_ = 0;
-  Progress progress_;
-};
-
-void write_range(const Spill& spill, std::size_t range, ExampleRecords& records,
-                 ExampleEncoder& encoder, ShardWriter& writer) {
-  const SortedRange sorted(spill, range, records.codec());
+// How many examples were written; nothing when another thread has failed.
+std::optional<std::size_t> write_range(const Spill& spill, const ShardWriter::Turn& turn, ExampleRecords& records,
+                                       ExampleEncoder& encoder) {
+  const SortedRange sorted(spill, turn.range, records.codec());
   EncodedExamples encoded;
-  bool turn = false;
+  bool first = true;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     std::string_view body = sorted.record(i);
     const auto head = take_value<ExampleHead>(body);
@@ -196,13 +150,15 @@ void write_range(const Spill& spill, std::size_t range, ExampleRecords& records,
     encoder.append(pair, encoded.bytes);
     encoded.index.add(std::string_view(encoded.bytes).substr(begin), pair.tokens());
     if (encoded.bytes.size() < kEncodedBytes) continue;
-    if (!turn && !(turn = writer.wait(range))) return;
-    writer.write(range, encoded);
+    if (first && !turn.shard->wait(turn.range_of_shard)) return std::nullopt;
+    first = false;
+    turn.shard->write(encoded);
     encoded.clear();
   }
-  if (!turn && !writer.wait(range)) return;
-  writer.write(range, encoded);
-  writer.leave(range, sorted.size());
+  if (first && !turn.shard->wait(turn.range_of_shard)) return std::nullopt;
+  turn.shard->write(encoded);
+  turn.shard->leave(turn.range_of_shard);
+  return sorted.size();
 }
 
 }  // namespace
@@ -244,19 +200,21 @@ ShuffledExamples scatter_examples(const DocumentBuckets& documents, const MaskVo
 void write_shards(const ShuffledExamples& examples, const MaskVocabulary& vocabulary,
                   const PairOptions& pairs, const ShuffleOptions& options,
                   const std::vector<std::string>& shards) {
-  ShardWriter writer(shards, examples.ranges, examples.examples);
+  const std::size_t lanes = is_remote(shards.front()) ? uploads(shards.size(), options.memory) : 1;
+  ShardWriter writer(shards, examples.ranges / shards.size(), lanes, examples.examples);
   std::atomic<std::size_t> next = 0;
   const auto work = [&](int) {
     ExampleRecords records(static_cast<std::int64_t>(vocabulary.words.size()));
     ExampleEncoder encoder(vocabulary, pairs);
-    for (std::size_t range; (range = next++) < examples.ranges;) {
-      if (!writer.is_whole(range))
-        write_range(examples.spill, range, records, encoder, writer);
-      else if (writer.wait(range))
-        writer.leave(range, 0);
+    for (std::size_t place; (place = next++) < examples.ranges;) {
+      const ShardWriter::Turn turn = writer.at(place);
+      if (turn.shard->is_whole()) continue;
+      const auto written = write_range(examples.spill, turn, records, encoder);
+      if (!written) return;
+      writer.count(*written);
     }
   };
-  run_parallel(options.threads, work, [&] { writer.stop(); });
+  run_parallel(std::max(options.threads, static_cast<int>(lanes)), work, [&] { writer.stop(); });
 }
 
 }  // namespace smelt

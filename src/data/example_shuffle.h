@@ -33,8 +33,8 @@ struct ShuffledExamples {
 ShuffledExamples scatter_examples(const DocumentBuckets& documents, const MaskVocabulary& vocabulary,
                                   const PairOptions& pairs, const ShuffleOptions& options);
 
-// Writes the shards, in order; those that exist already are left as they are. With a failure or a kill the whole ones
-// stay. Each shard's examples are in the order of their keys.
+// Writes the shards, in order, to an object store several side by side; those that exist already are left as they are.
+// With a failure or a kill the whole ones stay. Each shard's examples are in the order of their keys.
 void write_shards(const ShuffledExamples& examples, const MaskVocabulary& vocabulary,
                   const PairOptions& pairs, const ShuffleOptions& options,
                   const std::vector<std::string>& shards);

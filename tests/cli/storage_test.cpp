@@ -57,6 +57,20 @@ TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
   EXPECT_FALSE(exists(emulator_->path("y")));
 }
 
+TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
+  const std::string golden = source_path("tests/golden/pretraining/");
+  for (const std::string& out : {std::string("gs://bucket/x.tfrecord"), dir_.file("x.tfrecord")}) {
+    const CommandOutput made = smelt(str("data bert --input ", golden, "english.txt --vocab ", golden,
+                                         "vocab_uncased.txt --seq-length 64 --shards 11 --out ", out));
+    ASSERT_EQ(made.status, 0) << made.text;
+  }
+  for (const char* suffix : {"", ".index"})
+    for (int i = 0; i < 11; ++i) {
+      const std::string name = str("x-", i < 10 ? "0000" : "000", i, "-of-00011.tfrecord", suffix);
+      EXPECT_TRUE(read_file(emulator_->path(name)) == read_file(dir_.file(name))) << name;
+    }
+}
+
 TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
   try {
     find_plugin("cpu");
