@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
-#include "cli/tokenizer_flags.h"
+#include "cli/text_flags.h"
 #include "data/bert_examples.h"
 
 namespace smelt {
@@ -38,18 +38,13 @@ void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
 }
 
 void add_text_options(CLI::App& command, DocumentOptions& o) {
-  command.add_option("--input", o.input, "files or patterns, separated by commas; .gz and .zst are unpacked")
-      ->required();
-  command.add_option("--format", o.format, "text, jsonl, tsv or parquet; auto goes by the file's name")
-      ->capture_default_str();
-  command.add_option("--field", o.field, "where the text is in JSONL, TSV and Parquet")->capture_default_str();
+  add_input_flags(command, o.input, o.format, o.strict);
   command.add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
       ->capture_default_str();
   command.add_option("--dedup", o.dedup, "leave out documents that stood before: none, exact, near")
       ->capture_default_str();
   command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
       ->capture_default_str();
-  command.add_flag("--strict", o.strict, "refuse text that is not UTF-8");
 }
 
 void add_pair_options(CLI::App& command, PairOptions& o) {

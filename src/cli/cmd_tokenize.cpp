@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "cli/tokenizer_flags.h"
+#include "cli/text_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"

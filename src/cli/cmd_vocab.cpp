@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/str.h"
-#include "cli/tokenizer_flags.h"
+#include "cli/text_flags.h"
 #include "text/vocabulary_extend.h"
 #include "text/vocabulary_job.h"
 #include "text/vocabulary_report.h"
@@ -18,10 +18,8 @@ namespace smelt {
 namespace {
 
 void add_lines_options(CLI::App& command, LinesOptions& o) {
-  command.add_option("--input", o.input, "text files or patterns, separated by commas; .gz and .zst are unpacked")
-      ->required();
+  add_input_flags(command, o.input, o.format, o.strict);
   command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")->capture_default_str();
-  command.add_flag("--strict", o.strict, "refuse text that is not UTF-8");
 }
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {

@@ -17,8 +17,8 @@ template <class R, class Visitor>
 void visit_data_fields(R& r, Visitor&& visit) {
   visit("out", r.out, "folder that receives everything");
   visit("text.input", r.text.read.input, "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
-  visit("text.format", r.text.read.format, "text, jsonl, tsv or parquet; auto goes by each file's name");
-  visit("text.field", r.text.read.field, "where the text is in JSONL, TSV and Parquet");
+  visit("text.format", r.text.read.format.name, "text, jsonl, tsv or parquet; auto goes by each file's name");
+  visit("text.field", r.text.read.format.field, "where the text is in JSONL, TSV and Parquet");
   visit("text.sentences", r.text.read.sentences,
         "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a document");
   visit("text.dedup", r.text.read.dedup,

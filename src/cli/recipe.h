@@ -16,7 +16,7 @@
 namespace smelt {
 
 struct TextSection {
-  DocumentOptions read{.input = {}, .format = "auto", .field = "text", .sentences = "prose", .dedup = "lines",
+  DocumentOptions read{.input = {}, .format = {}, .sentences = "prose", .dedup = "lines",
                        .max_lines = 0, .strict = false};
   double heldout = 0.05;
 };

@@ -44,7 +44,7 @@ void check_job(const BertExamplesJob& job) {
           "shuffled and original are known");
   require(!original || job.pairs.next_sentence, "order original always draws next sentences",
           "take the shuffled order");
-  require(!original || (job.text.format == "auto" && job.text.sentences == "lines" &&
+  require(!original || (job.text.format.name == "auto" && job.text.sentences == "lines" &&
                         job.text.dedup == "none" && job.text.max_lines == 0),
           "order original reads text files as they are, one sentence a line",
           "take the shuffled order");

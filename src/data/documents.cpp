@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "data/duplicates.h"
-#include "data/line_source.h"
+#include "text/line_source.h"
 #include "store/file.h"
 #include "text/sentences.h"
 
@@ -23,7 +23,7 @@ void check_choice(std::string_view option, const std::string& value, const std::
 }
 
 void check(const DocumentOptions& o) {
-  check_choice<5>("format", o.format, {"auto", "text", "jsonl", "tsv", "parquet"});
+  check_format(o.format);
   check_choice<2>("sentences", o.sentences, {"lines", "prose"});
   check_choice<4>("dedup", o.dedup, {"none", "lines", "exact", "near"});
   if (o.max_lines < 0)
@@ -59,7 +59,7 @@ struct DocumentReader::State {
 bool DocumentReader::State::open_next() {
   if (counts.files == files.size() || lines_left == 0) return false;
   const std::string& path = files[counts.files++];
-  source = open_source(path, options.format == "auto" ? format_of(path) : options.format, options.field, utf8);
+  source = open_source(path, options.format, utf8);
   return true;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/line_source.h"
+
 namespace smelt {
 
 // The sentences of one document, one after another in `text`; sentence i ends before ends[i].
@@ -36,8 +38,7 @@ constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 
 struct DocumentOptions {
   std::string input;            // comma list of files and patterns; .gz and .zst are unpacked
-  std::string format = "auto";  // text, jsonl, tsv, parquet; auto goes by each file's name
-  std::string field = "text";   // of a JSONL object, a TSV header or a Parquet schema: where the text is
+  TextFormat format;
   // "lines": a line is a sentence; in text files an empty line ends a document. "prose": an empty line ends a paragraph,
   // which is cut into sentences by Unicode's rules; a document of a text file ends with the paragraph that gives it
   // kProseSentences. A row of JSONL, TSV or Parquet is always one document.

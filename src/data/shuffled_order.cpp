@@ -48,8 +48,8 @@ Json job_description(const ExampleBuild& build) {
   for (const std::string& path : build.inputs) inputs.push_back(file_state(path));
   return {{"version", kWorkVersion},
           {"inputs", inputs},
-          {"format", job.text.format},
-          {"field", job.text.field},
+          {"format", job.text.format.name},
+          {"field", job.text.format.field},
           {"sentences", job.text.sentences},
           {"dedup", job.text.dedup},
           {"max_lines", job.text.max_lines},

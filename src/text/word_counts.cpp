@@ -58,33 +58,35 @@ void count_batch(std::string_view batch, const WordSplitter& split, Table& count
 
 SampledLines::SampledLines(const LinesOptions& options)
     : files_(expand_patterns(options.input, "--input")),
+      format_(options.format),
       sample_(options.sample),
       utf8_(options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {
+  check_format(format_);
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"), "0.1 takes a tenth of the lines");
 }
 
+bool SampledLines::open_next() {
+  if (next_ == files_.size()) return false;
+  source_ = open_source(files_[next_++], format_, utf8_);
+  return true;
+}
+
+bool SampledLines::is_taken(std::uint64_t number) const {
+  return sample_ == 1 || philox(0, number, 0)[0] < sample_ * 4294967296.0;
+}
+
 bool SampledLines::next(std::string& line) {
-  for (;;) {
-    if (!reader_) {
-      if (next_ == files_.size()) {
-        if (summary_.dropped_bytes == 0) utf8_.warn();
-        summary_.dropped_bytes = utf8_.dropped_bytes();
-        return false;
-      }
-      reader_.emplace(files_[next_++]);
-    }
-    if (!reader_->next(line)) {
-      reader_.reset();
-      continue;
-    }
-    const bool taken = sample_ == 1 || philox(0, number_, 0)[0] < sample_ * 4294967296.0;
-    ++number_;
-    if (!taken) continue;
-    utf8_.apply(line, *reader_);
+  while (source_ || open_next()) {
+    const LineSource::Event event = source_->next(line);
+    if (event == LineSource::Event::end) source_.reset();
+    if (event != LineSource::Event::line || !is_taken(number_++)) continue;
     ++summary_.lines;
     return true;
   }
+  if (summary_.dropped_bytes == 0) utf8_.warn();
+  summary_.dropped_bytes = utf8_.dropped_bytes();
+  return false;
 }
 
 WordSplitter bert_words(const TokenizerOptions& options) {

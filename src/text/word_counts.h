@@ -4,24 +4,26 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "text/lines.h"
+#include "text/line_source.h"
 #include "text/tokenizer_options.h"
 
 namespace smelt {
 
 struct LinesOptions {
   std::string input;    // comma list of files and patterns; .gz and .zst are unpacked
+  TextFormat format = {};
   bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
   double sample = 1;    // share of the lines to take, each by a draw that depends on its number alone
 };
 
 struct LinesSummary {
-  std::int64_t lines = 0, dropped_bytes = 0;  // lines that were taken
+  std::int64_t lines = 0;          // that were taken
+  std::int64_t dropped_bytes = 0;  // of all lines
 };
 
 // The lines of many files one after another, perhaps a sample of them.
@@ -34,10 +36,14 @@ class SampledLines {
   const LinesSummary& summary() const { return summary_; }
 
  private:
+  bool open_next();
+  bool is_taken(std::uint64_t number) const;
+
   std::vector<std::string> files_;
+  TextFormat format_;
   double sample_;
   Utf8Filter utf8_;
-  std::optional<LineReader> reader_;  // of file next_ - 1
+  std::unique_ptr<LineSource> source_;  // of file next_ - 1
   std::size_t next_ = 0;
   std::uint64_t number_ = 0;  // of lines before the next, in all files
   LinesSummary summary_;

@@ -121,7 +121,7 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
     jsonl += nlohmann::json{{"n", i}, {"body", rows[i]}}.dump() + "\n\n";
   }
   DocumentOptions options = from("");
-  options.field = "body";
+  options.format.field = "body";
   for (const std::string& path :
        {write("a.txt", text), write("a.txt.gz", gzip(text)), write("two.gz", gzip(text.substr(0, 9)) + gzip(text.substr(9))),
         write("a.txt.zst", zstd(text)), write("a.jsonl", jsonl), write("a.jsonl.gz", gzip(jsonl)),
@@ -143,7 +143,7 @@ TEST_F(Documents, AreReadFromABucketInEveryFormat) {
       {"a.jsonl", jsonl},        {"a.jsonl.zst", zstd(jsonl)},
       {"a.tsv", "body\nOne.\nTwo.\n"}, {"a.parquet", read_file(write_parquet("a.parquet", {"One.", "Two."}))}};
   DocumentOptions options = from("");
-  options.field = "body";
+  options.format.field = "body";
   for (const auto& [name, bytes] : files) {
     options.input = emulator.path(name);
     write_file(options.input, bytes);
@@ -243,7 +243,7 @@ TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
 
 TEST_F(Documents, RefuseUnknownOptions) {
   DocumentOptions wrong = from(write("a.txt", "a"));
-  wrong.format = "json";
+  wrong.format.name = "json";
   EXPECT_THAT(refusal(wrong), HasSubstr("--format 'json' is unknown\n  hint: did you mean 'jsonl'?"));
   wrong = from(wrong.input);
   wrong.dedup = "nearly";
@@ -267,7 +267,7 @@ TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
               HasSubstr("b.tsv:3: 1 columns, the text is column 2"));
   DocumentOptions parquet = from(write_parquet("a.parquet", {"a"}));
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
-  parquet.field = "n";
+  parquet.format.field = "n";
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: column 'n' is int64, not text"));
   const std::string whole = read_file(parquet.input);
   parquet.input = write("cut.parquet", whole.substr(0, whole.size() / 2));

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* sentences : {"lines", "prose"}) try {
       DocumentOptions options;
       options.input = path;
-      options.format = "jsonl";
+      options.format.name = "jsonl";
       options.sentences = sentences;
       DocumentReader reader(options);
       std::size_t bytes = 0;

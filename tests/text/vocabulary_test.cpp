@@ -193,6 +193,25 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
               HasSubstr(dir_.path()));
 }
 
+TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
+  train_vocabulary(job("The cat sat.\nThe cat ran.\n"));
+  const std::string want = read_file(dir_.file("vocab.txt"));
+  write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
+  write_file(dir_.file("in.tsv"), "id\tbody\n1\tThe cat sat.\n2\tThe cat ran.\n");
+  for (const char* name : {"in.jsonl", "in.tsv"}) {
+    VocabularyJob rows = job("");
+    rows.text.input = dir_.file(name);
+    rows.text.format.field = "body";
+    rows.overwrite = true;
+    EXPECT_EQ(train_vocabulary(rows).text.lines, 2);
+    EXPECT_EQ(read_file(dir_.file("vocab.txt")), want) << name;
+    rows.text.format.field = "bodi";
+    EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }), HasSubstr("did you mean 'body'?"));
+    rows.text.format.name = "csv";
+    EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }), HasSubstr("--format 'csv' is unknown"));
+  }
+}
+
 TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
   const CapturedLog log;
   EXPECT_EQ(train_vocabulary(job("good\nb\xff" "ad \xff\xfe\n\xc3\n")).text.dropped_bytes, 4);

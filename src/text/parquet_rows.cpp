@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "data/rows.h"
+#include "text/rows.h"
 #include "store/arrow_file.h"
 
 namespace smelt {

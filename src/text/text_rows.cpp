@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "data/rows.h"
+#include "text/rows.h"
 #include "text/unicode.h"
 
 namespace smelt {

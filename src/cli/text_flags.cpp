@@ -1,9 +1,17 @@
-#include "cli/tokenizer_flags.h"
+#include "cli/text_flags.h"
 
 #include <map>
 #include <string>
 
 namespace smelt {
+
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict) {
+  command.add_option("--input", input, "files or patterns, separated by commas; .gz and .zst are unpacked")->required();
+  command.add_option("--format", format.name, "text, jsonl, tsv or parquet; auto goes by the file's name")
+      ->capture_default_str();
+  command.add_option("--field", format.field, "where the text is in JSONL, TSV and Parquet")->capture_default_str();
+  command.add_flag("--strict", strict, "refuse text that is not UTF-8");
+}
 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
   command.add_option("--lower-case", flags.lower_case, "true or false; default: as stored beside the vocabulary, else true");

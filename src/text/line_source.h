@@ -20,12 +20,19 @@ class LineSource {
   virtual bool has_rows() const = 0;
 };
 
-// "text", "jsonl", "tsv" or "parquet" by the path's ending (".gz" and ".zst" do not count); other names are text.
-std::string format_of(const std::string& path);
+// How to find the text in a file.
+struct TextFormat {
+  // "text", "jsonl", "tsv" or "parquet"; "auto" goes by each path's ending (".gz" and ".zst" do not count), other names
+  // are text.
+  std::string name = "auto";
+  std::string field = "text";  // of a JSONL object, a TSV header or a Parquet schema: where the text is
+};
+
+// UsageError for an unknown name.
+void check_format(const TextFormat& format);
 
 // UsageError when the file cannot be opened, has no such field, or does not hold what its format promises: naming the file
 // and line or row. The filter must outlive the source.
-std::unique_ptr<LineSource> open_source(const std::string& path, const std::string& format,
-                                        const std::string& field, Utf8Filter& utf8);
+std::unique_ptr<LineSource> open_source(const std::string& path, const TextFormat& format, Utf8Filter& utf8);
 
 }  // namespace smelt

@@ -1,10 +1,11 @@
-#include "data/line_source.h"
+#include "text/line_source.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/rows.h"
+#include "base/nearest_name.h"
 #include "store/path.h"
+#include "text/rows.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -62,8 +63,7 @@ class RowSource : public LineSource {
   bool open_ = false;
 };
 
-}  // namespace
-
+// The format that a path's ending says.
 std::string format_of(const std::string& path) {
   const std::string file = path_name(path);
   std::string_view name = file;
@@ -74,11 +74,19 @@ std::string format_of(const std::string& path) {
   return name.ends_with(".parquet") ? "parquet" : "text";
 }
 
-std::unique_ptr<LineSource> open_source(const std::string& path, const std::string& format,
-                                        const std::string& field, Utf8Filter& utf8) {
-  if (format == "text") return std::make_unique<TextSource>(path, utf8);
-  const auto open = format == "jsonl" ? open_jsonl : format == "tsv" ? open_tsv : open_parquet;
-  return std::make_unique<RowSource>(open(path, field, utf8));
+}  // namespace
+
+void check_format(const TextFormat& format) {
+  const std::vector<std::string> known{"auto", "text", "jsonl", "tsv", "parquet"};
+  if (std::ranges::find(known, format.name) == known.end())
+    throw UsageError(str("input: --format '", format.name, "' is unknown"), did_you_mean(format.name, known));
+}
+
+std::unique_ptr<LineSource> open_source(const std::string& path, const TextFormat& format, Utf8Filter& utf8) {
+  const std::string name = format.name == "auto" ? format_of(path) : format.name;
+  if (name == "text") return std::make_unique<TextSource>(path, utf8);
+  const auto open = name == "jsonl" ? open_jsonl : name == "tsv" ? open_tsv : open_parquet;
+  return std::make_unique<RowSource>(open(path, format.field, utf8));
 }
 
 }  // namespace smelt

@@ -1,0 +1,18 @@
+// The flags that say where text is and how a WordPiece tokenizer takes it, the same in every command. What they are
+// written to must live until the command line is parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "text/line_source.h"
+#include "text/tokenizer_config.h"
+
+namespace smelt {
+
+// --input, --format, --field, --strict
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict);
+
+// What is not given stays unset: as stored beside the vocabulary, else the default.
+void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);
+
+}  // namespace smelt
