@@ -4,7 +4,7 @@ python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.sa
 
 Fails unless every weight of BertForPreTraining comes from the folder and every tensor in it is used.
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]; OUT gets mlm_logits
-[B,P,V] and nsp_logits [B,2]. --text prints the tokens and ids that BertTokenizer makes of TEXT.
+[B,P,V] and nsp_logits [B,2]. --text prints the tokens and ids that BertTokenizer makes of TEXT, and fails unless tokenizer.json gives the same.
 """
 import argparse
 import os
@@ -56,9 +56,12 @@ def main():
     parser.add_argument("--text")
     args = parser.parse_args()
     if args.text is not None:
-        from transformers import BertTokenizer
+        from transformers import AutoTokenizer, BertTokenizer
 
         tokenizer = BertTokenizer.from_pretrained(args.folder)
+        fast = AutoTokenizer.from_pretrained(args.folder)
+        if not fast.is_fast or fast(args.text)["input_ids"] != tokenizer(args.text)["input_ids"]:
+            sys.exit(f"tokenizer.json gives {fast(args.text)['input_ids']}")
         print("tokens", *tokenizer.tokenize(args.text))
         print("ids", *tokenizer(args.text)["input_ids"])
         print("model_max_length", tokenizer.model_max_length)

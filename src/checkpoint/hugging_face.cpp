@@ -11,6 +11,8 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "text/tokenizer_config.h"
+#include "text/tokenizer_json.h"
 
 namespace smelt {
 namespace {
@@ -77,13 +79,10 @@ json hugging_face_config(const HuggingFaceBert& bert) {
   return config;
 }
 
-json tokenizer_config(const HuggingFaceBert& bert, json special_tokens) {
-  json config = std::move(special_tokens);
-  config["do_lower_case"] = bert.do_lower_case;
+json tokenizer_config(const HuggingFaceBert& bert, const json& special_tokens) {
+  json config = tokenizer_config_json(bert.tokenizer);
+  config.update(special_tokens);
   config["model_max_length"] = config_size(bert.config, "max_position_embeddings");
-  config["strip_accents"] = nullptr;  // as lower-casing says
-  config["tokenize_chinese_chars"] = true;
-  config["tokenizer_class"] = "BertTokenizer";
   return config;
 }
 
@@ -157,12 +156,15 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert)
   json special_tokens;
   for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
   const json config = hugging_face_config(bert);
+  const auto lines = vocab_lines(bert.vocab_txt);
+  const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
   OutputDirectory directory(folder);
   OutputFile model(directory.file("model.safetensors"));
   write_safetensors(tensors, {{"format", "pt"}}, [&](std::string_view piece) { model.write(piece); });
   model.commit();
   write_file(directory.file("config.json"), config.dump(2) + "\n");
   write_file(directory.file("vocab.txt"), bert.vocab_txt);
+  write_file(directory.file("tokenizer.json"), tokenizer_json(vocabulary, bert.tokenizer));
   write_file(directory.file("tokenizer_config.json"),
              tokenizer_config(bert, special_tokens).dump(2) + "\n");
   write_file(directory.file("special_tokens_map.json"), special_tokens.dump(2) + "\n");
@@ -173,11 +175,9 @@ HuggingFaceBert import_hugging_face(const std::string& folder) {
   HuggingFaceBert bert;
   const std::string config_path = join_path(folder, "config.json");
   bert.config = original_config(json::parse(read_file(config_path), nullptr, false), config_path);
-  bert.vocab_txt = read_file(join_path(folder, "vocab.txt"));
-  if (const std::string path = join_path(folder, "tokenizer_config.json"); exists(path)) {
-    const json tokenizer = json::parse(read_file(path), nullptr, false);
-    bert.do_lower_case = !tokenizer.is_object() || tokenizer.value("do_lower_case", json(true)) != false;
-  }
+  const std::string vocab_path = join_path(folder, "vocab.txt");
+  bert.vocab_txt = read_file(vocab_path);
+  bert.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
   const std::string model_path = join_path(folder, "model.safetensors");
   const SafetensorsFile file(read_file(model_path), model_path);
   TensorMap tensors;

@@ -11,15 +11,16 @@ namespace smelt {
 namespace {
 
 nlohmann::json to_json(const Evaluation& e) {
-  return {{"global_step", e.global_step},
-          {"loss", e.loss},
-          {"masked_lm_accuracy", e.masked_lm_accuracy},
-          {"masked_lm_loss", e.masked_lm_loss},
-          {"next_sentence_accuracy", e.next_sentence_accuracy},
-          {"next_sentence_loss", e.next_sentence_loss},
-          {"majority_token_accuracy", e.majority_token_accuracy},
-          {"examples", e.examples},
-          {"masked_tokens", e.masked_tokens}};
+  nlohmann::json out{{"global_step", e.global_step},
+                     {"loss", e.loss},
+                     {"masked_lm_accuracy", e.masked_lm_accuracy},
+                     {"masked_lm_loss", e.masked_lm_loss},
+                     {"majority_token_accuracy", e.majority_token_accuracy},
+                     {"examples", e.examples},
+                     {"masked_tokens", e.masked_tokens}};
+  if (e.next_sentence)
+    out.update({{"next_sentence_accuracy", e.next_sentence->accuracy}, {"next_sentence_loss", e.next_sentence->loss}});
+  return out;
 }
 
 void print_guesses(const FilledText& text) {

@@ -25,6 +25,12 @@ Vocabulary recipe_vocabulary(const Recipe& recipe) {
   return Vocabulary::load(RecipePaths(recipe.out).vocab);
 }
 
+TokenizerFlags tokenizer_flags(const Recipe& r) {
+  TokenizerFlags flags{.lower_case = r.vocab.lower_case};
+  if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
+  return flags;
+}
+
 PretrainingConfig pretraining_config(const Recipe& r) {
   PretrainingConfig c;
   c.model = resolved_model(r);
@@ -52,7 +58,7 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
   job.vocab = RecipePaths(r.out).vocab;
   job.output = records;
   job.order = r.data.order;
-  job.tokenizer.lower_case = r.vocab.lower_case;
+  job.tokenizer = tokenizer_flags(r);
   job.overwrite = true;
   job.seed = r.data.seed;
   job.pairs = {.seq_length = r.data.seq_length,
@@ -68,9 +74,10 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
 void print_evaluation(const Evaluation& e, std::ostream& out) {
   out << "global_step = " << e.global_step << "\nloss = " << e.loss
       << "\nmasked_lm_accuracy = " << e.masked_lm_accuracy
-      << "\nmasked_lm_loss = " << e.masked_lm_loss
-      << "\nnext_sentence_accuracy = " << e.next_sentence_accuracy
-      << "\nnext_sentence_loss = " << e.next_sentence_loss << "\n";
+      << "\nmasked_lm_loss = " << e.masked_lm_loss << "\n";
+  if (e.next_sentence)
+    out << "next_sentence_accuracy = " << e.next_sentence->accuracy
+        << "\nnext_sentence_loss = " << e.next_sentence->loss << "\n";
 }
 
 }  // namespace
@@ -118,7 +125,8 @@ void make_vocabulary(const Recipe& r) {
                  .min_frequency = r.vocab.min_frequency,
                  .alphabet_limit = r.vocab.alphabet,
                  .reserved = {}};
-  job.tokenizer.lower_case = r.vocab.lower_case;
+  job.unused = r.vocab.unused;
+  job.tokenizer = options_of(tokenizer_flags(r));
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   spdlog::info("vocab: {} pieces from {} words ({} distinct)", s.size, s.words, s.distinct_words);
@@ -182,7 +190,7 @@ Evaluation evaluate_model(const Recipe& r) {
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
                                         std::int64_t top) {
   const RecipePaths paths(r.out);
-  const BertTokenizer tokenizer(recipe_vocabulary(r), {.lower_case = r.vocab.lower_case});
+  const BertTokenizer tokenizer = BertTokenizer::load(paths.vocab, tokenizer_flags(r));
   FillMaskJob job;
   job.model = resolved_model(r);
   job.device = r.train.device;
@@ -201,7 +209,7 @@ void export_model(const Recipe& r, const std::string& folder) {
   bert.config = bert_config_json(resolved_model(r));
   bert.parameters = checkpoint->tensors;
   bert.vocab_txt = read_file(paths.vocab);
-  bert.do_lower_case = r.vocab.lower_case;
+  bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
   export_hugging_face(folder, bert);
   spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
                checkpoint->step);

@@ -27,7 +27,9 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
   visit("text.strict", r.text.read.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
   visit("vocab.size", r.vocab.size, "word pieces");
-  visit("vocab.lower_case", r.vocab.lower_case, "lower-case and strip accents");
+  visit("vocab.unused", r.vocab.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
+  visit("vocab.lower_case", r.vocab.lower_case, "lower-case the text");
+  visit("vocab.strip_accents", r.vocab.strip_accents, "true or false; auto: as vocab.lower_case says");
   visit("vocab.min_frequency", r.vocab.min_frequency, "occurrences below which a pair is not merged");
   visit("vocab.alphabet", r.vocab.alphabet, "most frequent characters kept");
   visit("data.seq_length", r.data.seq_length, "tokens per example");
@@ -147,18 +149,24 @@ void require(bool fine, const std::string& where, const std::string& what, const
   if (!fine) throw UsageError(str(where, ": ", what), hint);
 }
 
+bool is_one_of(std::string_view value, std::initializer_list<std::string_view> known) {
+  return std::ranges::find(known, value) != known.end();
+}
+
 void check_ranges(const Recipe& r, const std::string& where) {
   require(r.text.heldout > 0 && r.text.heldout <= 0.5, where,
           str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"), "0.05 is usual");
+  require(is_one_of(r.vocab.strip_accents, {"auto", "true", "false"}), where,
+          str("vocab.strip_accents is '", r.vocab.strip_accents, "'"), "use true, false or auto");
   require(r.train.steps >= 1 && r.train.batch_size >= 1 && r.train.devices >= 1, where,
           str("train.steps ", r.train.steps, ", train.batch_size ", r.train.batch_size,
               ", train.devices ", r.train.devices, " must all be at least 1"),
           "correct the value");
   require(r.train.save_every >= 1 && r.train.log_every >= 1 && r.train.keep >= 1, where,
           "train.save_every, train.log_every and train.keep must be at least 1", "correct the value");
-  require(r.train.optimizer == "bert_adamw" || r.train.optimizer == "adamw", where,
+  require(is_one_of(r.train.optimizer, {"bert_adamw", "adamw"}), where,
           str("train.optimizer is '", r.train.optimizer, "'"), "use bert_adamw or adamw");
-  require(r.train.reduction == "global" || r.train.reduction == "per_replica", where,
+  require(is_one_of(r.train.reduction, {"global", "per_replica"}), where,
           str("train.reduction is '", r.train.reduction, "'"), "use global or per_replica");
   require(r.data.seq_length <= r.model.max_position_embeddings, where,
           str("data.seq_length ", r.data.seq_length, " is longer than model.max_position_embeddings ",

@@ -23,7 +23,9 @@ struct TextSection {
 
 struct VocabSection {
   std::int64_t size = 8000;
+  std::int64_t unused = 0;
   bool lower_case = true;
+  std::string strip_accents = "auto";
   std::int64_t min_frequency = 2;
   std::int64_t alphabet = 1000;
 };

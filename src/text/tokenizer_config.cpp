@@ -55,14 +55,18 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
       .split_chinese = config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese)};
 }
 
-void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options) {
+json tokenizer_config_json(const TokenizerOptions& options) {
   json config{{"do_lower_case", options.lower_case},
               {"strip_accents", nullptr},
               {"tokenize_chinese_chars", options.split_chinese},
               {"control_characters", name(options.control)},
               {"tokenizer_class", options.control == ControlCharacters::bert ? "BertTokenizer" : "ElectraTokenizer"}};
   if (options.strip_accents) config["strip_accents"] = *options.strip_accents;
-  write_file(tokenizer_config_path(vocab), config.dump(2) + "\n");
+  return config;
+}
+
+void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options) {
+  write_file(tokenizer_config_path(vocab), tokenizer_config_json(options).dump(2) + "\n");
 }
 
 void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options, std::string_view origin) {

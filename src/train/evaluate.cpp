@@ -82,16 +82,17 @@ Evaluation evaluate(const EvaluateJob& job) {
   const auto known = count_answers(job, job.train_data.empty() ? job.data : job.train_data, 0);
   const auto majority = std::ranges::max_element(known) - known.begin();
   const auto answers = count_answers(job, job.data, batches);
-  return {.global_step = checkpoint->step,
-          .loss = loss / static_cast<double>(batches),
-          .masked_lm_accuracy = lm_correct / lm_weight,
-          .masked_lm_loss = lm_sum / lm_weight,
-          .next_sentence_accuracy = next_correct / examples,
-          .next_sentence_loss = next_sum / examples,
-          .majority_token_accuracy = answers[majority] / lm_weight,
-          .majority_token = static_cast<std::int32_t>(majority),
-          .examples = static_cast<std::int64_t>(examples),
-          .masked_tokens = static_cast<std::int64_t>(lm_weight)};
+  Evaluation e;
+  e.global_step = checkpoint->step;
+  e.loss = loss / static_cast<double>(batches);
+  e.masked_lm_accuracy = lm_correct / lm_weight;
+  e.masked_lm_loss = lm_sum / lm_weight;
+  if (job.config.next_sentence) e.next_sentence = {.accuracy = next_correct / examples, .loss = next_sum / examples};
+  e.majority_token_accuracy = answers[majority] / lm_weight;
+  e.majority_token = static_cast<std::int32_t>(majority);
+  e.examples = static_cast<std::int64_t>(examples);
+  e.masked_tokens = static_cast<std::int64_t>(lm_weight);
+  return e;
 }
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "train/pretraining.h"
@@ -23,7 +24,10 @@ struct Evaluation {
   std::int64_t global_step = 0;
   double loss = 0;
   double masked_lm_accuracy = 0, masked_lm_loss = 0;
-  double next_sentence_accuracy = 0, next_sentence_loss = 0;
+  struct NextSentence {
+    double accuracy = 0, loss = 0;
+  };
+  std::optional<NextSentence> next_sentence;  // unless the model is trained without that task
   // Always answering the token that is masked most often in the training data.
   double majority_token_accuracy = 0;
   std::int32_t majority_token = 0;

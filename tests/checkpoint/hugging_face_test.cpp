@@ -74,7 +74,7 @@ TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir_.file("hf")))
     names.push_back(entry.path().filename());
-  EXPECT_THAT(names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt",
+  EXPECT_THAT(names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt", "tokenizer.json",
                                           "tokenizer_config.json", "special_tokens_map.json"));
   const json config = json::parse(read_file(dir_.file("hf/config.json")));
   EXPECT_EQ(config["architectures"], json::array({"BertForPreTraining"}));
@@ -127,12 +127,12 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
 }
 
 TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
-  bert_.do_lower_case = false;
+  bert_.tokenizer = {.lower_case = false, .strip_accents = true, .control = ControlCharacters::electra};
   export_hugging_face(dir_.file("hf"), bert_);
   const HuggingFaceBert back = import_hugging_face(dir_.file("hf"));
   EXPECT_EQ(back.config, bert_.config);
   EXPECT_EQ(back.vocab_txt, bert_.vocab_txt);
-  EXPECT_FALSE(back.do_lower_case);
+  EXPECT_EQ(back.tokenizer, bert_.tokenizer);
   ASSERT_EQ(back.parameters.size(), bert_.parameters.size());
   for (const auto& [name, tensor] : bert_.parameters)
     EXPECT_EQ(largest_difference(back.parameters.at(name), tensor), 0) << name;

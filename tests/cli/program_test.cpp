@@ -64,6 +64,7 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("text: {heldout: 0}", "", HasSubstr("text.heldout is 0, must be above 0"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
   expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
+  expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
   expect_refused("data: {seq_length: 1000}", "",
                  HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
   expect_refused("model: {hidden_size: 100}", "", HasSubstr("hidden_size 100 is not a multiple"));
@@ -159,6 +160,9 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   const auto figures = nlohmann::json::parse(evaluated.text.substr(evaluated.text.rfind("\n{")));
   EXPECT_EQ(figures["global_step"], 300);
   EXPECT_GT(figures["masked_lm_accuracy"].get<double>(), 1.5 * figures["majority_token_accuracy"].get<double>());
+  const CommandOutput without = smelt("eval" + on("m") + " --json --set data.next_sentence=false");
+  EXPECT_EQ(without.status, 0) << without.text;
+  EXPECT_THAT(without.text, testing::Not(HasSubstr("next_sentence")));
   EXPECT_EQ(smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"), HasSubstr("already holds something else"));
 }
