@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/example_orders.h"
+#include "data/record_index_file.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -94,6 +95,12 @@ void log_files(std::string_view title, const std::vector<std::string>& files) {
   for (const std::string& file : files) spdlog::info("  {}", file);
 }
 
+std::vector<std::string> with_companions(std::vector<std::string> outputs) {
+  outputs.push_back(append_to_path(outputs.front(), ".json"));
+  for (std::size_t i = outputs.size() - 1; i-- > 0;) outputs.push_back(record_index_path(outputs[i]));
+  return outputs;
+}
+
 void check_free(const ExampleBuild& build) {
   for (const std::string& path : build.outputs)
     require(build.job.overwrite || !exists(path), str("output ", path, " exists already"),
@@ -138,6 +145,9 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   check_job(job);
   const std::vector<std::string> outputs = output_paths(job);
   const std::vector<std::string> inputs = expand_patterns(job.text.input, "input");
+  std::vector<std::string> all_inputs = inputs;
+  all_inputs.push_back(job.vocab);
+  check_apart(with_companions(outputs), all_inputs);
   const CorpusReader reader(job.vocab, job.tokenizer);
   const ExampleBuild build{.job = job, .reader = reader, .inputs = inputs, .outputs = outputs};
   log_files("Reading from input files", inputs);

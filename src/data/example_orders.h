@@ -16,6 +16,8 @@ struct ExampleBuild {
 };
 
 void log_files(std::string_view title, const std::vector<std::string>& files);
+// The outputs and the files that stand beside them: indexes, the description.
+std::vector<std::string> with_companions(std::vector<std::string> outputs);
 // UsageError when an output exists and must not be replaced.
 void check_free(const ExampleBuild& build);
 

@@ -10,7 +10,6 @@
 #include "data/document_buckets.h"
 #include "data/example_orders.h"
 #include "data/example_shuffle.h"
-#include "data/record_index_file.h"
 #include "data/work_folder.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -61,13 +60,6 @@ Json job_description(const ExampleBuild& build) {
           {"pairs",
            {p.seq_length, p.max_predictions, p.dupe_factor, p.masked_lm_prob, p.short_seq_prob,
             p.whole_word_mask, p.next_sentence}}};
-}
-
-// And the files that stand beside them.
-std::vector<std::string> with_companions(std::vector<std::string> outputs) {
-  outputs.push_back(append_to_path(outputs.front(), ".json"));
-  for (std::size_t i = outputs.size() - 1; i-- > 0;) outputs.push_back(record_index_path(outputs[i]));
-  return outputs;
 }
 
 Json counts_json(const CorpusCounts& c) {

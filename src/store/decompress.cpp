@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -27,6 +28,12 @@ DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffe
     format_ = "zstd";
     type = Compression::ZSTD;
   }
+  const std::string name = path_name(path);
+  for (const auto& [ending, promised] : {std::pair{".gz", "gzip"}, {".zst", "zstd"}})
+    if (format_ == nullptr && name.ends_with(ending)) {
+      format_ = promised;
+      fail(rest_.empty() ? "it is empty" : "it does not begin as one");
+    }
   if (format_ == nullptr) return;
   const auto codec = arrow::util::Codec::Create(type);
   CHECK(codec.ok(), codec.status().ToString());

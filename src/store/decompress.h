@@ -1,5 +1,5 @@
 // The bytes of a file that may be compressed: gzip (also several members, one after another) and zstd are unpacked as
-// they are read, by what the file begins with; anything else is read as it is.
+// they are read, by what the file begins with; anything else is read as it is, unless its name ends in .gz or .zst.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace smelt {
 
 class DecompressedFile {
  public:
-  // UsageError when the file cannot be opened.
+  // UsageError when the file cannot be opened, or is not what its name promises.
   explicit DecompressedFile(const std::string& path);
   ~DecompressedFile();
 

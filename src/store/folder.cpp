@@ -84,6 +84,18 @@ std::uint64_t file_size(const std::string& path) {
   return status->size;
 }
 
+void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  const auto one_name = [](const std::string& path) {
+    std::error_code error;
+    return is_remote(path) ? path : fs::weakly_canonical(path, error).string();
+  };
+  std::set<std::string> read;
+  for (const std::string& path : inputs) read.insert(one_name(path));
+  for (const std::string& path : outputs)
+    if (read.contains(one_name(path)))
+      throw UsageError(str("output ", path, " is also an input, which it would replace"), "write to another file");
+}
+
 void throw_missing(std::string_view action, const std::string& path) {
   if (!is_remote(path)) throw_errno(action, path, ENOENT);
   const Place place = resolve(path);

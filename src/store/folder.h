@@ -21,6 +21,9 @@ std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
 
+// UsageError when one of `outputs` is one of `inputs`, also by another name ("./a", a symbolic link).
+void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
 // UsageError that says which is missing: bucket, object or file.
 [[noreturn]] void throw_missing(std::string_view action, const std::string& path);
 

@@ -44,13 +44,17 @@ void Utf8Filter::apply(std::string& line, const std::string& path, std::int64_t 
   std::size_t dropped = 0;
   std::string kept = decode_utf8_ignore(line, &dropped);
   if (dropped == 0) return;
+  count_dropped(dropped, path, number);
+  line = std::move(kept);
+}
+
+void Utf8Filter::count_dropped(std::size_t bytes, const std::string& path, std::int64_t number) {
   const std::string where = str(path, ":", number);
   if (mode_ == Mode::refuse)
-    throw UsageError(str(where, ": not UTF-8 (", dropped, " bytes)"),
+    throw UsageError(str(where, ": not UTF-8 (", bytes, " bytes)"),
                      "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
   if (first_.empty()) first_ = where;
-  dropped_bytes_ += static_cast<std::int64_t>(dropped);
-  line = std::move(kept);
+  dropped_bytes_ += static_cast<std::int64_t>(bytes);
 }
 
 void Utf8Filter::warn() const {

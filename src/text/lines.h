@@ -42,6 +42,8 @@ class Utf8Filter {
   // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and line (or row).
   void apply(std::string& line, const std::string& path, std::int64_t number);
   void apply(std::string& line, const LineReader& from) { apply(line, from.path(), from.number()); }
+  // `bytes` that are no text were taken out there. Mode::refuse: UsageError.
+  void count_dropped(std::size_t bytes, const std::string& path, std::int64_t number);
   std::int64_t dropped_bytes() const { return dropped_bytes_; }
   // One warning with the count and the first place, if anything was dropped.
   void warn() const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -8,6 +10,45 @@
 
 namespace smelt {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// The 16 bits of "\uXXXX" at the beginning of `text`, if it is that.
+std::optional<unsigned> escaped_unit(std::string_view text) {
+  unsigned unit = 0;
+  if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  if (error != std::errc() || end != text.data() + 6) return std::nullopt;
+  return unit;
+}
+
+// Takes halves of surrogate pairs out of JSON: other programs write them where a text was cut within a character. How
+// many bytes they were.
+std::size_t remove_lone_surrogates(std::string& json) {
+  std::string kept;
+  std::string_view rest = json;
+  const auto take = [&](std::size_t count) {
+    kept += rest.substr(0, count);
+    rest.remove_prefix(count);
+  };
+  while (!rest.empty()) {
+    const std::optional<unsigned> unit = escaped_unit(rest);
+    if (!unit) {
+      take(rest.front() == '\\' ? std::min<std::size_t>(2, rest.size()) : 1);
+    } else if (*unit >= 0xd800 && *unit < 0xe000) {
+      const unsigned next = escaped_unit(rest.substr(6)).value_or(0);
+      if (*unit < 0xdc00 && next >= 0xdc00 && next < 0xe000)
+        take(12);
+      else
+        rest.remove_prefix(6);
+    } else {
+      take(6);
+    }
+  }
+  const std::size_t dropped = json.size() - kept.size();
+  json = std::move(kept);
+  return dropped;
+}
 
 class JsonlRows : public RowReader {
  public:
@@ -32,8 +73,13 @@ class JsonlRows : public RowReader {
  private:
   std::string place() const { return str(lines_.path(), ":", lines_.number()); }
 
-  nlohmann::json parse() const {
-    const auto row = nlohmann::json::parse(line_, nullptr, false);
+  nlohmann::json parse() {
+    auto row = nlohmann::json::parse(line_, nullptr, false);
+    if (row.is_discarded())
+      if (const std::size_t dropped = remove_lone_surrogates(line_); dropped > 0) {
+        row = nlohmann::json::parse(line_, nullptr, false);
+        if (row.is_object()) utf8_.count_dropped(dropped, lines_.path(), lines_.number());
+      }
     if (row.is_object()) return row;
     throw UsageError(str(place(), ": not a JSON object: ", line_.substr(0, 60)),
                      "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
@@ -54,8 +100,10 @@ class TsvRows : public RowReader {
  public:
   TsvRows(const std::string& path, const std::string& field, Utf8Filter& utf8) : lines_(path), utf8_(utf8) {
     if (lines_.next(line_)) utf8_.apply(line_, lines_);
+    std::string_view header = line_;
+    if (header.starts_with(kByteOrderMark)) header.remove_prefix(kByteOrderMark.size());
     std::vector<std::string> names;
-    for (const std::string_view name : split(line_, '\t')) names.emplace_back(name);
+    for (const std::string_view name : split(header, '\t')) names.emplace_back(name);
     column_ = static_cast<std::size_t>(std::ranges::find(names, field) - names.begin());
     if (column_ == names.size())
       throw UsageError(str(path, ":1: no column '", field, "'"), did_you_mean(field, names));

@@ -70,6 +70,7 @@ std::int64_t wanted(const ExtendJob& job, std::int64_t unused) {
 }  // namespace
 
 ExtendSummary extend_vocabulary(const ExtendJob& job) {
+  check_apart({job.out}, expand_patterns(job.text.input, "--input"));
   if (!job.overwrite && exists(job.out))
     throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
   const BertTokenizer before = BertTokenizer::load(job.vocab, job.tokenizer);

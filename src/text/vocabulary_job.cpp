@@ -26,6 +26,7 @@ void check(const VocabularyJob& job) {
   if (job.unused < 0 || job.threads < 0)
     throw UsageError(str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
                      "leave them out for the defaults");
+  check_apart({job.out, tokenizer_config_path(job.out)}, expand_patterns(job.text.input, "--input"));
   for (const std::string& path : {job.out, tokenizer_config_path(job.out)})
     if (!job.overwrite && exists(path))
       throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");

@@ -151,6 +151,24 @@ TEST_F(Documents, AreReadFromABucketInEveryFormat) {
   }
 }
 
+TEST_F(Documents, MayBeginWithAByteOrderMark) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_THAT(read(from(write("a.jsonl", mark + R"({"text": "One."})" "\r\n"))), ElementsAre(ElementsAre("One.")));
+  EXPECT_THAT(read(from(write("a.tsv", mark + "text\r\nOne.\r\n"))), ElementsAre(ElementsAre("One.")));
+}
+
+TEST_F(Documents, OfJsonMayHoldHalvesOfCharacters) {
+  const std::string line = R"({"text": "a\\ud800 \ud83d\ude00 b\ud83d c\uDE00\ud83d\u0041"})" "\n";
+  DocumentOptions options = from(write("a.jsonl", R"({"text": "fine"})" "\n" + line));
+  DocumentCounts counts;
+  EXPECT_THAT(read(options, &counts), ElementsAre(ElementsAre("fine"), ElementsAre("a\\ud800 \xF0\x9F\x98\x80 b cA")));
+  EXPECT_EQ(counts.dropped_bytes, 18);
+  EXPECT_THAT(log_.text(), HasSubstr("18 bytes that are not UTF-8 were left out, the first in"));
+  EXPECT_THAT(log_.text(), HasSubstr("a.jsonl:2"));
+  options.strict = true;
+  EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:2: not UTF-8 (18 bytes)"));
+}
+
 TEST_F(Documents, OfRowsHoldTheirEmptyLines) {
   DocumentOptions rows = from(write("a.jsonl", R"({"text": "One.\n\nTwo. Three."})" "\n"));
   EXPECT_THAT(read(rows), ElementsAre(ElementsAre("One.", "Two. Three.")));
@@ -297,6 +315,9 @@ TEST_F(Documents, RefuseDamagedCompressedFiles) {
       EXPECT_THAT(refusal(from(write(name, damaged))), HasSubstr("a.gz: not a whole gzip file: "));
     }
     EXPECT_THAT(refusal(from(write(name, bytes + "rubbish"))), HasSubstr(str(name, ": not a whole ", format, " file: ")));
+    EXPECT_THAT(refusal(from(write(name, "a sentence\n"))),
+                HasSubstr(str(name, ": not a whole ", format, " file: it does not begin as one")));
+    EXPECT_THAT(refusal(from(write(name, ""))), HasSubstr(str(name, ": not a whole ", format, " file: it is empty")));
   }
 }
 

@@ -213,6 +213,18 @@ TEST_F(ShuffledOrder, MasksAboutTheWantedShareInTheOriginalsProportions) {
   EXPECT_LT(random_next / examples, 0.8);
 }
 
+TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
+  write("in.txt", 0, 3);
+  BertExamplesJob wrong = job("in.txt", "in.txt");
+  wrong.overwrite = true;
+  EXPECT_THAT(refusal(wrong), HasSubstr("in.txt is also an input, which it would replace"));
+  std::filesystem::create_symlink(dir_.file("in.txt"), dir_.file("link.json"));
+  wrong.output = dir_.file("link");  // whose description is link.json
+  EXPECT_THAT(refusal(wrong), HasSubstr("link.json is also an input"));
+  wrong.output = wrong.vocab;
+  EXPECT_THAT(refusal(wrong), HasSubstr("is also an input"));
+}
+
 TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   write("in.txt", 0, 3);
   BertExamplesJob wrong = job("in.txt", "out");
