@@ -75,7 +75,7 @@ void add_bert(CLI::App& data) {
   add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
-  command->add_option("--memory", job->memory, "about so much, e.g. 500MB")
+  command->add_option("--memory", job->memory, "about so much, at least 256MB")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
   command->add_option("--work", job->work, "local folder for temporary files; default: beside --out");

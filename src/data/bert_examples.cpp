@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::int64_t kLeastMemory = std::int64_t{64} << 20;
+constexpr std::int64_t kLeastMemory = std::int64_t{256} << 20;
 
 void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);

@@ -18,8 +18,9 @@ namespace {
 constexpr std::uint64_t kRangeBytes = 16 << 20;   // of a range of keys, read and sorted at once
 constexpr std::size_t kEncodedBytes = 16 << 20;   // encoded before a thread waits for its turn to write
 constexpr std::size_t kUnitDocuments = 64;
-constexpr std::size_t kMostUploads = 8;           // side by side
-constexpr std::size_t kUploadBytes = 64 << 20;    // that each needs: a range, its examples encoded, parts on their way
+constexpr std::size_t kWriterBytes = 64 << 20;    // of a thread that writes: a range, its examples encoded, parts on their way
+constexpr std::size_t kBaseBytes = 128 << 20;     // of all else while files are written
+constexpr int kMostUploads = 8;                   // side by side
 
 // floor(key / 2^64 * count)
 std::size_t range_of(std::uint64_t key, std::size_t count) {
@@ -38,8 +39,9 @@ std::size_t count_ranges(const DocumentBuckets& documents, const PairOptions& pa
   return of_a_shard * options.shards;
 }
 
-std::size_t uploads(std::size_t shards, std::size_t memory) {
-  return std::clamp<std::size_t>(memory / kUploadBytes, 1, std::min(shards, kMostUploads));
+// How many threads may write at once.
+int writers(std::size_t memory) {
+  return static_cast<int>((std::max(memory, kBaseBytes + kWriterBytes) - kBaseBytes) / kWriterBytes);
 }
 
 struct DrawContext {
@@ -141,6 +143,7 @@ std::optional<std::size_t> write_range(const Spill& spill, const ShardWriter::Tu
                                        ExampleEncoder& encoder) {
   const SortedRange sorted(spill, turn.range, records.codec());
   EncodedExamples encoded;
+  encoded.bytes.reserve(kEncodedBytes + kEncodedBytes / 16);
   bool first = true;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     std::string_view body = sorted.record(i);
@@ -200,8 +203,9 @@ ShuffledExamples scatter_examples(const DocumentBuckets& documents, const MaskVo
 void write_shards(const ShuffledExamples& examples, const MaskVocabulary& vocabulary,
                   const PairOptions& pairs, const ShuffleOptions& options,
                   const std::vector<std::string>& shards) {
-  const std::size_t lanes = is_remote(shards.front()) ? uploads(shards.size(), options.memory) : 1;
-  ShardWriter writer(shards, examples.ranges / shards.size(), lanes, examples.examples);
+  const int most = writers(options.memory);
+  const int lanes = is_remote(shards.front()) ? std::min({most, kMostUploads, static_cast<int>(shards.size())}) : 1;
+  ShardWriter writer(shards, examples.ranges / shards.size(), static_cast<std::size_t>(lanes), examples.examples);
   std::atomic<std::size_t> next = 0;
   const auto work = [&](int) {
     ExampleRecords records(static_cast<std::int64_t>(vocabulary.words.size()));
@@ -214,7 +218,7 @@ void write_shards(const ShuffledExamples& examples, const MaskVocabulary& vocabu
       writer.count(*written);
     }
   };
-  run_parallel(std::max(options.threads, static_cast<int>(lanes)), work, [&] { writer.stop(); });
+  run_parallel(std::max(lanes, std::min(options.threads, most)), work, [&] { writer.stop(); });
 }
 
 }  // namespace smelt

@@ -126,7 +126,7 @@ TEST_F(ShuffledOrder, IsTheSameForAnyThreadsMemoryAndCuttingOfTheText) {
   for (const int threads : {1, 2, 5}) {
     BertExamplesJob other = job("in.txt", str("threads", threads));
     other.threads = threads;
-    other.memory = std::int64_t{64} << 20;
+    other.memory = std::int64_t{256} << 20;
     EXPECT_EQ(bytes(other), whole) << threads;
   }
   BertExamplesJob cut = job("a.txt", "cut");
@@ -248,7 +248,7 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("threads -1 is less than 0"));
   wrong = job("in.txt", "out");
   wrong.memory = 1000;
-  EXPECT_THAT(refusal(wrong), HasSubstr("memory of 1000 bytes is less than 67108864"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("memory of 1000 bytes is less than 268435456"));
 }
 
 TEST_F(ShuffledOrder, TextThatStandsTwiceGivesTheExamplesOfOnceWithoutDuplicates) {
