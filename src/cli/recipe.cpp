@@ -139,7 +139,7 @@ void set_fields(Recipe& recipe, const std::map<std::string, YAML::Node>& values,
 }
 
 YAML::Node parse_file(const std::string& path) try {
-  return YAML::Load(read_file(path));
+  return YAML::Load(read_file(path, kSmallFileBytes));
 } catch (const YAML::ParserException& error) {
   throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
                    "mend that line; recipes/ holds examples");

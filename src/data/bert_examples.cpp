@@ -145,6 +145,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   check_job(job);
   const std::vector<std::string> outputs = output_paths(job);
   const std::vector<std::string> inputs = expand_patterns(job.text.input, "input");
+  require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"), "name a file");
   std::vector<std::string> all_inputs = inputs;
   all_inputs.push_back(job.vocab);
   check_apart(with_companions(outputs), all_inputs);

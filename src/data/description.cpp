@@ -107,7 +107,7 @@ std::optional<DataDescription> find_description(const std::vector<std::string>& 
   if (files.empty()) return std::nullopt;
   const std::string path = append_to_path(files.front(), ".json");
   if (!exists(path)) return std::nullopt;
-  return parse_description(read_file(path), path);
+  return parse_description(read_file(path, kSmallFileBytes), path);
 }
 
 }  // namespace smelt

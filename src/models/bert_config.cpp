@@ -94,7 +94,7 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where) 
 }
 
 BertConfig load_bert_config(const std::string& path) {
-  return parse_bert_config(read_file(path), path);
+  return parse_bert_config(read_file(path, kSmallFileBytes), path);
 }
 
 nlohmann::json bert_config_json(const BertConfig& config) {

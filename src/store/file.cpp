@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -51,10 +52,21 @@ void rename_into_place(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::uint64_t most) {
   InputFile file(path);
+  const auto check = [&](std::uint64_t size) {
+    if (size > most)
+      throw UsageError(str("read: ", path, ": more than the ", most >> 20, " MiB that such a file may have"),
+                       "is it the file that you meant?");
+  };
+  check(file.size());
   std::string content(file.size(), '\0');
   content.resize(file.read(content));
+  std::array<char, 1 << 16> more;  // of a pipe, whose size is not known
+  while (const std::size_t count = file.read(more)) {
+    content.append(more.data(), count);
+    check(content.size());
+  }
   return content;
 }
 
@@ -67,7 +79,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)), file_(nullptr, 
   std::error_code error;
   if (fs::is_directory(path_, error)) throw_errno("open", path_, EISDIR);
   file_ = open_file(path_, "rb");
-  std::fseek(file_.get(), 0, SEEK_END);
+  if (std::fseek(file_.get(), 0, SEEK_END) != 0) return;  // a pipe
   size_ = static_cast<std::uint64_t>(std::ftell(file_.get()));
   std::rewind(file_.get());
 }

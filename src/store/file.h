@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +16,11 @@ namespace smelt {
 class RemoteReader;
 class RemoteWriter;
 
-// The whole content. UsageError when missing or unreadable.
-std::string read_file(const std::string& path);
+// More than any vocabulary or file of settings has: who names a larger one meant another file.
+constexpr std::uint64_t kSmallFileBytes = std::uint64_t{64} << 20;
+
+// The whole content. UsageError when missing, unreadable or of more than `most` bytes.
+std::string read_file(const std::string& path, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 // A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list order.
 // As in a shell, * and ? match no '/', and none of a name's leading dot.
@@ -31,7 +35,7 @@ class InputFile {
   // Fills `out`; fewer bytes only at the end of the file.
   std::size_t read(std::span<char> out);
   void seek(std::uint64_t offset);
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return size_; }  // 0 of a pipe
   const std::string& path() const { return path_; }
 
  private:

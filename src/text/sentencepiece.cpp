@@ -16,7 +16,7 @@ void check(const sentencepiece::util::Status& status, std::string_view path) {
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path)
     : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const std::string model = read_file(path);
+  const std::string model = read_file(path, kSmallFileBytes);
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok())
     throw UsageError(str(path, ": is no SentencePiece model of ", model.size(), " bytes: ", status.message()),

@@ -43,7 +43,7 @@ std::string tokenizer_config_path(const std::string& vocab) {
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   const std::string path = tokenizer_config_path(vocab);
   if (!exists(path)) return std::nullopt;
-  const json file = json::parse(read_file(path), nullptr, false);
+  const json file = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
   const std::string hint = str("mend or remove it; it says how ", vocab, " is used");
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
   const JsonField config(file, path, hint);

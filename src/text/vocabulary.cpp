@@ -8,7 +8,7 @@
 namespace smelt {
 
 Vocabulary Vocabulary::load(const std::string& path) {
-  const std::string content = read_file(path);
+  const std::string content = read_file(path, kSmallFileBytes);
   if (is_tokenizer_json(path)) return Vocabulary(parse_tokenizer_json(content, path).tokens, path);
   std::vector<std::string> tokens;
   std::string_view rest = content;

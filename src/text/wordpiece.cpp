@@ -84,7 +84,7 @@ struct BertTokenizer::SpanSink {
 
 BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags& flags) {
   if (is_tokenizer_json(path)) {
-    WordPieceModel model = parse_tokenizer_json(read_file(path), path);
+    WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
     check_flags(flags, model.options, path);
     return {Vocabulary(std::move(model.tokens), path), model.options};
   }

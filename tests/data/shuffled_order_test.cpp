@@ -244,6 +244,9 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   wrong.output += ",other";
   EXPECT_THAT(refusal(wrong), HasSubstr("3 shards of 2 output files"));
   wrong = job("in.txt", "out");
+  write_file(wrong.vocab = dir_.file("empty.txt"), "");
+  EXPECT_THAT(refusal(wrong), HasSubstr("empty.txt is empty, or a pipe"));
+  wrong = job("in.txt", "out");
   wrong.threads = -1;
   EXPECT_THAT(refusal(wrong), HasSubstr("threads -1 is less than 0"));
   wrong = job("in.txt", "out");

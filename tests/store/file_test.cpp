@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/error.h"
 #include "support/error_of.h"
@@ -75,6 +80,23 @@ TEST(Patterns, ThatMatchNothingAreNamed) {
   EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("--input: no file matches '"));
   EXPECT_THAT(expand(dir.file("none")), HasSubstr("none: No such file or directory"));
   EXPECT_THAT(expand(" , "), HasSubstr("--input: no input files"));
+}
+
+TEST(InputFile, MayBeAPipe) {
+  const TempDir dir;
+  const std::string pipe = dir.file("pipe"), content(300000, 'x');
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << content; });
+  EXPECT_EQ(read_file(pipe), content);
+  writer.join();
+}
+
+TEST(InputFile, OfMoreThanItMayHaveIsNotRead) {
+  const TempDir dir;
+  std::ofstream(dir.file("large"));
+  std::filesystem::resize_file(dir.file("large"), std::uintmax_t{1} << 40);
+  EXPECT_THAT(error_of<UsageError>([&] { read_file(dir.file("large"), kSmallFileBytes); }),
+              HasSubstr("large: more than the 64 MiB that such a file may have"));
 }
 
 TEST(InputFile, NamesWhatCannotBeRead) {
