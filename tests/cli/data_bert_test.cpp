@@ -73,20 +73,20 @@ class DataBert : public testing::Test {
 TEST_F(DataBert, KilledAtTwentyRandomInstantsTheFinalBytesAreTheSame) {
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(finish(start("whole")), 0);
-  const auto whole = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin);
+  auto longest = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin);
   const auto wanted = files("whole");
   ASSERT_EQ(wanted.size(), 11u);  // with the indexes and the description
   std::mt19937 random(std::random_device{}());
-  std::uniform_int_distribution<long> instants(0, whole.count());
-  int killed = 0;
-  for (int round = 0; round < 20; ++round) {
-    const std::string folder = str("killed", round);
+  for (int killed = 0; killed < 20;) {
+    const std::string folder = str("killed", killed);
     const pid_t pid = start(folder);
-    const microseconds instant(instants(random));
+    const microseconds instant(std::uniform_int_distribution<long>(0, longest.count())(random));
     std::this_thread::sleep_for(instant);
     kill(pid, SIGKILL);
     const int status = finish(pid);
-    if (WIFSIGNALED(status)) {
+    if (!WIFSIGNALED(status)) {
+      longest = instant;  // it was faster than the first one
+    } else {
       ++killed;
       // A run that had made everything when it was killed is refused afterwards: its outputs exist.
       const bool complete = fs::exists(dir_.file(folder + "/train-00000-of-00005.tfrecord.json"));
@@ -98,7 +98,6 @@ TEST_F(DataBert, KilledAtTwentyRandomInstantsTheFinalBytesAreTheSame) {
           << entry.path() << " remains";
     fs::remove_all(dir_.file(folder));
   }
-  EXPECT_GT(killed, 5);
 }
 
 }  // namespace

@@ -42,13 +42,16 @@ bool accepts(int port) {
 
 }  // namespace
 
+// The socket stays bound, so that nobody else is given the port before the server has it: who says SO_REUSEADDR may
+// share a port on which nobody listens.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  CHECK(::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0);
   ::sockaddr_in address = loopback(0);
   ::socklen_t size = sizeof address;
   CHECK(::bind(fd, reinterpret_cast<const ::sockaddr*>(&address), size) == 0);
   CHECK(::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size) == 0);
-  ::close(fd);
   return ntohs(address.sin_port);
 }
 

@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// A port of 127.0.0.1 that nobody listens on.
+// A port of 127.0.0.1 that nobody listens on, kept for this process and the servers that it starts.
 int free_port();
 
 class ServerProcess {
