@@ -111,6 +111,40 @@ void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& bu
   }
 }
 
+RecordBytes RecordIndex::read_bytes(std::uint64_t first, std::uint64_t count) const {
+  RecordBytes out;
+  while (count > 0) {
+    const std::size_t file = file_of(first);
+    const NarrowNumbers& sizes = layouts_[file].layout.sizes;
+    const std::uint64_t begin = first - first_[file];
+    const std::uint64_t taken = std::min(count, sizes.size() - begin);
+    const std::uint64_t start = offset(file, begin), last = begin + taken - 1;
+    RecordBytes::Piece piece{.file = file, .offset = start, .bytes = {}};
+    piece.bytes.resize(offset(file, last) + sizes[last] - start);
+    piece.bytes.resize(open_.open(file)->read_at(start, piece.bytes));
+    out.pieces.push_back(std::move(piece));
+    first += taken;
+    count -= taken;
+  }
+  return out;
+}
+
+std::string_view RecordIndex::raw(const RecordBytes& bytes, std::uint64_t record) const {
+  const std::size_t file = file_of(record);
+  const auto piece = std::ranges::find(bytes.pieces, file, &RecordBytes::Piece::file);
+  CHECK(piece != bytes.pieces.end(), record);
+  const std::uint64_t in_file = record - first_[file];
+  const std::string_view rest(piece->bytes);
+  return rest.substr(std::min<std::size_t>(rest.size(), offset(file, in_file) - piece->offset),
+                     layouts_[file].layout.sizes[in_file]);
+}
+
+std::string_view RecordIndex::checked(std::string_view raw, std::uint64_t record) const {
+  const std::size_t file = file_of(record);
+  const std::uint64_t in_file = record - first_[file];
+  return parse_record(raw, layouts_[file].layout.sizes[in_file], {files()[file], offset(file, in_file)});
+}
+
 std::string RecordIndex::read(std::uint64_t record) const {
   std::string buffer, out;
   read(record, 1, buffer, [&](std::uint64_t, std::string_view data) { out = data; });

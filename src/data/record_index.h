@@ -17,6 +17,16 @@ namespace smelt {
 // `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what);
 
+// Neighbouring records as they lie in their files.
+struct RecordBytes {
+  struct Piece {
+    std::size_t file = 0;
+    std::uint64_t offset = 0;
+    std::string bytes;  // fewer than there should be when the file has shrunk
+  };
+  std::vector<Piece> pieces;  // one of each file
+};
+
 // Thread-safe. About 2 bytes of memory for each record.
 class RecordIndex {
  public:
@@ -35,6 +45,13 @@ class RecordIndex {
   using Use = std::function<void(std::uint64_t record, std::string_view data)>;
   void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const;
   std::string read(std::uint64_t record) const;
+
+  // The records [first, first + count), with one read of each file; what is in them is looked at by checked().
+  RecordBytes read_bytes(std::uint64_t first, std::uint64_t count) const;
+  // A record that lies in `bytes`, with header and footer, cut short where the file was.
+  std::string_view raw(const RecordBytes& bytes, std::uint64_t record) const;
+  // The data of such a record, its checksum right. UsageError as of read().
+  std::string_view checked(std::string_view raw, std::uint64_t record) const;
 
   // "train.tfrecord: record 17", counted within its file from 0.
   std::string place(std::uint64_t record) const;

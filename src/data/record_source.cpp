@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "data/permutation.h"
 #include "data/record_index_file.h"
 #include "format/tfrecord.h"
 
 namespace smelt {
 namespace {
+
+// Batches are read ahead, some of them of the next group.
+constexpr std::size_t kKeptBlocks = 2 * kGroupBlocks + 8;
 
 // Rows [begin, end) of the endless list of rows.
 struct Rows {
@@ -47,7 +49,8 @@ BertRecordOptions any_ids(const BertRecordShape& shape) {
 BertRecordSource::BertRecordSource(BertRecordOptions options)
     : options_(std::move(options)),
       index_(record_files(options_.input, "training data")),
-      key_(random_key(options_.seed, "records")) {
+      order_(index_.size(), block_of_records(index_), random_key(options_.seed, "records")),
+      blocks_(index_, block_of_records(index_), kKeptBlocks) {
   const auto [seq_length, max_predictions] = bert_record_shape(index_);
   const auto check = [&](std::string_view name, std::int64_t found, std::int64_t wanted) {
     if (found != wanted)
@@ -67,14 +70,11 @@ BertRecordSource::BertRecordSource(BertRecordOptions options)
 BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
   const Rows rows = rows_of(step, batch_size, share);
   BertBatch batch = empty_bert_batch(options_, batch_size / share.hosts);
-  std::string buffer;
-  std::size_t row = 0;
-  for (std::uint64_t position = rows.begin; position < rows.end; ++position, ++row) {
-    const Permutation epoch(size(), key_, position / size());
-    index_.read(epoch(position % size()), 1, buffer, [&](std::uint64_t record, std::string_view data) {
-      put_bert_record(data, index_, record, options_, batch, row);
-    });
-  }
+  std::vector<std::uint64_t> records;
+  for (std::uint64_t position = rows.begin; position < rows.end; ++position) records.push_back(order_(position));
+  blocks_.read(records, [&](std::string_view data, std::size_t row) {
+    put_bert_record(data, index_, records[row], options_, batch, row);
+  });
   return batch;
 }
 

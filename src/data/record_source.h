@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "data/bert_batch.h"
+#include "data/record_blocks.h"
 #include "data/record_index.h"
+#include "data/record_order.h"
 
 namespace smelt {
 
@@ -24,7 +26,7 @@ class BertRecordSource {
 
   std::uint64_t size() const { return index_.size(); }  // records
 
-  // Training: the endless sequence of epochs, each a fresh permutation of all records, cut into batches.
+  // Training: the endless sequence of epochs, each a fresh shuffle of all records (data/record_order.h), cut into batches.
   // No record is dropped: a batch may hold the end of one epoch and the beginning of the next. The order does not
   // depend on how many hosts share a batch; UsageError when they cannot share it equally.
   BertBatch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
@@ -46,7 +48,8 @@ class BertRecordSource {
  private:
   BertRecordOptions options_;
   RecordIndex index_;
-  std::uint64_t key_;
+  RecordOrder order_;
+  mutable RecordBlocks blocks_;
 };
 
 // Reads a whole file of BERT examples, checks all of it and writes its index (data/record_index_file.h). UsageError for
