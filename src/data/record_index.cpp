@@ -1,5 +1,7 @@
 #include "data/record_index.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <atomic>
 #include <unordered_set>
@@ -45,9 +47,11 @@ RecordIndex::RecordIndex(std::vector<std::string> paths)
     throw UsageError(str(join(files(), ", "), ": no records"), "make the data again, or give other files");
 }
 
-RecordIndex::File RecordIndex::learn(const std::string& path) const {
+RecordIndex::File RecordIndex::learn(const std::string& path) {
   const RandomAccessFile bytes(path);
   auto found = load_record_index(bytes);
+  if (!found && is_remote(path) && !said_.test_and_set())
+    spdlog::warn("{} has no index beside it: all of it is read to find its records; `smelt data index` writes one", path);
   File file{.layout = found ? std::move(*found) : scan_records(bytes), .marks = {}};
   const NarrowNumbers& sizes = file.layout.sizes;
   std::uint64_t offset = 0;

@@ -1,6 +1,7 @@
 // The records of many TFRecord files as one list with random access.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -69,10 +70,11 @@ class RecordIndex {
   };
   std::size_t file_of(std::uint64_t record) const;
   std::uint64_t offset(std::size_t file, std::uint64_t record_in_file) const;
-  File learn(const std::string& path) const;
+  File learn(const std::string& path);
 
   std::vector<std::uint64_t> first_{0};  // record number at which each file begins; the total
   std::vector<File> layouts_;
+  std::atomic_flag said_;  // that a file has no index
   mutable OpenFiles open_;
 };
 

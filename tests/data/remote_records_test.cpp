@@ -10,6 +10,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "support/bert_records.h"
+#include "support/captured_log.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
@@ -45,7 +46,9 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
   const BertRecordSource here = open_local();
   for (const bool indexed : {false, true}) {
     for (int file = 0; indexed && file < 3; ++file) EXPECT_EQ(index_bert_records(remote(file)), 10u);
+    const CapturedLog log;
     const BertRecordSource there = open_remote();
+    EXPECT_EQ(log.text().find("has no index beside it: all of it is read") != std::string::npos, !indexed) << log.text();
     EXPECT_EQ(there.index().files().size(), 3u);  // the indexes are none of them
     EXPECT_EQ(there.index().tokens(0).has_value(), indexed);
     BertPrefetch prefetch(there, 6, 0);
