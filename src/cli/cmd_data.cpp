@@ -41,7 +41,7 @@ void add_text_options(CLI::App& command, DocumentOptions& o) {
   add_input_flags(command, o.input, o.format, o.strict);
   command.add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
       ->capture_default_str();
-  command.add_option("--dedup", o.dedup, "leave out documents that stood before: none, exact, near")
+  command.add_option("--dedup", o.dedup, "what to leave out: none; lines, or exact or near duplicates of documents, that stood before")
       ->capture_default_str();
   command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
       ->capture_default_str();
