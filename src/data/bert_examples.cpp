@@ -102,6 +102,7 @@ std::vector<std::string> with_companions(std::vector<std::string> outputs) {
 }
 
 void check_free(const ExampleBuild& build) {
+  check_bucket(build.outputs.front());
   for (const std::string& path : build.outputs)
     require(build.job.overwrite || !exists(path), str("output ", path, " exists already"),
             "choose another name, remove the file, or say --overwrite");

@@ -103,6 +103,10 @@ void throw_missing(std::string_view action, const std::string& path) {
   throw_missing_object(action, place);
 }
 
+void check_bucket(const std::string& path) {
+  if (is_remote(path)) require_bucket("write", resolve(path));
+}
+
 std::vector<std::string> list_folder(const std::string& path) {
   if (is_remote(path)) return list_remote(path);
   std::vector<std::string> names;

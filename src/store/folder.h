@@ -27,6 +27,9 @@ void check_apart(const std::vector<std::string>& outputs, const std::vector<std:
 // UsageError that says which is missing: bucket, object or file.
 [[noreturn]] void throw_missing(std::string_view action, const std::string& path);
 
+// UsageError when a file at this path could never be written, for want of its bucket.
+void check_bucket(const std::string& path);
+
 // Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when unreadable.
 std::vector<std::string> list_folder(const std::string& path);
 

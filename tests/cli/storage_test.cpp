@@ -71,6 +71,17 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
     }
 }
 
+TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
+  const std::string golden = source_path("tests/golden/pretraining/");
+  for (const char* order : {"shuffled", "original"}) {
+    const CommandOutput made = smelt(str("data bert --input ", golden, "english.txt --vocab ", golden, "vocab_uncased.txt",
+                                         " --order ", order, " --out gs://no-bucket/x.tfrecord"));
+    EXPECT_EQ(made.status, 2);
+    EXPECT_THAT(made.text, HasSubstr("write: gs://no-bucket/x.tfrecord: there is no bucket 'no-bucket', asked as"));
+    EXPECT_THAT(made.text, testing::Not(HasSubstr("Writing to output files")));
+  }
+}
+
 TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
   try {
     find_plugin("cpu");
