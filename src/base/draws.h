@@ -1,4 +1,5 @@
-// Draws that every source of random numbers derives from its own below(limit), uniform in [0, limit).
+// Draws that every source of random numbers derives from its own below(limit), uniform in [0,
+// limit).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ class Draws {
   }
   template <class T>
   void shuffle(std::span<T> items) {
-    for (std::size_t i = items.size(); i-- > 1;) std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
+    for (std::size_t i = items.size(); i-- > 1;)
+      std::swap(items[i], items[below(static_cast<std::uint32_t>(i + 1))]);
   }
 
  private:

@@ -28,9 +28,9 @@ void throw_errno(std::string_view action, std::string_view path, int error_numbe
 namespace internal {
 
 void check_failed(const char* file, int line, const char* condition, const std::string& detail) {
-  throw BugError(str(file, ":", line, ": CHECK(", condition, ") failed", detail.empty() ? "" : ": ",
-                     detail),
-                 "this is a bug in smelt: please report it with the command that you ran");
+  throw BugError(
+      str(file, ":", line, ": CHECK(", condition, ") failed", detail.empty() ? "" : ": ", detail),
+      "this is a bug in smelt: please report it with the command that you ran");
 }
 
 }  // namespace internal

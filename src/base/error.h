@@ -1,5 +1,6 @@
-// The three kinds of failure. A thrown error ends the command; an expected absence is a std::optional.
-// Form of a message: "<where>: <what is wrong, with both values>", then "  hint: <one action>".
+// The three kinds of failure. A thrown error ends the command; an expected absence is a
+// std::optional. Form of a message: "<where>: <what is wrong, with both values>", then "  hint:
+// <one action>".
 #pragma once
 
 #include <stdexcept>
@@ -31,8 +32,9 @@ class BugError : public Error {
   using Error::Error;
 };
 
-// SystemError with the text of errno, e.g. system_error("open", path): "open: <path>: No such file…".
-// ENOENT, EACCES and EISDIR are the user's to mend and become UsageErrors; disk full gets its own hint.
+// SystemError with the text of errno, e.g. system_error("open", path): "open: <path>: No such
+// file…". ENOENT, EACCES and EISDIR are the user's to mend and become UsageErrors; disk full gets
+// its own hint.
 [[noreturn]] void throw_errno(std::string_view action, std::string_view path, int error_number);
 
 namespace internal {
@@ -43,8 +45,8 @@ namespace internal {
 }  // namespace smelt
 
 // A failing CHECK is a bug in smelt; it is never reachable from user input.
-#define CHECK(condition, ...)                                                       \
-  (static_cast<bool>(condition)                                                     \
-       ? void()                                                                     \
-       : ::smelt::internal::check_failed(__FILE__, __LINE__, #condition,            \
+#define CHECK(condition, ...)                                            \
+  (static_cast<bool>(condition)                                          \
+       ? void()                                                          \
+       : ::smelt::internal::check_failed(__FILE__, __LINE__, #condition, \
                                          ::smelt::str("" __VA_OPT__(, ) __VA_ARGS__)))

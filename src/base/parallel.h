@@ -14,8 +14,9 @@ namespace smelt {
 // Cores that this process may use, at least 1.
 int available_threads();
 
-// Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. The first exception is thrown
-// again then; `on_failure` is called at once when one ends so, to let the others stop.
+// Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. The first
+// exception is thrown again then; `on_failure` is called at once when one ends so, to let the
+// others stop.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
 
@@ -58,7 +59,8 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
-// Lets numbered pieces of work pass in order: wait(n) returns once leave(0), …, leave(n - 1) were called.
+// Lets numbered pieces of work pass in order: wait(n) returns once leave(0), …, leave(n - 1) were
+// called.
 class Turnstile {
  public:
   // False when the turnstile was stopped.

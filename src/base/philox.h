@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): random numbers as
-// a pure function of a key and a counter, the same on every machine.
+// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): random numbers
+// as a pure function of a key and a counter, the same on every machine.
 #pragma once
 
 #include <array>

@@ -38,7 +38,10 @@ std::string duration_text(double seconds) {
 
 Progress::Progress(std::string_view label, std::int64_t total, std::string_view unit,
                    std::int64_t done)
-    : label_(label), unit_(unit), total_(total), first_(done),
+    : label_(label),
+      unit_(unit),
+      total_(total),
+      first_(done),
       terminal_(::isatty(STDERR_FILENO) == 1) {
   next_draw_ = terminal_ ? start_ : start_ + kPlainEvery;
 }

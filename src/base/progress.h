@@ -1,5 +1,5 @@
-// Progress of long work on standard error: a bar with rate and time left on a terminal, plain timed lines
-// otherwise.
+// Progress of long work on standard error: a bar with rate and time left on a terminal, plain timed
+// lines otherwise.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@ namespace smelt {
 class Progress {
  public:
   // `total` items named `unit` ("steps"); `done` of them were done before.
-  Progress(std::string_view label, std::int64_t total, std::string_view unit, std::int64_t done = 0);
+  Progress(std::string_view label, std::int64_t total, std::string_view unit,
+           std::int64_t done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

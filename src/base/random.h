@@ -1,5 +1,6 @@
-// CPython's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and derived
-// draws, so that a seed gives the numbers that it gives in Python 3.2 and later (shuffle: 3.11).
+// CPython's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and
+// derived draws, so that a seed gives the numbers that it gives in Python 3.2 and later
+// (shuffle: 3.11).
 #pragma once
 
 #include <array>

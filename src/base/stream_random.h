@@ -1,5 +1,5 @@
-// Random draws as a pure function of (key, stream): Philox blocks in counter order. Streams are independent, so
-// work cut in any way over threads draws the same numbers.
+// Random draws as a pure function of (key, stream): Philox blocks in counter order. Streams are
+// independent, so work cut in any way over threads draws the same numbers.
 #pragma once
 
 #include <array>
@@ -21,12 +21,14 @@ class StreamRandom : public Draws<StreamRandom> {
     const std::uint64_t high = next() >> 5, low = next() >> 6;
     return static_cast<double>(high << 26 | low) * 0x1p-53;
   }
-  // Uniform in [0, limit), limit >= 1 (Lemire 2019, "Fast random integer generation in an interval").
+  // Uniform in [0, limit), limit >= 1 (Lemire 2019, "Fast random integer generation in an
+  // interval").
   std::uint32_t below(std::uint32_t limit) {
     std::uint64_t product = std::uint64_t{next()} * limit;
     if (static_cast<std::uint32_t>(product) < limit) {
       const std::uint32_t threshold = -limit % limit;
-      while (static_cast<std::uint32_t>(product) < threshold) product = std::uint64_t{next()} * limit;
+      while (static_cast<std::uint32_t>(product) < threshold)
+        product = std::uint64_t{next()} * limit;
     }
     return static_cast<std::uint32_t>(product >> 32);
   }

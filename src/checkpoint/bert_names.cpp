@@ -12,7 +12,8 @@ class Names {
   }
   void dense(const std::string& original, const std::string& hugging_face, std::int64_t in,
              std::int64_t out) {
-    names_.push_back({original + "/kernel", hugging_face + ".weight", {DType::f32, {in, out}}, true});
+    names_.push_back(
+        {original + "/kernel", hugging_face + ".weight", {DType::f32, {in, out}}, true});
     plain(original + "/bias", hugging_face + ".bias", {out});
   }
   void layer_norm(const std::string& original, const std::string& hugging_face, std::int64_t size) {

@@ -16,8 +16,8 @@ struct BertName {
   bool transposed = false;  // Hugging Face stores [out, in]
 };
 
-// All parameters of a model with both pre-training heads, in the original's order. The output embedding is
-// not among them: it is the input's. UsageError naming a size that the config lacks.
+// All parameters of a model with both pre-training heads, in the original's order. The output
+// embedding is not among them: it is the input's. UsageError naming a size that the config lacks.
 std::vector<BertName> bert_names(const nlohmann::json& bert_config);
 
 // A positive whole number of a bert_config.json.

@@ -1,6 +1,6 @@
-// Checkpoints of a training run: <model_dir>/checkpoint-<step>/, directories of safetensors files, a
-// manifest and, last, a COMMIT marker; docs/formats/checkpoint.md. Without the marker it does not exist.
-// One process at a time may save into a model_dir; any number may read.
+// Checkpoints of a training run: <model_dir>/checkpoint-<step>/, directories of safetensors files,
+// a manifest and, last, a COMMIT marker; docs/formats/checkpoint.md. Without the marker it does not
+// exist. One process at a time may save into a model_dir; any number may read.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 namespace smelt {
 
 struct SaveOptions {
-  int max_to_keep = 5;  // the newest; 0 keeps all
+  int max_to_keep = 5;                                   // the newest; 0 keeps all
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
 };
 
-// Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes the
-// oldest ones beyond max_to_keep. `state` is whatever else a resumed run needs. An earlier checkpoint of
-// the same step is replaced; steps above `step` are left alone. Remains of killed saves are removed.
-// SystemError on a full disk: nothing of it remains and the older checkpoints are untouched.
+// Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
+// the oldest ones beyond max_to_keep. `state` is whatever else a resumed run needs. An earlier
+// checkpoint of the same step is replaced; steps above `step` are left alone. Remains of killed
+// saves are removed. SystemError on a full disk: nothing of it remains and the older checkpoints
+// are untouched.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const nlohmann::json& state, const SaveOptions& options = {});
 
@@ -36,13 +37,13 @@ struct Checkpoint {
   std::vector<SafetensorsFile> files;
 };
 
-// Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming those
-// that exist) or when it is damaged.
+// Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming
+// those that exist) or when it is damaged.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 
-// The newest checkpoint that is whole; a damaged one is passed over with a logged warning (the run then
-// repeats the steps in between, with the same result). nullopt when there is none; UsageError when there
-// are some and all are damaged.
+// The newest checkpoint that is whole; a damaged one is passed over with a logged warning (the run
+// then repeats the steps in between, with the same result). nullopt when there is none; UsageError
+// when there are some and all are damaged.
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir);
 
 }  // namespace smelt

@@ -11,8 +11,8 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "text/tokenizer_config.h"
-#include "text/tokenizer_json.h"
+#include "tokenize/tokenizer_config.h"
+#include "tokenize/tokenizer_json.h"
 
 namespace smelt {
 namespace {
@@ -28,10 +28,16 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
      {"mask_token", "[MASK]"}}};
 
 // The fields of a bert_config.json that both programs call by the same name.
-constexpr std::array<const char*, 10> kSharedFields{
-    "attention_probs_dropout_prob", "hidden_dropout_prob", "hidden_size",      "initializer_range",
-    "intermediate_size",            "num_attention_heads", "num_hidden_layers",
-    "max_position_embeddings",      "type_vocab_size",     "vocab_size"};
+constexpr std::array<const char*, 10> kSharedFields{"attention_probs_dropout_prob",
+                                                    "hidden_dropout_prob",
+                                                    "hidden_size",
+                                                    "initializer_range",
+                                                    "intermediate_size",
+                                                    "num_attention_heads",
+                                                    "num_hidden_layers",
+                                                    "max_position_embeddings",
+                                                    "type_vocab_size",
+                                                    "vocab_size"};
 
 std::string text_field(const json& config, const char* name, const char* fallback) {
   if (!config.contains(name)) return fallback;
@@ -52,7 +58,8 @@ std::vector<std::string_view> vocab_lines(std::string_view vocab_txt) {
 std::size_t token_id(const std::vector<std::string_view>& lines, std::string_view token) {
   const auto found = std::find(lines.begin(), lines.end(), token);
   if (found == lines.end())
-    throw UsageError(str("vocab.txt: no ", token), "use the vocabulary that the model was trained with");
+    throw UsageError(str("vocab.txt: no ", token),
+                     "use the vocabulary that the model was trained with");
   return static_cast<std::size_t>(found - lines.begin());
 }
 
@@ -60,8 +67,8 @@ json hugging_face_config(const HuggingFaceBert& bert) {
   const auto lines = vocab_lines(bert.vocab_txt);
   const std::int64_t vocab_size = config_size(bert.config, "vocab_size");
   if (static_cast<std::int64_t>(lines.size()) > vocab_size)
-    throw UsageError(str("vocab.txt: ", lines.size(), " tokens are more than the config's vocab_size ",
-                         vocab_size),
+    throw UsageError(str("vocab.txt: ", lines.size(),
+                         " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const auto& [role, token] : kSpecialTokens) token_id(lines, token);
   json config = {{"architectures", {"BertForPreTraining"}},
@@ -98,7 +105,9 @@ std::vector<std::byte> transposed(const TensorView& tensor) {
   return {bytes.begin(), bytes.end()};
 }
 
-Shape reversed(const Shape& shape) { return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}}; }
+Shape reversed(const Shape& shape) {
+  return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
+}
 
 const TensorView& find(const TensorMap& tensors, const std::string& name, const Shape& shape,
                        std::string_view where) {
@@ -107,12 +116,14 @@ const TensorView& find(const TensorMap& tensors, const std::string& name, const 
     std::vector<std::string> known;
     for (const auto& item : tensors) known.push_back(item.first);
     throw UsageError(str(where, ": no tensor '", name, "'"),
-                     nearest_name(name, known) ? did_you_mean(name, known)
-                                               : "do the config and the parameters belong together?");
+                     nearest_name(name, known)
+                         ? did_you_mean(name, known)
+                         : "do the config and the parameters belong together?");
   }
   if (found->second.shape != shape)
-    throw UsageError(str(where, ": '", name, "' is ", found->second.shape, ", the config asks for ", shape),
-                     "do the config and the parameters belong together?");
+    throw UsageError(
+        str(where, ": '", name, "' is ", found->second.shape, ", the config asks for ", shape),
+        "do the config and the parameters belong together?");
   return found->second;
 }
 
@@ -123,7 +134,8 @@ TensorView relaid(const TensorView& tensor, bool transpose, Buffers& buffers) {
   return {reversed(tensor.shape), buffers.back()};
 }
 
-// transformers' own older files, those of the model hub among them, call a LayerNorm's parameters so.
+// transformers' own older files, those of the model hub among them, call a LayerNorm's parameters
+// so.
 std::string modern_name(std::string name) {
   for (const auto& [old, modern] : {std::pair{".gamma", ".weight"}, {".beta", ".bias"}})
     if (name.ends_with(old)) return name.substr(0, name.size() - std::string(old).size()) + modern;
@@ -138,8 +150,10 @@ json original_config(const json& config, const std::string& where) {
     if (config.contains(name)) original[name] = config.at(name);
   const std::string act = text_field(config, "hidden_act", "gelu");
   if (act == "gelu")
-    spdlog::warn("{}: hidden_act gelu (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
-                 "0.0005", where);
+    spdlog::warn(
+        "{}: hidden_act gelu (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
+        "0.0005",
+        where);
   original["hidden_act"] = act.starts_with("gelu") ? "gelu" : act;
   return original;
 }
@@ -160,7 +174,8 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert)
   const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
   OutputDirectory directory(folder);
   OutputFile model(directory.file("model.safetensors"));
-  write_safetensors(tensors, {{"format", "pt"}}, [&](std::string_view piece) { model.write(piece); });
+  write_safetensors(tensors, {{"format", "pt"}},
+                    [&](std::string_view piece) { model.write(piece); });
   model.commit();
   write_file(directory.file("config.json"), config.dump(2) + "\n");
   write_file(directory.file("vocab.txt"), bert.vocab_txt);
@@ -188,7 +203,8 @@ HuggingFaceBert import_hugging_face(const std::string& folder) {
     const TensorView& found = find(tensors, name.hugging_face, shape, model_path);
     bert.parameters.emplace(name.original, relaid(found, name.transposed, *buffers));
   }
-  bert.owner = std::make_shared<std::pair<SafetensorsFile, std::shared_ptr<Buffers>>>(file, buffers);
+  bert.owner =
+      std::make_shared<std::pair<SafetensorsFile, std::shared_ptr<Buffers>>>(file, buffers);
   return bert;
 }
 

@@ -61,8 +61,7 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
   if (manifest.at("step") != step)
     throw DamagedError(path, str("its manifest is of step ", manifest.at("step").dump()));
   Checkpoint checkpoint{step, {}, manifest.at("state"), {}};
-  for (const json& line : manifest.at("files"))
-    checkpoint.files.push_back(read_shard(path, line));
+  for (const json& line : manifest.at("files")) checkpoint.files.push_back(read_shard(path, line));
   for (const SafetensorsFile& file : checkpoint.files)
     checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
   return checkpoint;

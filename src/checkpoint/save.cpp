@@ -52,8 +52,11 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
 
 void write_members(const OutputDirectory& directory, std::int64_t step, const TensorMap& tensors,
                    const json& state, std::uint64_t shard_bytes) {
-  json manifest = {{"format", kManifestFormat}, {"step", step},   {"files", json::array()},
-                   {"tensors", json::object()}, {"state", state}};
+  json manifest = {{"format", kManifestFormat},
+                   {"step", step},
+                   {"files", json::array()},
+                   {"tensors", json::object()},
+                   {"state", state}};
   const std::vector<TensorMap> parts = shards(tensors, shard_bytes);
   std::vector<json> lines(parts.size());
   std::atomic<std::size_t> next = 0;
@@ -101,7 +104,8 @@ bool holds_only_checkpoint_files(const std::string& directory) {
 bool is_remains(const std::string& model_dir, const std::string& name) {
   const std::string path = join_path(model_dir, name);
   const auto dot = name.find('.');
-  if (!step_of(name.substr(0, dot)) || !file_status(path).value_or(FileStatus{}).is_folder) return false;
+  if (!step_of(name.substr(0, dot)) || !file_status(path).value_or(FileStatus{}).is_folder)
+    return false;
   if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
   std::string suffix = name.substr(dot);
   if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));

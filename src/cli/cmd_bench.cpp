@@ -34,9 +34,10 @@ const std::map<std::string, BertConfig>& models() {
     c.intermediate_size = 4 * hidden;
     return c;
   };
-  static const std::map<std::string, BertConfig> kModels{
-      {"tiny", config(2, 128)}, {"small", config(4, 512)}, {"base", config(12, 768)},
-      {"large", config(24, 1024)}};
+  static const std::map<std::string, BertConfig> kModels{{"tiny", config(2, 128)},
+                                                         {"small", config(4, 512)},
+                                                         {"base", config(12, 768)},
+                                                         {"large", config(24, 1024)}};
   return kModels;
 }
 
@@ -118,7 +119,8 @@ void add_bench_command(CLI::App& app) {
   auto o = std::make_shared<BenchOptions>();
   std::vector<std::string> names;
   for (const auto& [name, config] : models()) names.push_back(name);
-  command->add_option("--model", o->model, "tiny, small, base or large")->check(CLI::IsMember(names));
+  command->add_option("--model", o->model, "tiny, small, base or large")
+      ->check(CLI::IsMember(names));
   command->add_option("--device", o->device, "cpu, gpu or tpu")->capture_default_str();
   command->add_option("--devices", o->devices, "devices that share a batch")->capture_default_str();
   command->add_option("--batch", o->batch, "examples per step")->capture_default_str();

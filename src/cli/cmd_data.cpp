@@ -9,7 +9,7 @@
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
 #include "cli/text_flags.h"
-#include "data/bert_examples.h"
+#include "examples/bert_examples.h"
 
 namespace smelt {
 namespace {
@@ -30,8 +30,8 @@ void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
             << text.sentences << " sentences, " << text.tokens << " tokens ("
             << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
   if (text.duplicate_documents + text.duplicate_lines > 0)
-    std::cout << "left out: " << text.duplicate_documents << " documents and " << text.duplicate_lines
-              << " lines that stood before\n";
+    std::cout << "left out: " << text.duplicate_documents << " documents and "
+              << text.duplicate_lines << " lines that stood before\n";
   std::cout << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
             << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
             << "written:  " << job.output << "\n";
@@ -39,9 +39,13 @@ void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
 
 void add_text_options(CLI::App& command, DocumentOptions& o) {
   add_input_flags(command, o.input, o.format, o.strict);
-  command.add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
+  command
+      .add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
       ->capture_default_str();
-  command.add_option("--dedup", o.dedup, "what to leave out: none; lines, or exact or near duplicates of documents, that stood before")
+  command
+      .add_option("--dedup", o.dedup,
+                  "what to leave out: none; lines, or exact or near duplicates of documents, that "
+                  "stood before")
       ->capture_default_str();
   command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
       ->capture_default_str();
@@ -49,16 +53,20 @@ void add_text_options(CLI::App& command, DocumentOptions& o) {
 
 void add_pair_options(CLI::App& command, PairOptions& o) {
   command.add_option("--seq-length", o.seq_length, "tokens of an example")->capture_default_str();
-  command.add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
+  command
+      .add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
       ->capture_default_str();
   command.add_option("--dupe-factor", o.dupe_factor, "passes over the text, each with other masks")
       ->capture_default_str();
   command.add_option("--masked-lm-prob", o.masked_lm_prob, "share of the tokens to mask")
       ->capture_default_str();
-  command.add_option("--short-seq-prob", o.short_seq_prob, "share of documents cut into shorter examples")
+  command
+      .add_option("--short-seq-prob", o.short_seq_prob,
+                  "share of documents cut into shorter examples")
       ->capture_default_str();
   command.add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
-  command.add_flag("--no-next-sentence{false}", o.next_sentence, "one run of text an example, no sentence pairs");
+  command.add_flag("--no-next-sentence{false}", o.next_sentence,
+                   "one run of text an example, no sentence pairs");
 }
 
 void add_bert(CLI::App& data) {
@@ -67,10 +75,13 @@ void add_bert(CLI::App& data) {
   add_text_options(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
   command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
-  command->add_option("--shards", job->shards, "cut --out into so many files, name-00000-of-0000N.tfrecord")
+  command
+      ->add_option("--shards", job->shards,
+                   "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
-  command->add_option("--order", job->order,
-                      "shuffled: threads, bounded memory; original: the original program's bytes")
+  command
+      ->add_option("--order", job->order,
+                   "shuffled: threads, bounded memory; original: the original program's bytes")
       ->capture_default_str();
   add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
@@ -78,7 +89,8 @@ void add_bert(CLI::App& data) {
   command->add_option("--memory", job->memory, "about so much, at least 256MB")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
-  command->add_option("--work", job->work, "local folder for temporary files; default: beside --out");
+  command->add_option("--work", job->work,
+                      "local folder for temporary files; default: beside --out");
   add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace existing output files");
   command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
@@ -109,8 +121,9 @@ void add_create_pretraining_data_command(CLI::App& app) {
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
   command->add_option("--vocab_file", job->vocab, "vocabulary")->required();
   job->tokenizer.lower_case = true;
-  command->add_flag_function("--do_lower_case,!--nodo_lower_case",
-                             [job](std::int64_t count) { job->tokenizer.lower_case = count > 0; }, "default true");
+  command->add_flag_function(
+      "--do_lower_case,!--nodo_lower_case",
+      [job](std::int64_t count) { job->tokenizer.lower_case = count > 0; }, "default true");
   command->add_flag("--do_whole_word_mask,!--nodo_whole_word_mask", o.whole_word_mask,
                     "default false");
   command->add_option("--max_seq_length", o.seq_length, "")->capture_default_str();

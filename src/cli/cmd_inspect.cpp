@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "cli/show_example.h"
 #include "data/inspect.h"
-#include "text/vocabulary.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 namespace {
@@ -21,13 +21,15 @@ using nlohmann::ordered_json;
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  std::snprintf(text, sizeof text, "%.1f %%",
+                whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
   return text;
 }
 
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f", whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole));
+  std::snprintf(text, sizeof text, "%.1f",
+                whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole));
   return text;
 }
 
@@ -46,7 +48,8 @@ std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most
     std::snprintf(label, sizeof label, "  %5zu", i * run);
     out += label;
     std::snprintf(label, sizeof label, run == 1 ? "      " : "-%-5zu", last);
-    out += str(label, " ", std::string(width, '#'), std::string(kWidth - width, ' '), " ", runs[i], "\n");
+    out += str(label, " ", std::string(width, '#'), std::string(kWidth - width, ' '), " ", runs[i],
+               "\n");
   }
   return out;
 }
@@ -69,7 +72,9 @@ ordered_json as_json(const RecordStatistics& s) {
                    {"first_bad", nullptr},
                    {"description", nullptr},
                    {"contradictions", s.contradictions}};
-  if (s.masks) out["masks"] = {{"masked", s.masks->masked}, {"kept", s.masks->kept}, {"random", s.masks->random}};
+  if (s.masks)
+    out["masks"] = {
+        {"masked", s.masks->masked}, {"kept", s.masks->kept}, {"random", s.masks->random}};
   if (s.unknown) out["unknown"] = *s.unknown;
   if (s.first_bad)
     out["first_bad"] = {{"file", s.first_bad->file},
@@ -84,8 +89,8 @@ std::string masks_text(const RecordStatistics& s) {
   std::string out = str("masked:      ", percent(s.predictions, s.tokens), " of the tokens, ");
   if (!s.masks) return out + "give --vocab to see how\n";
   return out + str("of which ", percent(s.masks->masked, s.predictions), " [MASK], ",
-                   percent(s.masks->kept, s.predictions), " kept, ", percent(s.masks->random, s.predictions),
-                   " random\n");
+                   percent(s.masks->kept, s.predictions), " kept, ",
+                   percent(s.masks->random, s.predictions), " random\n");
 }
 
 std::string checks_text(const RecordStatistics& s) {
@@ -93,21 +98,20 @@ std::string checks_text(const RecordStatistics& s) {
   for (const std::string& line : s.contradictions) out += str("  contradiction: ", line, "\n");
   out += str("bad records: ", s.bad_records, "\n");
   if (s.first_bad)
-    out += str("  first: ", s.first_bad->file, ", record ", s.first_bad->record, " at offset ", s.first_bad->offset,
-               "\n  ", s.first_bad->fault, "\n");
+    out += str("  first: ", s.first_bad->file, ", record ", s.first_bad->record, " at offset ",
+               s.first_bad->offset, "\n  ", s.first_bad->fault, "\n");
   return out;
 }
 
 std::string as_text(const RecordStatistics& s) {
   const std::uint64_t good = s.records - s.bad_records;
   const std::uint64_t places = good * static_cast<std::uint64_t>(s.shape.seq_length);
-  std::string out = str(
-      "records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
-      "sequences:   ", s.shape.seq_length, " tokens, ", percent(places - s.tokens, places), " padding\n",
-      "predictions: ", ratio(s.predictions, good), " a sequence, at most ", s.shape.max_predictions, "\n",
-      masks_text(s),
-      "random next: ", percent(s.random_next, good), "\n",
-      "largest id:  ", s.largest_id, "\n");
+  std::string out =
+      str("records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
+          "sequences:   ", s.shape.seq_length, " tokens, ", percent(places - s.tokens, places),
+          " padding\n", "predictions: ", ratio(s.predictions, good), " a sequence, at most ",
+          s.shape.max_predictions, "\n", masks_text(s),
+          "random next: ", percent(s.random_next, good), "\n", "largest id:  ", s.largest_id, "\n");
   if (s.unknown) out += str("unknown:     ", percent(*s.unknown, s.tokens), " of the tokens\n");
   out += checks_text(s);
   out += str("tokens of a sequence, without padding:\n", histogram(s.lengths, 17));
@@ -138,11 +142,15 @@ void print(const InspectOptions& options, bool json) {
 void add_data_inspect_command(CLI::App& data) {
   auto o = std::make_shared<InspectOptions>();
   auto json = std::make_shared<bool>(false);
-  auto* command = data.add_subcommand("inspect", "count, check and show the examples of BERT's record files");
-  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")->required();
-  command->add_option("--vocab", o->vocab, "vocabulary of the records: shows words, counts masks, checks ids");
+  auto* command =
+      data.add_subcommand("inspect", "count, check and show the examples of BERT's record files");
+  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
+      ->required();
+  command->add_option("--vocab", o->vocab,
+                      "vocabulary of the records: shows words, counts masks, checks ids");
   command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
-  command->add_option("--samples", o->samples, "show so many examples, evenly spread")->capture_default_str();
+  command->add_option("--samples", o->samples, "show so many examples, evenly spread")
+      ->capture_default_str();
   command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
   command->add_flag("--json", *json, "print JSON");
   command->callback([o, json] { print(*o, *json); });

@@ -19,7 +19,8 @@ nlohmann::json to_json(const Evaluation& e) {
                      {"examples", e.examples},
                      {"masked_tokens", e.masked_tokens}};
   if (e.next_sentence)
-    out.update({{"next_sentence_accuracy", e.next_sentence->accuracy}, {"next_sentence_loss", e.next_sentence->loss}});
+    out.update({{"next_sentence_accuracy", e.next_sentence->accuracy},
+                {"next_sentence_loss", e.next_sentence->loss}});
   return out;
 }
 
@@ -37,7 +38,8 @@ void print_guesses(const FilledText& text) {
 }  // namespace
 
 void add_pretrain_command(CLI::App& app) {
-  auto* command = app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
+  auto* command =
+      app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
   const auto recipe = add_recipe_options(*command);
   command->callback([recipe] { train_model(recipe->load()); });
 }
@@ -58,10 +60,12 @@ void add_fill_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   auto texts = std::make_shared<std::vector<std::string>>();
   auto top = std::make_shared<std::int64_t>(5);
-  command->add_option("--text", *texts, "a text with [MASK]; may be given several times")->required();
+  command->add_option("--text", *texts, "a text with [MASK]; may be given several times")
+      ->required();
   command->add_option("--top", *top, "guesses for each [MASK]")->capture_default_str();
   command->callback([recipe, texts, top] {
-    for (const FilledText& text : fill_with_model(recipe->load(), *texts, *top)) print_guesses(text);
+    for (const FilledText& text : fill_with_model(recipe->load(), *texts, *top))
+      print_guesses(text);
   });
 }
 

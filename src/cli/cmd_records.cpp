@@ -34,8 +34,8 @@ BertRecordSource open_source(const BenchOptions& o) {
   return BertRecordSource(options);
 }
 
-// Batches on this thread until the time is over; records a second of processor time, which other load moves less than
-// the clock.
+// Batches on this thread until the time is over; records a second of processor time, which other
+// load moves less than the clock.
 double measure(const BenchOptions& o, const std::function<BertBatch(std::uint64_t)>& read) {
   std::uint64_t step = 0;
   const auto start = Clock::now();
@@ -51,8 +51,10 @@ nlohmann::ordered_json run_bench(const BenchOptions& o) {
   const BertRecordSource source = open_source(o);
   nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
-  out["in_order_per_s"] = measure(o, [&](std::uint64_t step) { return source.batch_in_order(step, o.batch); });
-  out["shuffled_per_s"] = measure(o, [&](std::uint64_t step) { return source.batch(step, o.batch); });
+  out["in_order_per_s"] =
+      measure(o, [&](std::uint64_t step) { return source.batch_in_order(step, o.batch); });
+  out["shuffled_per_s"] =
+      measure(o, [&](std::uint64_t step) { return source.batch(step, o.batch); });
   return out;
 }
 
@@ -61,8 +63,10 @@ nlohmann::ordered_json run_bench(const BenchOptions& o) {
 void add_data_index_command(CLI::App& data) {
   auto input = std::make_shared<std::string>();
   auto* command = data.add_subcommand(
-      "index", "check BERT's record files and write <file>.index beside each, by which they open at once");
-  command->add_option("input", *input, "TFRecord files or patterns, separated by commas")->required();
+      "index",
+      "check BERT's record files and write <file>.index beside each, by which they open at once");
+  command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
+      ->required();
   command->callback([input] {
     for (const std::string& file : record_files(*input, "index"))
       std::cout << record_index_path(file) << ": " << index_bert_records(file) << " records\n";
@@ -71,10 +75,16 @@ void add_data_index_command(CLI::App& data) {
 
 void add_data_bench_command(CLI::App& data) {
   auto o = std::make_shared<BenchOptions>();
-  auto* command = data.add_subcommand("bench", "time the reading of BERT's record files on one thread, in processor time, as JSON");
-  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")->required();
-  command->add_option("--batch", o->batch, "examples of a batch")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--seconds", o->seconds, "of each measurement")->check(CLI::PositiveNumber)->capture_default_str();
+  auto* command = data.add_subcommand(
+      "bench", "time the reading of BERT's record files on one thread, in processor time, as JSON");
+  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
+      ->required();
+  command->add_option("--batch", o->batch, "examples of a batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seconds", o->seconds, "of each measurement")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
 }
 

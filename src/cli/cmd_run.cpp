@@ -11,7 +11,8 @@
 namespace smelt {
 
 void add_run_command(CLI::App& app) {
-  auto* command = app.add_subcommand("run", "every stage of a recipe, from text to a finished model");
+  auto* command =
+      app.add_subcommand("run", "every stage of a recipe, from text to a finished model");
   const auto recipe = add_recipe_options(*command);
   command->callback([recipe] { run_recipe(recipe->load()); });
 }

@@ -15,11 +15,11 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"
-#include "text/script_counts.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_json.h"
 #include "text/unicode.h"
-#include "text/wordpiece.h"
+#include "tokenize/script_counts.h"
+#include "tokenize/tokenizer.h"
+#include "tokenize/tokenizer_json.h"
+#include "tokenize/wordpiece.h"
 
 namespace smelt {
 namespace {
@@ -34,7 +34,8 @@ struct TokenizeJob {
 };
 
 // One text at a time, and where it stands; ill-formed UTF-8 is left out.
-void for_each_text(const TokenizeJob& job, const std::function<void(const std::string&, const std::string&)>& visit) {
+void for_each_text(const TokenizeJob& job,
+                   const std::function<void(const std::string&, const std::string&)>& visit) {
   for (const std::string& text : job.texts) visit(decode_utf8_ignore(text, nullptr), "--text");
   std::string line;
   if (!job.input.empty()) {
@@ -73,7 +74,9 @@ class Output {
 };
 
 std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
-  ordered_json out{{"ids", ordered_json::array()}, {"pieces", ordered_json::array()}, {"offsets", ordered_json::array()}};
+  ordered_json out{{"ids", ordered_json::array()},
+                   {"pieces", ordered_json::array()},
+                   {"offsets", ordered_json::array()}};
   for (const TokenSpan& span : spans) {
     out["ids"].push_back(span.id);
     out["pieces"].push_back(tokenizer.token(span.id));
@@ -86,7 +89,9 @@ void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   Output output(job.input.empty());
   std::vector<std::int32_t> ids;
   for_each_text(job, [&](const std::string& text, const std::string&) {
-    if (job.json) return output.line(as_json(tokenizer, in_characters(text, tokenizer.encode_with_offsets(text))));
+    if (job.json)
+      return output.line(
+          as_json(tokenizer, in_characters(text, tokenizer.encode_with_offsets(text))));
     if (job.offsets) {
       for (const TokenSpan& span : in_characters(text, tokenizer.encode_with_offsets(text)))
         output.line(str(span.begin, "\t", span.end, "\t", span.id, "\t", tokenizer.token(span.id)));
@@ -111,7 +116,8 @@ std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& wh
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
-      throw UsageError(str(where, ": '", word, "' is no id"), "--decode takes ids separated by spaces");
+      throw UsageError(str(where, ": '", word, "' is no id"),
+                       "--decode takes ids separated by spaces");
     ids.push_back(id);
   }
   return ids;
@@ -121,7 +127,8 @@ void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   Output output(job.input.empty());
   for_each_text(job, [&](const std::string& text, const std::string& where) {
     const std::string decoded = tokenizer.decode(parse_ids(text, where));
-    output.line(job.json ? ordered_json{{"text", decoded}}.dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+    output.line(job.json ? ordered_json{{"text", decoded}}.dump(
+                               -1, ' ', false, ordered_json::error_handler_t::replace)
                          : decoded);
   });
   output.flush();
@@ -140,7 +147,8 @@ double processor_seconds() {
 }
 
 // Texts are encoded some thousand at a time, so that looking at the clock costs nothing.
-void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Statistics& s) {
+void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+                  Statistics& s) {
   std::vector<std::int32_t> ids;
   const double start = processor_seconds();
   for (const std::string& text : texts) {
@@ -178,8 +186,10 @@ Statistics measure(const TokenizeJob& job, const Tokenizer& tokenizer) {
 std::string statistics_json(const Statistics& s) {
   ordered_json scripts = ordered_json::array();
   for (const ScriptCount& c : s.scripts.sorted())
-    scripts.push_back(
-        {{"script", c.script}, {"characters", c.characters}, {"pieces", c.pieces}, {"unknown", c.unknown}});
+    scripts.push_back({{"script", c.script},
+                       {"characters", c.characters},
+                       {"pieces", c.pieces},
+                       {"unknown", c.unknown}});
   return ordered_json{{"texts", s.texts},
                       {"bytes", s.bytes},
                       {"pieces", s.pieces},
@@ -191,14 +201,17 @@ std::string statistics_json(const Statistics& s) {
 
 std::string statistics_text(const Statistics& s) {
   std::ostringstream out;
-  const double unknown = s.pieces == 0 ? 0 : 100.0 * static_cast<double>(s.unknown) / static_cast<double>(s.pieces);
-  out << std::fixed << "texts:    " << s.texts << ", " << s.bytes << " bytes\npieces:   " << s.pieces << ", of them "
-      << s.unknown << " unknown (" << std::setprecision(3) << unknown << " %)\nencoding: " << s.encode_seconds
+  const double unknown =
+      s.pieces == 0 ? 0 : 100.0 * static_cast<double>(s.unknown) / static_cast<double>(s.pieces);
+  out << std::fixed << "texts:    " << s.texts << ", " << s.bytes
+      << " bytes\npieces:   " << s.pieces << ", of them " << s.unknown << " unknown ("
+      << std::setprecision(3) << unknown << " %)\nencoding: " << s.encode_seconds
       << " s of one processor, without reading and counting\n"
-      << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters" << std::setw(14)
-      << "pieces" << std::setw(14) << "unknown";
+      << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters"
+      << std::setw(14) << "pieces" << std::setw(14) << "unknown";
   for (const ScriptCount& c : s.scripts.sorted())
-    out << "\n" << std::left << std::setw(20) << c.script << std::right << std::setw(14) << c.characters
+    out << "\n"
+        << std::left << std::setw(20) << c.script << std::right << std::setw(14) << c.characters
         << std::setw(14) << c.pieces << std::setw(14) << c.unknown;
   return out.str();
 }
@@ -209,20 +222,24 @@ void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
     if (!job.overwrite && exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
-  if (json) return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
+  if (json)
+    return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
   save_tokenizer_config(job.save, tokenizer.options());
   tokenizer.vocabulary().save(job.save);
 }
 
 void run(const TokenizeJob& job) {
   if (job.vocab.empty() == job.model.empty())
-    throw UsageError(str("smelt tokenize: ", job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
-                     "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
+    throw UsageError(
+        str("smelt tokenize: ",
+            job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
+        "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
   const auto tokenizer = load_tokenizer(job.vocab.empty() ? job.model : job.vocab, job.flags);
   if (!job.save.empty()) {
     const auto* bert = dynamic_cast<const BertTokenizer*>(tokenizer.get());
     if (bert == nullptr)
-      throw UsageError(str("--save: ", job.model, " is a SentencePiece model"), "copy the file as it is");
+      throw UsageError(str("--save: ", job.model, " is a SentencePiece model"),
+                       "copy the file as it is");
     return save(job, *bert);
   }
   if (job.decode) return decode_texts(job, *tokenizer);
@@ -239,14 +256,18 @@ void add_tokenize_command(CLI::App& app) {
   command->add_option("--vocab", job->vocab, "WordPiece: vocab.txt or tokenizer.json");
   command->add_option("--model", job->model, "SentencePiece: spiece.model");
   command->add_option("--text", job->texts, "a text; may be given several times")->take_all();
-  command->add_option("--input", job->input, "files or patterns, separated by commas; else standard input");
+  command->add_option("--input", job->input,
+                      "files or patterns, separated by commas; else standard input");
   auto* ids = command->add_flag("--ids", job->ids, "print ids, not pieces");
-  command->add_flag("--offsets", job->offsets, "one piece a line: first character, end, id, piece")->excludes(ids);
-  command->add_flag("--json", job->json, "one JSON object a text, with ids, pieces and offsets in characters");
+  command->add_flag("--offsets", job->offsets, "one piece a line: first character, end, id, piece")
+      ->excludes(ids);
+  command->add_flag("--json", job->json,
+                    "one JSON object a text, with ids, pieces and offsets in characters");
   command->add_flag("--decode", job->decode, "the texts are ids: print what they say");
   command->add_flag("--stats", job->stats, "count pieces and unknown ones by script");
   add_tokenizer_flags(*command, job->flags);
-  command->add_option("--save", job->save, "write tokenizer.json, or vocab.txt and its tokenizer_config.json");
+  command->add_option("--save", job->save,
+                      "write tokenizer.json, or vocab.txt and its tokenizer_config.json");
   command->add_flag("--overwrite", job->overwrite, "of what --save names");
   command->callback([job] { run(*job); });
 }

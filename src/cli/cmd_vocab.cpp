@@ -10,16 +10,17 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "cli/text_flags.h"
-#include "text/vocabulary_extend.h"
-#include "text/vocabulary_job.h"
-#include "text/vocabulary_report.h"
+#include "tokenize/vocabulary_extend.h"
+#include "tokenize/vocabulary_job.h"
+#include "tokenize/vocabulary_report.h"
 
 namespace smelt {
 namespace {
 
 void add_lines_options(CLI::App& command, LinesOptions& o) {
   add_input_flags(command, o.input, o.format, o.strict);
-  command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")->capture_default_str();
+  command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")
+      ->capture_default_str();
 }
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
@@ -38,8 +39,11 @@ void add_train(CLI::App& vocab) {
   auto flags = std::make_shared<TokenizerFlags>();
   WordPieceTrainerOptions& o = job->trainer;
   add_lines_options(*command, job->text);
-  command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")->required();
-  command->add_option("--type", job->type, "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
+  command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")
+      ->required();
+  command
+      ->add_option("--type", job->type,
+                   "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
       ->capture_default_str();
   command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
   command->add_option("--min-frequency", o.min_frequency, "wordpiece: a rarer pair is not merged")
@@ -48,8 +52,10 @@ void add_train(CLI::App& vocab) {
       ->capture_default_str();
   command->add_option("--coverage", job->coverage, "unigram, bpe: share of the characters to cover")
       ->capture_default_str();
-  command->add_option("--special", o.reserved, "more tokens after [MASK], separated by commas")->delimiter(',');
-  command->add_option("--unused", job->unused, "so many [unusedN] after the special tokens")->capture_default_str();
+  command->add_option("--special", o.reserved, "more tokens after [MASK], separated by commas")
+      ->delimiter(',');
+  command->add_option("--unused", job->unused, "so many [unusedN] after the special tokens")
+      ->capture_default_str();
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, *flags);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
@@ -62,21 +68,25 @@ void add_train(CLI::App& vocab) {
 void print_extended(const ExtendJob& job, const ExtendSummary& s) {
   std::cout << "added:   " << s.added.size() << " words in " << s.unused << " unused places:";
   for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
-  std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> " << s.pieces_after << " ("
-            << std::fixed << std::setprecision(1)
-            << 100 * (1 - static_cast<double>(s.pieces_after) / static_cast<double>(s.pieces_before))
-            << " % fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after << " words\nwritten: " << job.out
-            << "\n";
+  std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> "
+            << s.pieces_after << " (" << std::fixed << std::setprecision(1)
+            << 100 *
+                   (1 - static_cast<double>(s.pieces_after) / static_cast<double>(s.pieces_before))
+            << " % fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after
+            << " words\nwritten: " << job.out << "\n";
 }
 
 void add_extend(CLI::App& vocab) {
-  auto* command = vocab.add_subcommand("extend", "put a domain's words in the places of [unusedN]; all other ids stay");
+  auto* command = vocab.add_subcommand(
+      "extend", "put a domain's words in the places of [unusedN]; all other ids stay");
   auto job = std::make_shared<ExtendJob>();
   add_lines_options(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
   command->add_option("--out", job->out, "the vocabulary to write")->required();
-  command->add_option("--count", job->count, "words to add; 0: as many as there are places")->capture_default_str();
-  command->add_option("--min-frequency", job->min_frequency, "a rarer word is not added")->capture_default_str();
+  command->add_option("--count", job->count, "words to add; 0: as many as there are places")
+      ->capture_default_str();
+  command->add_option("--min-frequency", job->min_frequency, "a rarer word is not added")
+      ->capture_default_str();
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
@@ -99,7 +109,8 @@ nlohmann::ordered_json as_json(const VocabularyReport& r) {
   for (const ScriptCount& s : r.scripts)
     out["scripts"][s.script] = {{"characters", s.characters},
                                 {"pieces", s.pieces},
-                                {"unknown", share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces))}};
+                                {"unknown", share(static_cast<std::int64_t>(s.unknown),
+                                                  static_cast<std::int64_t>(s.pieces))}};
   return out;
 }
 
@@ -111,7 +122,8 @@ std::string number(double value, int digits) {
   return out.str();
 }
 
-void print_row(const std::string& name, const std::vector<VocabularyReport>& reports, const Value& value) {
+void print_row(const std::string& name, const std::vector<VocabularyReport>& reports,
+               const Value& value) {
   std::cout << std::left << std::setw(26) << name << std::right;
   for (const VocabularyReport& r : reports) std::cout << std::setw(16) << value(r);
   std::cout << "\n";
@@ -119,21 +131,28 @@ void print_row(const std::string& name, const std::vector<VocabularyReport>& rep
 
 std::string unknown_in(const VocabularyReport& r, const std::string& script) {
   for (const ScriptCount& s : r.scripts)
-    if (s.script == script) return number(100 * share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces)), 3);
+    if (s.script == script)
+      return number(
+          100 * share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces)),
+          3);
   return "-";
 }
 
 void print_reports(const std::vector<VocabularyReport>& reports) {
-  for (std::size_t i = 0; i < reports.size(); ++i) std::cout << static_cast<char>('A' + i) << ": " << reports[i].vocabulary << "\n";
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    std::cout << static_cast<char>('A' + i) << ": " << reports[i].vocabulary << "\n";
   char letter = 'A';
   print_row("", reports, [&](const auto&) { return std::string(1, letter++); });
   print_row("size", reports, [](const auto& r) { return str(r.size); });
   print_row("pieces that the text uses", reports, [](const auto& r) { return str(r.used); });
   print_row("words", reports, [](const auto& r) { return str(r.words); });
   print_row("pieces", reports, [](const auto& r) { return str(r.pieces); });
-  print_row("pieces a word", reports, [](const auto& r) { return number(share(r.pieces, r.words), 3); });
-  print_row("whole words, %", reports, [](const auto& r) { return number(100 * share(r.whole_words, r.words), 2); });
-  print_row("unknown pieces, %", reports, [](const auto& r) { return number(100 * share(r.unknown, r.pieces), 3); });
+  print_row("pieces a word", reports,
+            [](const auto& r) { return number(share(r.pieces, r.words), 3); });
+  print_row("whole words, %", reports,
+            [](const auto& r) { return number(100 * share(r.whole_words, r.words), 2); });
+  print_row("unknown pieces, %", reports,
+            [](const auto& r) { return number(100 * share(r.unknown, r.pieces), 3); });
   for (const ScriptCount& s : reports.front().scripts)
     print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
 }
@@ -155,10 +174,12 @@ void add_report(CLI::App& vocab) {
   add_tokenizer_flags(*command, o->tokenizer);
   command->add_flag("--json", o->json, "print JSON");
   command->callback([o] {
-    const WordCounts words = words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
+    const WordCounts words =
+        words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
     std::vector<VocabularyReport> reports;
     for (const std::string& path : {o->vocab, o->against})
-      if (!path.empty()) reports.push_back(report_vocabulary(path, *load_tokenizer(path, o->tokenizer), words));
+      if (!path.empty())
+        reports.push_back(report_vocabulary(path, *load_tokenizer(path, o->tokenizer), words));
     if (!o->json) return print_reports(reports);
     auto out = nlohmann::ordered_json::array();
     for (const VocabularyReport& report : reports) out.push_back(as_json(report));

@@ -44,9 +44,9 @@ std::string full_name(const CLI::App* app) {
   for (const CLI::Option* option : command->get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   for (const CLI::App* sub : command->get_subcommands(nullptr)) known.push_back(sub->get_name());
-  throw UsageError(str(full_name(command), ": unknown ",
-                       flag.starts_with("-") ? "flag " : "argument ", flag),
-                   did_you_mean(flag, known));
+  throw UsageError(
+      str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
+      did_you_mean(flag, known));
 }
 
 void parse(CLI::App& app, int argc, char** argv) try {

@@ -11,12 +11,12 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "cli/stage.h"
-#include "data/bert_examples.h"
-#include "data/prose.h"
+#include "examples/bert_examples.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "text/vocabulary_job.h"
+#include "text/prose.h"
+#include "tokenize/vocabulary_job.h"
 
 namespace smelt {
 namespace {
@@ -112,8 +112,11 @@ void make_text(const Recipe& r) {
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
   const ProseSummary s = prepare_prose(job);
-  spdlog::info("text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs, lines or documents left out",
-               s.sentences, s.documents, s.heldout_documents, s.read.duplicate_lines + s.read.duplicate_documents);
+  spdlog::info(
+      "text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs, lines or "
+      "documents left out",
+      s.sentences, s.documents, s.heldout_documents,
+      s.read.duplicate_lines + s.read.duplicate_documents);
 }
 
 void make_vocabulary(const Recipe& r) {
@@ -134,7 +137,8 @@ void make_vocabulary(const Recipe& r) {
 
 void make_examples(const Recipe& r) {
   const RecipePaths paths(r.out);
-  const BuildSummary train = build_bert_examples(examples_job(r, paths.train_text, paths.train_records));
+  const BuildSummary train =
+      build_bert_examples(examples_job(r, paths.train_text, paths.train_records));
   BertExamplesJob heldout = examples_job(r, paths.heldout_text, paths.heldout_records);
   heldout.pairs.dupe_factor = 1;
   const BuildSummary kept = build_bert_examples(heldout);
@@ -158,9 +162,11 @@ PretrainSummary train_model(const Recipe& r) {
   job.log_every = r.train.log_every;
   write_file(paths.config, bert_config_json(job.config.model).dump(2) + "\n");
   const PretrainSummary s = pretrain(job);
-  spdlog::info("train: {} steps in {} ({:.1f} sequences/s of {} tokens, padding counted), compiled in {:.1f} s",
-               s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
-               r.data.seq_length, s.compile_seconds);
+  spdlog::info(
+      "train: {} steps in {} ({:.1f} sequences/s of {} tokens, padding counted), compiled in "
+      "{:.1f} s",
+      s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
+      r.data.seq_length, s.compile_seconds);
   return s;
 }
 
@@ -178,10 +184,10 @@ Evaluation evaluate_model(const Recipe& r) {
   std::ostringstream text;
   print_evaluation(e, text);
   write_file(paths.evaluation, text.str());
-  std::cout << "***** Eval results *****\n" << text.str() << std::fixed << std::setprecision(1)
+  std::cout << "***** Eval results *****\n"
+            << text.str() << std::fixed << std::setprecision(1)
             << "masked tokens right: " << 100 * e.masked_lm_accuracy << " % of " << e.masked_tokens
-            << " held-out ones; always answering '"
-            << recipe_vocabulary(r).token(e.majority_token)
+            << " held-out ones; always answering '" << recipe_vocabulary(r).token(e.majority_token)
             << "': " << 100 * e.majority_token_accuracy << " %\n"
             << std::defaultfloat << std::setprecision(6);
   return e;
@@ -224,19 +230,22 @@ void run_recipe(const Recipe& r) {
   const auto section = [&](const char* name) { return recipe_section(r, name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
   run_stage(r.out, {"text", section("text"), inputs, texts, [&] { make_text(r); }});
-  run_stage(r.out, {"vocab", section("vocab"), {p.train_text}, {p.vocab},
-                    [&] { make_vocabulary(r); }});
+  run_stage(r.out,
+            {"vocab", section("vocab"), {p.train_text}, {p.vocab}, [&] { make_vocabulary(r); }});
   std::vector<std::string> sources = texts;
   sources.push_back(p.vocab);
   const std::vector<std::string> records{p.train_records, p.heldout_records};
-  run_stage(r.out, {"data", {section("data"), section("vocab")}, sources, records,
-                    [&] { make_examples(r); }});
+  run_stage(r.out, {"data", {section("data"), section("vocab")}, sources, records, [&] {
+                      make_examples(r);
+                    }});
   const nlohmann::json training{section("model"), section("train"), section("data")};
   run_stage(r.out, {"train", training, {p.train_records}, {p.model_dir}, [&] { train_model(r); }});
-  run_stage(r.out, {"eval", {training, section("eval")}, records, {p.evaluation},
-                    [&] { evaluate_model(r); }});
-  run_stage(r.out, {"export", training, {p.train_records, p.vocab}, {p.hugging_face},
-                    [&] { export_model(r, p.hugging_face); }});
+  run_stage(r.out, {"eval", {training, section("eval")}, records, {p.evaluation}, [&] {
+                      evaluate_model(r);
+                    }});
+  run_stage(r.out, {"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [&] {
+                      export_model(r, p.hugging_face);
+                    }});
 }
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// A recipe's stages: text, vocabulary, examples, training, evaluation, export. Each can be run alone.
+// A recipe's stages: text, vocabulary, examples, training, evaluation, export. Each can be run
+// alone.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ struct RecipePaths {
   std::string model_dir, config, evaluation, hugging_face;
 };
 
-// The model of a recipe with the size of its vocabulary. UsageError when model.vocab_size is smaller than
-// the vocabulary: ids beyond it would train to NaN.
+// The model of a recipe with the size of its vocabulary. UsageError when model.vocab_size is
+// smaller than the vocabulary: ids beyond it would train to NaN.
 BertConfig resolved_model(const Recipe& recipe);
 
 void make_text(const Recipe& recipe);

@@ -16,21 +16,30 @@ namespace {
 template <class R, class Visitor>
 void visit_data_fields(R& r, Visitor&& visit) {
   visit("out", r.out, "folder that receives everything");
-  visit("text.input", r.text.read.input, "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
-  visit("text.format", r.text.read.format.name, "text, jsonl, tsv or parquet; auto goes by each file's name");
+  visit("text.input", r.text.read.input,
+        "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
+  visit("text.format", r.text.read.format.name,
+        "text, jsonl, tsv or parquet; auto goes by each file's name");
   visit("text.field", r.text.read.format.field, "where the text is in JSONL, TSV and Parquet");
   visit("text.sentences", r.text.read.sentences,
-        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a document");
+        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a "
+        "document");
   visit("text.dedup", r.text.read.dedup,
-        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near duplicates of documents");
+        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
+        "duplicates of documents");
   visit("text.max_lines", r.text.read.max_lines, "read only so many lines (rows); 0: all");
-  visit("text.heldout", r.text.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
-  visit("text.strict", r.text.read.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
+  visit("text.heldout", r.text.heldout,
+        "share of documents kept for evaluation, above 0, at most 0.5");
+  visit("text.strict", r.text.read.strict,
+        "refuse text that is not UTF-8 instead of leaving those bytes out");
   visit("vocab.size", r.vocab.size, "word pieces");
-  visit("vocab.unused", r.vocab.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
+  visit("vocab.unused", r.vocab.unused,
+        "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("vocab.lower_case", r.vocab.lower_case, "lower-case the text");
-  visit("vocab.strip_accents", r.vocab.strip_accents, "true or false; auto: as vocab.lower_case says");
-  visit("vocab.min_frequency", r.vocab.min_frequency, "occurrences below which a pair is not merged");
+  visit("vocab.strip_accents", r.vocab.strip_accents,
+        "true or false; auto: as vocab.lower_case says");
+  visit("vocab.min_frequency", r.vocab.min_frequency,
+        "occurrences below which a pair is not merged");
   visit("vocab.alphabet", r.vocab.alphabet, "most frequent characters kept");
   visit("data.seq_length", r.data.seq_length, "tokens per example");
   visit("data.max_predictions", r.data.max_predictions, "masked tokens per example, at most");
@@ -40,13 +49,16 @@ void visit_data_fields(R& r, Visitor&& visit) {
   visit("data.seed", r.data.seed, "random seed of the examples");
   visit("data.whole_word_mask", r.data.whole_word_mask, "mask all pieces of a word together");
   visit("data.next_sentence", r.data.next_sentence,
-        "pairs of sentences and the task to tell whether they follow; false: runs of text and masks alone");
-  visit("data.order", r.data.order, "shuffled: all cores, bounded memory; original: the original program's bytes");
+        "pairs of sentences and the task to tell whether they follow; false: runs of text and "
+        "masks alone");
+  visit("data.order", r.data.order,
+        "shuffled: all cores, bounded memory; original: the original program's bytes");
 }
 
 template <class R, class Visitor>
 void visit_model_fields(R& r, Visitor&& visit) {
-  visit("model.vocab_size", r.model.vocab_size, "rows of the embedding; 0 = lines of the vocabulary");
+  visit("model.vocab_size", r.model.vocab_size,
+        "rows of the embedding; 0 = lines of the vocabulary");
   visit("model.hidden_size", r.model.hidden_size, "width of the encoder");
   visit("model.num_hidden_layers", r.model.num_hidden_layers, "encoder layers");
   visit("model.num_attention_heads", r.model.num_attention_heads, "heads per layer");
@@ -55,7 +67,8 @@ void visit_model_fields(R& r, Visitor&& visit) {
   visit("model.hidden_dropout_prob", r.model.hidden_dropout_prob, "dropout of hidden states");
   visit("model.attention_probs_dropout_prob", r.model.attention_probs_dropout_prob,
         "dropout of attention weights");
-  visit("model.max_position_embeddings", r.model.max_position_embeddings, "longest sequence, tokens");
+  visit("model.max_position_embeddings", r.model.max_position_embeddings,
+        "longest sequence, tokens");
   visit("model.type_vocab_size", r.model.type_vocab_size, "kinds of segments");
   visit("model.initializer_range", r.model.initializer_range, "standard deviation of new weights");
 }
@@ -68,11 +81,14 @@ void visit_train_fields(R& r, Visitor&& visit) {
   visit("train.steps", r.train.steps, "training steps in all");
   visit("train.learning_rate", r.train.learning_rate, "highest learning rate");
   visit("train.warmup_steps", r.train.warmup_steps, "steps of linear warm-up");
-  visit("train.optimizer", r.train.optimizer, "bert_adamw (the original's, no bias correction) or adamw");
+  visit("train.optimizer", r.train.optimizer,
+        "bert_adamw (the original's, no bias correction) or adamw");
   visit("train.weight_decay", r.train.weight_decay, "decoupled weight decay");
-  visit("train.clip_norm", r.train.clip_norm, "largest global norm of the gradient; 0 = no clipping");
-  visit("train.reduction", r.train.reduction,
-        "global: clip the gradient of all devices; per_replica: the original's order, clip then sum");
+  visit("train.clip_norm", r.train.clip_norm,
+        "largest global norm of the gradient; 0 = no clipping");
+  visit(
+      "train.reduction", r.train.reduction,
+      "global: clip the gradient of all devices; per_replica: the original's order, clip then sum");
   visit("train.seed", r.train.seed, "random seed of weights, dropout and data order");
   visit("train.save_every", r.train.save_every, "steps between checkpoints");
   visit("train.keep", r.train.keep, "checkpoints kept");
@@ -124,9 +140,9 @@ void set_fields(Recipe& recipe, const std::map<std::string, YAML::Node>& values,
     try {
       field = found->second.as<T>();
     } catch (const YAML::Exception&) {
-      throw UsageError(str(where, ": ", path, " is '", found->second.Scalar(), "', not ",
-                           kind_of<T>()),
-                       "correct the value; `smelt help recipe` lists the fields");
+      throw UsageError(
+          str(where, ": ", path, " is '", found->second.Scalar(), "', not ", kind_of<T>()),
+          "correct the value; `smelt help recipe` lists the fields");
     }
   });
   for (const auto& [path, value] : values)
@@ -155,7 +171,8 @@ bool is_one_of(std::string_view value, std::initializer_list<std::string_view> k
 
 void check_ranges(const Recipe& r, const std::string& where) {
   require(r.text.heldout > 0 && r.text.heldout <= 0.5, where,
-          str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"), "0.05 is usual");
+          str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
+          "0.05 is usual");
   require(is_one_of(r.vocab.strip_accents, {"auto", "true", "false"}), where,
           str("vocab.strip_accents is '", r.vocab.strip_accents, "'"), "use true, false or auto");
   require(r.train.steps >= 1 && r.train.batch_size >= 1 && r.train.devices >= 1, where,
@@ -163,14 +180,15 @@ void check_ranges(const Recipe& r, const std::string& where) {
               ", train.devices ", r.train.devices, " must all be at least 1"),
           "correct the value");
   require(r.train.save_every >= 1 && r.train.log_every >= 1 && r.train.keep >= 1, where,
-          "train.save_every, train.log_every and train.keep must be at least 1", "correct the value");
+          "train.save_every, train.log_every and train.keep must be at least 1",
+          "correct the value");
   require(is_one_of(r.train.optimizer, {"bert_adamw", "adamw"}), where,
           str("train.optimizer is '", r.train.optimizer, "'"), "use bert_adamw or adamw");
   require(is_one_of(r.train.reduction, {"global", "per_replica"}), where,
           str("train.reduction is '", r.train.reduction, "'"), "use global or per_replica");
   require(r.data.seq_length <= r.model.max_position_embeddings, where,
-          str("data.seq_length ", r.data.seq_length, " is longer than model.max_position_embeddings ",
-              r.model.max_position_embeddings),
+          str("data.seq_length ", r.data.seq_length,
+              " is longer than model.max_position_embeddings ", r.model.max_position_embeddings),
           "shorten the sequences or raise model.max_position_embeddings");
   BertConfig model = r.model;
   if (model.vocab_size == 0) model.vocab_size = r.vocab.size;

@@ -1,5 +1,5 @@
-// A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and a line
-// of help (`smelt help recipe`).
+// A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and
+// a line of help (`smelt help recipe`).
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "data/documents.h"
 #include "models/bert_config.h"
 #include "optim/adamw.h"
 #include "store/path.h"
+#include "text/documents.h"
 
 namespace smelt {
 
 struct TextSection {
-  DocumentOptions read{.input = {}, .format = {}, .sentences = "prose", .dedup = "lines",
-                       .max_lines = 0, .strict = false};
+  DocumentOptions read{.input = {},
+                       .format = {},
+                       .sentences = "prose",
+                       .dedup = "lines",
+                       .max_lines = 0,
+                       .strict = false};
   double heldout = 0.05;
 };
 
@@ -85,8 +89,8 @@ struct RecipeField {
 };
 std::vector<RecipeField> recipe_fields();
 
-// The file, then the settings ("train.steps=1000") over it. UsageError naming file and field for an unknown
-// field (with the nearest name), a value of another type, or one out of range.
+// The file, then the settings ("train.steps=1000") over it. UsageError naming file and field for an
+// unknown field (with the nearest name), a value of another type, or one out of range.
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
 
 // One section ("train") or field as JSON, to record what a stage was made with.

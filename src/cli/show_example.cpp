@@ -7,12 +7,13 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kRight = "\033[1;32m", kShown = "\033[31m", kKept = "\033[33m", kDim = "\033[2m",
-                           kPlain = "\033[0m";
+constexpr std::string_view kRight = "\033[1;32m", kShown = "\033[31m", kKept = "\033[33m",
+                           kDim = "\033[2m", kPlain = "\033[0m";
 
 class ExampleText {
  public:
-  ExampleText(const Vocabulary* vocabulary, bool colour) : vocabulary_(vocabulary), colour_(colour) {}
+  ExampleText(const Vocabulary* vocabulary, bool colour)
+      : vocabulary_(vocabulary), colour_(colour) {}
 
   std::string token(std::int32_t id) const {
     if (vocabulary_ == nullptr || id >= vocabulary_->size()) return str(id);
@@ -44,9 +45,11 @@ std::string show_example(const RecordSample& sample, const Vocabulary* vocabular
   const BertBatch& example = sample.example;
   std::map<std::int32_t, std::int32_t> answers;
   for (std::size_t i = 0; i < example.masked_lm_ids.size(); ++i)
-    if (example.masked_lm_weights[i] > 0) answers[example.masked_lm_positions[i]] = example.masked_lm_ids[i];
-  std::string out = text.paint(kDim, str(sample.place, ", B ",
-                                         example.next_sentence_labels[0] == 0 ? "follows A" : "is random"));
+    if (example.masked_lm_weights[i] > 0)
+      answers[example.masked_lm_positions[i]] = example.masked_lm_ids[i];
+  std::string out = text.paint(
+      kDim,
+      str(sample.place, ", B ", example.next_sentence_labels[0] == 0 ? "follows A" : "is random"));
   std::int32_t segment = -1;
   for (std::size_t i = 0; i < example.input_ids.size() && example.input_mask[i] != 0; ++i) {
     const bool begins = example.segment_ids[i] != segment;

@@ -1,4 +1,5 @@
-// Stages of a recipe that are not run again while their settings, inputs and outputs are as they were.
+// Stages of a recipe that are not run again while their settings, inputs and outputs are as they
+// were.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,12 @@ struct Stage {
   std::function<void()> make;
 };
 
-// Runs the stage and records under <out>/.stages what it was made from, or says that it is finished.
-// Returns whether it ran.
+// Runs the stage and records under <out>/.stages what it was made from, or says that it is
+// finished. Returns whether it ran.
 bool run_stage(const std::string& out, const Stage& stage);
 
-// The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something else.
+// The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
+// else.
 void claim_output_folder(const std::string& out);
 
 }  // namespace smelt

@@ -6,22 +6,32 @@
 namespace smelt {
 
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict) {
-  command.add_option("--input", input, "files or patterns, separated by commas; .gz and .zst are unpacked")->required();
-  command.add_option("--format", format.name, "text, jsonl, tsv or parquet; auto goes by the file's name")
+  command
+      .add_option("--input", input,
+                  "files or patterns, separated by commas; .gz and .zst are unpacked")
+      ->required();
+  command
+      .add_option("--format", format.name,
+                  "text, jsonl, tsv or parquet; auto goes by the file's name")
       ->capture_default_str();
-  command.add_option("--field", format.field, "where the text is in JSONL, TSV and Parquet")->capture_default_str();
+  command.add_option("--field", format.field, "where the text is in JSONL, TSV and Parquet")
+      ->capture_default_str();
   command.add_flag("--strict", strict, "refuse text that is not UTF-8");
 }
 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
-  command.add_option("--lower-case", flags.lower_case, "true or false; default: as stored beside the vocabulary, else true");
-  command.add_flag_callback("--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
-  command.add_option("--strip-accents", flags.strip_accents, "default: as stored, else as --lower-case");
+  command.add_option("--lower-case", flags.lower_case,
+                     "true or false; default: as stored beside the vocabulary, else true");
+  command.add_flag_callback(
+      "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
+  command.add_option("--strip-accents", flags.strip_accents,
+                     "default: as stored, else as --lower-case");
   const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
                                                        {"electra", ControlCharacters::electra}};
   command
       .add_option_function<std::string>(
-          "--control-characters", [&flags, names](const std::string& name) { flags.control = names.at(name); },
+          "--control-characters",
+          [&flags, names](const std::string& name) { flags.control = names.at(name); },
           "what vanishes: bert (Cc, Cf) or electra (all C*)")
       ->check(CLI::IsMember({"bert", "electra"}));
 }

@@ -1,11 +1,11 @@
-// The flags that say where text is and how a WordPiece tokenizer takes it, the same in every command. What they are
-// written to must live until the command line is parsed.
+// The flags that say where text is and how a WordPiece tokenizer takes it, the same in every
+// command. What they are written to must live until the command line is parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 #include "text/line_source.h"
-#include "text/tokenizer_config.h"
+#include "tokenize/tokenizer_config.h"
 
 namespace smelt {
 

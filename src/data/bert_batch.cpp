@@ -23,15 +23,23 @@ std::array<Field, kFeatures> fields_of(const BertRecordOptions& o, BertBatch& b,
   const auto predictions = static_cast<std::size_t>(b.max_predictions);
   const auto integers = [&](std::string_view name, std::vector<std::int32_t>& to, std::size_t count,
                             std::int64_t limit, std::string_view limit_name) -> Field {
-    return {{.name = name, .count = count, .integers = to.data() + row * count, .limit = limit, .reals = nullptr},
+    return {{.name = name,
+             .count = count,
+             .integers = to.data() + row * count,
+             .limit = limit,
+             .reals = nullptr},
             limit_name};
   };
   return {integers("input_ids", b.input_ids, length, o.vocab_size, "vocab_size"),
           integers("input_mask", b.input_mask, length, 2, "a mask of"),
           integers("segment_ids", b.segment_ids, length, o.type_vocab_size, "type_vocab_size"),
-          integers("masked_lm_positions", b.masked_lm_positions, predictions, b.seq_length, "seq_length"),
+          integers("masked_lm_positions", b.masked_lm_positions, predictions, b.seq_length,
+                   "seq_length"),
           integers("masked_lm_ids", b.masked_lm_ids, predictions, o.vocab_size, "vocab_size"),
-          {{.name = "masked_lm_weights", .count = predictions, .integers = nullptr, .limit = 0,
+          {{.name = "masked_lm_weights",
+            .count = predictions,
+            .integers = nullptr,
+            .limit = 0,
             .reals = b.masked_lm_weights.data() + row * predictions},
            ""},
           integers("next_sentence_labels", b.next_sentence_labels, 1, 2, "labels of")};
@@ -49,8 +57,8 @@ void copy_integers(const Example& example, const std::string& place, const Field
   check_count(place, slot, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < 0 || values[i] >= slot.limit)
-      throw UsageError(str(place, ": ", slot.name, "[", i, "] = ", values[i], " is out of range for ",
-                           field.limit_name, " ", slot.limit),
+      throw UsageError(str(place, ": ", slot.name, "[", i, "] = ", values[i],
+                           " is out of range for ", field.limit_name, " ", slot.limit),
                        "were the data made with this vocabulary and these lengths?");
     slot.integers[i] = static_cast<std::int32_t>(values[i]);
   }
@@ -66,8 +74,9 @@ void copy_reals(const Example& example, const std::string& place, const FeatureS
 
 BertRecordShape bert_record_shape(const RecordIndex& index) {
   const Example example(index.read(0), index.place(0));
-  return {.seq_length = static_cast<std::int64_t>(example.integers("input_ids").size()),
-          .max_predictions = static_cast<std::int64_t>(example.integers("masked_lm_positions").size())};
+  return {
+      .seq_length = static_cast<std::int64_t>(example.integers("input_ids").size()),
+      .max_predictions = static_cast<std::int64_t>(example.integers("masked_lm_positions").size())};
 }
 
 BertBatch empty_bert_batch(const BertRecordOptions& options, std::int64_t batch) {

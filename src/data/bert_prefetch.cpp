@@ -16,9 +16,13 @@ bool is_local(const BertRecordSource& source) {
 
 }  // namespace
 
-BertPrefetch::BertPrefetch(const BertRecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
-                           PrefetchOptions options)
-    : source_(source), batch_size_(batch_size), options_(options), next_(first_step), claimed_(first_step) {
+BertPrefetch::BertPrefetch(const BertRecordSource& source, std::int64_t batch_size,
+                           std::uint64_t first_step, PrefetchOptions options)
+    : source_(source),
+      batch_size_(batch_size),
+      options_(options),
+      next_(first_step),
+      claimed_(first_step) {
   CHECK(options.depth >= 0 && options.threads >= 0, options.depth);
   if (options_.depth == 0) options_.depth = is_local(source) ? kLocalDepth : kRemoteDepth;
   if (options_.threads == 0) options_.threads = options_.depth;
@@ -34,7 +38,9 @@ BertPrefetch::~BertPrefetch() {
 void BertPrefetch::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stopped_ || claimed_ < next_ + static_cast<std::uint64_t>(options_.depth); });
+    changed_.wait(lock, [&] {
+      return stopped_ || claimed_ < next_ + static_cast<std::uint64_t>(options_.depth);
+    });
     if (stopped_) return;
     const std::uint64_t step = claimed_++;
     lock.unlock();

@@ -16,7 +16,8 @@ namespace smelt {
 
 struct PrefetchOptions {
   HostShare share;
-  int depth = 0;    // batches read or being read beyond the one in use; 0: 2, for files that are not local 16
+  int depth =
+      0;  // batches read or being read beyond the one in use; 0: 2, for files that are not local 16
   int threads = 0;  // 0: as many as the depth
 };
 

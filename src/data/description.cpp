@@ -24,8 +24,10 @@ class Fields {
   std::optional<T> number(const char* name) const {
     const auto found = object_.find(name);
     if (found == object_.end()) return std::nullopt;
-    const bool right = std::is_signed_v<T> ? found->is_number_integer() : found->is_number_unsigned();
-    if (!right || !std::in_range<T>(found->get<std::uint64_t>())) refuse(name, "no whole number in range");
+    const bool right =
+        std::is_signed_v<T> ? found->is_number_integer() : found->is_number_unsigned();
+    if (!right || !std::in_range<T>(found->get<std::uint64_t>()))
+      refuse(name, "no whole number in range");
     return found->get<T>();
   }
   std::optional<bool> flag(const char* name) const {
@@ -88,16 +90,20 @@ DataDescription parse_description(std::string_view text, std::string origin) {
 }
 
 void check_description(const DataDescription& d, const ExpectedData& e) {
-  const auto check = [&](std::string_view what, const auto& said, const auto& wanted, std::string_view hint) {
+  const auto check = [&](std::string_view what, const auto& said, const auto& wanted,
+                         std::string_view hint) {
     if (said && !std::cmp_equal(*said, wanted))
       throw UsageError(str(d.origin, ": says ", what, " ", *said, ", not ", wanted), hint);
   };
-  check("examples", d.examples, e.examples, "files are missing or of another run: make the data again");
+  check("examples", d.examples, e.examples,
+        "files are missing or of another run: make the data again");
   check("seq_length", d.seq_length, e.seq_length, "set the data's lengths, or make the data again");
-  check("max_predictions", d.max_predictions, e.max_predictions, "set the data's lengths, or make the data again");
+  check("max_predictions", d.max_predictions, e.max_predictions,
+        "set the data's lengths, or make the data again");
   if (e.next_sentence && d.next_sentence == false)
-    throw UsageError(str(d.origin, ": says next_sentence false, the model learns to tell next sentences"),
-                     "set data.next_sentence to false, or make the data again");
+    throw UsageError(
+        str(d.origin, ": says next_sentence false, the model learns to tell next sentences"),
+        "set data.next_sentence to false, or make the data again");
   if (e.vocab.empty()) return;
   check(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), d.vocabulary_crc32c,
         crc32c(read_file(e.vocab)), str("make the data again with ", e.vocab));

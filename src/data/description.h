@@ -1,4 +1,5 @@
-// <first file>.json beside a set of record files (docs/formats/description.md): what they were made with.
+// <first file>.json beside a set of record files (docs/formats/description.md): what they were made
+// with.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct ExpectedData {
 // UsageError naming what the description says and what is expected.
 void check_description(const DataDescription& description, const ExpectedData& expected);
 
-// UsageError beginning with `origin` for what is not a JSON object or holds a value of a wrong kind.
+// UsageError beginning with `origin` for what is not a JSON object or holds a value of a wrong
+// kind.
 DataDescription parse_description(std::string_view json, std::string origin);
 
 // Of record files in their order; nullopt when none stands beside the first.

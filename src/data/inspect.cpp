@@ -10,7 +10,7 @@
 #include "data/description.h"
 #include "format/crc32c.h"
 #include "store/file.h"
-#include "text/vocabulary.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 namespace {
@@ -77,7 +77,8 @@ class Inspector {
     counts_.largest_id = std::max({counts_.largest_id, std::ranges::max(one_.input_ids),
                                    std::ranges::max(one_.masked_lm_ids)});
     if (ids_.unknown)
-      *counts_.unknown += static_cast<std::uint64_t>(std::ranges::count(one_.input_ids, *ids_.unknown));
+      *counts_.unknown +=
+          static_cast<std::uint64_t>(std::ranges::count(one_.input_ids, *ids_.unknown));
     count_predictions();
   }
   void count_predictions() {
@@ -86,7 +87,8 @@ class Inspector {
       if (!(one_.masked_lm_weights[i] > 0)) continue;
       ++predictions;
       if (!ids_.mask) continue;
-      const std::int32_t shown = one_.input_ids[static_cast<std::size_t>(one_.masked_lm_positions[i])];
+      const std::int32_t shown =
+          one_.input_ids[static_cast<std::size_t>(one_.masked_lm_positions[i])];
       if (shown == *ids_.mask)
         ++counts_.masks->masked;
       else
@@ -112,8 +114,8 @@ class Inspector {
   std::string first_fault_;
 };
 
-void count_all(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids, int threads,
-               RecordStatistics& out) {
+void count_all(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids,
+               int threads, RecordStatistics& out) {
   Inspector sum(index, options, ids);
   out.lengths = sum.counts().lengths;
   out.mask_positions = sum.counts().mask_positions;
@@ -156,21 +158,27 @@ void compare(const DataDescription& description, const RecordIndex& index, const
   out.description = description.origin;
   const auto compare_one = [&](std::string_view what, const auto& described, auto found) {
     if (described && static_cast<std::uint64_t>(*described) != static_cast<std::uint64_t>(found))
-      out.contradictions.push_back(str(what, " ", *described, " in the description, ", found, " found"));
+      out.contradictions.push_back(
+          str(what, " ", *described, " in the description, ", found, " found"));
   };
   compare_one("seq_length", description.seq_length, out.shape.seq_length);
   compare_one("max_predictions", description.max_predictions, out.shape.max_predictions);
-  if (!vocab.empty()) compare_one("checksum of the vocabulary", description.vocabulary_crc32c, crc32c(read_file(vocab)));
-  if (description.files.size() != index.files().size()) return;  // another part of the data than it describes
+  if (!vocab.empty())
+    compare_one("checksum of the vocabulary", description.vocabulary_crc32c,
+                crc32c(read_file(vocab)));
+  if (description.files.size() != index.files().size())
+    return;  // another part of the data than it describes
   compare_one("examples", description.examples, out.records);
-  if (out.bad_records == 0) compare_one("masked_tokens", description.masked_tokens, out.predictions);
+  if (out.bad_records == 0)
+    compare_one("masked_tokens", description.masked_tokens, out.predictions);
 }
 
 }  // namespace
 
 RecordStatistics inspect_bert_records(const InspectOptions& inspect) {
   if (inspect.samples < 0 || inspect.threads < 0)
-    throw UsageError(str("inspect: samples ", inspect.samples, " and threads ", inspect.threads), "0 is the least");
+    throw UsageError(str("inspect: samples ", inspect.samples, " and threads ", inspect.threads),
+                     "0 is the least");
   std::optional<Vocabulary> vocabulary;
   if (!inspect.vocab.empty()) vocabulary = Vocabulary::load(inspect.vocab);
   const RecordIndex index(record_files(inspect.input, "inspect"));
@@ -182,13 +190,14 @@ RecordStatistics inspect_bert_records(const InspectOptions& inspect) {
   BertRecordOptions options;
   options.seq_length = out.shape.seq_length;
   options.max_predictions = out.shape.max_predictions;
-  options.vocab_size = inspect.vocab_size.value_or(vocabulary ? vocabulary->size()
-                                                              : std::numeric_limits<std::int32_t>::max());
+  options.vocab_size = inspect.vocab_size.value_or(
+      vocabulary ? vocabulary->size() : std::numeric_limits<std::int32_t>::max());
   SpecialIds ids;
   if (vocabulary) ids = {.mask = vocabulary->id("[MASK]"), .unknown = vocabulary->find("[UNK]")};
   count_all(index, options, ids, inspect.threads == 0 ? available_threads() : inspect.threads, out);
   keep_samples(index, options, inspect.samples, out);
-  if (const auto description = find_description(index.files())) compare(*description, index, inspect.vocab, out);
+  if (const auto description = find_description(index.files()))
+    compare(*description, index, inspect.vocab, out);
   return out;
 }
 

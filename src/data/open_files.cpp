@@ -3,7 +3,10 @@
 namespace smelt {
 
 OpenFiles::OpenFiles(std::vector<std::string> paths, std::size_t capacity)
-    : paths_(std::move(paths)), capacity_(capacity), handles_(paths_.size()), places_(paths_.size()) {}
+    : paths_(std::move(paths)),
+      capacity_(capacity),
+      handles_(paths_.size()),
+      places_(paths_.size()) {}
 
 std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
   {
@@ -13,7 +16,8 @@ std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
       return handles_[file];
     }
   }
-  auto opened = std::make_shared<const RandomAccessFile>(paths_[file]);  // may take long: without the lock
+  auto opened =
+      std::make_shared<const RandomAccessFile>(paths_[file]);  // may take long: without the lock
   const std::lock_guard lock(mutex_);
   if (handles_[file]) return handles_[file];  // another thread was faster
   handles_[file] = std::move(opened);

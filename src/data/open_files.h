@@ -27,8 +27,8 @@ class OpenFiles {
   std::vector<std::string> paths_;
   std::size_t capacity_;
   std::mutex mutex_;
-  std::vector<Handle> handles_;      // null: not open
-  std::list<std::size_t> used_;      // open files, the latest first
+  std::vector<Handle> handles_;                           // null: not open
+  std::list<std::size_t> used_;                           // open files, the latest first
   std::vector<std::list<std::size_t>::iterator> places_;  // in used_
 };
 

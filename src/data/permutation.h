@@ -1,5 +1,6 @@
-// A shuffle that is never stored: a keyed bijection of [0, size), by a Feistel network over the next power
-// of four with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
+// A shuffle that is never stored: a keyed bijection of [0, size), by a Feistel network over the
+// next power of four with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary finite
+// domains").
 #pragma once
 
 #include <cstdint>

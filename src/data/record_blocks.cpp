@@ -12,14 +12,16 @@ constexpr std::uint64_t kPowersOfFour = 0x5555555555555555;
 
 // Records of a shuffle are never in the processor's cache.
 void prefetch(std::string_view bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += kCacheLine) __builtin_prefetch(bytes.data() + at);
+  for (std::size_t at = 0; at < bytes.size(); at += kCacheLine)
+    __builtin_prefetch(bytes.data() + at);
 }
 
 }  // namespace
 
 std::uint64_t block_of_records(const RecordIndex& index) {
   const std::uint64_t mean = std::max<std::uint64_t>(1, index.bytes() / index.size());
-  const std::uint64_t block = std::bit_floor(std::clamp<std::uint64_t>(kBlockBytes / mean, 1, kMostRecords));
+  const std::uint64_t block =
+      std::bit_floor(std::clamp<std::uint64_t>(kBlockBytes / mean, 1, kMostRecords));
   return (block & kPowersOfFour) != 0 ? block : block / 2;
 }
 
@@ -61,7 +63,8 @@ RecordBlocks::Bytes RecordBlocks::holding(std::uint64_t block) {
 RecordBlocks::Bytes RecordBlocks::load(std::uint64_t block, std::promise<Bytes>& promise) {
   try {
     const std::uint64_t first = block * block_;
-    auto bytes = std::make_shared<const RecordBytes>(index_.read_bytes(first, std::min(block_, index_.size() - first)));
+    auto bytes = std::make_shared<const RecordBytes>(
+        index_.read_bytes(first, std::min(block_, index_.size() - first)));
     promise.set_value(bytes);
     return bytes;
   } catch (...) {

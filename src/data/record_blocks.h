@@ -1,4 +1,5 @@
-// Runs of neighbouring records, each read at once and kept while others of it are likely to be wanted.
+// Runs of neighbouring records, each read at once and kept while others of it are likely to be
+// wanted.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,13 @@ namespace smelt {
 
 class RecordBlocks {
  public:
-  // Block i holds the records from i * `block` on. Those used last are kept, `capacity` of them. The index must outlive
-  // this.
+  // Block i holds the records from i * `block` on. Those used last are kept, `capacity` of them.
+  // The index must outlive this.
   RecordBlocks(const RecordIndex& index, std::uint64_t block, std::size_t capacity);
 
-  // Calls use(data, i) with the data of records[i], its checksum right, for each i in turn. Thread-safe: different
-  // blocks are read side by side, and nobody reads what another thread is reading. UsageError as of RecordIndex::read.
+  // Calls use(data, i) with the data of records[i], its checksum right, for each i in turn.
+  // Thread-safe: different blocks are read side by side, and nobody reads what another thread is
+  // reading. UsageError as of RecordIndex::read.
   using Use = std::function<void(std::string_view data, std::size_t i)>;
   void read(std::span<const std::uint64_t> records, const Use& use);
 
@@ -45,8 +47,8 @@ class RecordBlocks {
   std::list<std::uint64_t> used_;  // the latest first
 };
 
-// How many neighbours to read at once: up to a megabyte of them, at most 1024; a power of four, of which Permutation is
-// fastest.
+// How many neighbours to read at once: up to a megabyte of them, at most 1024; a power of four, of
+// which Permutation is fastest.
 std::uint64_t block_of_records(const RecordIndex& index);
 
 }  // namespace smelt

@@ -17,8 +17,8 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kOpenFiles = 256;
-constexpr std::size_t kLearnThreads = 16;    // they mostly wait for the storage
-constexpr std::size_t kRunBytes = 1 << 20;   // read at once
+constexpr std::size_t kLearnThreads = 16;   // they mostly wait for the storage
+constexpr std::size_t kRunBytes = 1 << 20;  // read at once
 constexpr std::uint64_t kMarkEvery = 64;
 
 }  // namespace
@@ -27,7 +27,8 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   std::vector<std::string> files = expand_patterns(patterns, what);
   std::unordered_set<std::string> beside;
   for (const std::string& file : files)
-    for (const std::string_view suffix : {".json", ".index"}) beside.insert(append_to_path(file, suffix));
+    for (const std::string_view suffix : {".json", ".index"})
+      beside.insert(append_to_path(file, suffix));
   std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
   return files;
 }
@@ -39,19 +40,24 @@ RecordIndex::RecordIndex(std::vector<std::string> paths)
   run_parallel(
       static_cast<int>(threads),
       [&](int) {
-        for (std::size_t file; (file = next++) < files().size();) layouts_[file] = learn(files()[file]);
+        for (std::size_t file; (file = next++) < files().size();)
+          layouts_[file] = learn(files()[file]);
       },
       [&] { next = files().size(); });
   for (const File& file : layouts_) first_.push_back(first_.back() + file.layout.sizes.size());
   if (size() == 0)
-    throw UsageError(str(join(files(), ", "), ": no records"), "make the data again, or give other files");
+    throw UsageError(str(join(files(), ", "), ": no records"),
+                     "make the data again, or give other files");
 }
 
 RecordIndex::File RecordIndex::learn(const std::string& path) {
   const RandomAccessFile bytes(path);
   auto found = load_record_index(bytes);
   if (!found && is_remote(path) && !said_.test_and_set())
-    spdlog::warn("{} has no index beside it: all of it is read to find its records; `smelt data index` writes one", path);
+    spdlog::warn(
+        "{} has no index beside it: all of it is read to find its records; `smelt data index` "
+        "writes one",
+        path);
   File file{.layout = found ? std::move(*found) : scan_records(bytes), .marks = {}};
   const NarrowNumbers& sizes = file.layout.sizes;
   std::uint64_t offset = 0;
@@ -76,7 +82,8 @@ std::size_t RecordIndex::file_of(std::uint64_t record) const {
 
 std::uint64_t RecordIndex::offset(std::size_t file, std::uint64_t record_in_file) const {
   const std::uint64_t mark = record_in_file / kMarkEvery;
-  return layouts_[file].marks[mark] + layouts_[file].layout.sizes.sum(mark * kMarkEvery, record_in_file);
+  return layouts_[file].marks[mark] +
+         layouts_[file].layout.sizes.sum(mark * kMarkEvery, record_in_file);
 }
 
 std::uint64_t RecordIndex::offset(std::uint64_t record) const {
@@ -91,7 +98,8 @@ std::optional<std::uint64_t> RecordIndex::tokens(std::uint64_t record) const {
   return tokens[record - first_[file]];
 }
 
-void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const {
+void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& buffer,
+                       const Use& use) const {
   while (count > 0) {
     const std::size_t file = file_of(first);
     const NarrowNumbers& sizes = layouts_[file].layout.sizes;
@@ -146,7 +154,8 @@ std::string_view RecordIndex::raw(const RecordBytes& bytes, std::uint64_t record
 std::string_view RecordIndex::checked(std::string_view raw, std::uint64_t record) const {
   const std::size_t file = file_of(record);
   const std::uint64_t in_file = record - first_[file];
-  return parse_record(raw, layouts_[file].layout.sizes[in_file], {files()[file], offset(file, in_file)});
+  return parse_record(raw, layouts_[file].layout.sizes[in_file],
+                      {files()[file], offset(file, in_file)});
 }
 
 std::string RecordIndex::read(std::uint64_t record) const {

@@ -14,8 +14,8 @@
 
 namespace smelt {
 
-// A comma list of files and patterns -> the record files. What stands beside them under their own names and more,
-// `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
+// A comma list of files and patterns -> the record files. What stands beside them under their own
+// names and more, `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what);
 
 // Neighbouring records as they lie in their files.
@@ -31,8 +31,9 @@ struct RecordBytes {
 // Thread-safe. About 2 bytes of memory for each record.
 class RecordIndex {
  public:
-  // Learns from each file's index (data/record_index_file.h) where its records are, or, where there is none, from all
-  // headers. UsageError when a file is missing, cut short, has a wrong length checksum, or when there is no record.
+  // Learns from each file's index (data/record_index_file.h) where its records are, or, where there
+  // is none, from all headers. UsageError when a file is missing, cut short, has a wrong length
+  // checksum, or when there is no record.
   explicit RecordIndex(std::vector<std::string> paths);
 
   std::uint64_t size() const { return first_.back(); }
@@ -40,14 +41,16 @@ class RecordIndex {
   std::uint64_t first_of(std::size_t file) const { return first_[file]; }
   std::uint64_t bytes() const;  // of all files
 
-  // Calls use(record, data) for the records [first, first + count), counted over all files in order, with the data's
-  // checksum right. Neighbours are read at once. `buffer` may be used again for the next call, which saves an
-  // allocation. UsageError for a wrong checksum, a file that vanished or shrank.
+  // Calls use(record, data) for the records [first, first + count), counted over all files in
+  // order, with the data's checksum right. Neighbours are read at once. `buffer` may be used again
+  // for the next call, which saves an allocation. UsageError for a wrong checksum, a file that
+  // vanished or shrank.
   using Use = std::function<void(std::uint64_t record, std::string_view data)>;
   void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const;
   std::string read(std::uint64_t record) const;
 
-  // The records [first, first + count), with one read of each file; what is in them is looked at by checked().
+  // The records [first, first + count), with one read of each file; what is in them is looked at by
+  // checked().
   RecordBytes read_bytes(std::uint64_t first, std::uint64_t count) const;
   // A record that lies in `bytes`, with header and footer, cut short where the file was.
   std::string_view raw(const RecordBytes& bytes, std::uint64_t record) const;
@@ -59,7 +62,9 @@ class RecordIndex {
   // Its first byte's place in its file.
   std::uint64_t offset(std::uint64_t record) const;
   const std::string& file_of_record(std::uint64_t record) const { return files()[file_of(record)]; }
-  std::uint64_t number_in_file(std::uint64_t record) const { return record - first_[file_of(record)]; }
+  std::uint64_t number_in_file(std::uint64_t record) const {
+    return record - first_[file_of(record)];
+  }
   // Tokens without padding, when the file's index tells.
   std::optional<std::uint64_t> tokens(std::uint64_t record) const;
 

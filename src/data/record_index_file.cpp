@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kWindowBytes = 4 << 20;
 using Ends = decltype(RecordLayout::ends);
 
-// Reads `file` in order through a window, so that headers close to each other cost no read of their own.
+// Reads `file` in order through a window, so that headers close to each other cost no read of their
+// own.
 class Window {
  public:
   explicit Window(const RandomAccessFile& file) : file_(file) {}
@@ -42,7 +43,8 @@ void set_first(Ends& ends, std::string_view record) {
 }
 
 void set_last(Ends& ends, std::string_view record) {
-  std::copy_n(record.end() - kRecordFooterBytes, kRecordFooterBytes, ends.begin() + kRecordHeaderBytes);
+  std::copy_n(record.end() - kRecordFooterBytes, kRecordFooterBytes,
+              ends.begin() + kRecordHeaderBytes);
 }
 
 Ends read_ends(const RandomAccessFile& file) {
@@ -56,7 +58,9 @@ Ends read_ends(const RandomAccessFile& file) {
 
 }  // namespace
 
-std::string record_index_path(const std::string& records) { return append_to_path(records, ".index"); }
+std::string record_index_path(const std::string& records) {
+  return append_to_path(records, ".index");
+}
 
 void RecordIndexBuilder::add(std::string_view record, std::uint64_t tokens) {
   CHECK(record.size() >= kRecordHeaderBytes + kRecordFooterBytes, record.size());
@@ -86,8 +90,8 @@ RecordLayout scan_records(const RandomAccessFile& file) {
   RecordLayout layout{.sizes = {}, .tokens = {}, .ends = read_ends(file)};
   Window window(file);
   for (std::uint64_t offset = 0; offset < file.size();) {
-    const auto length = parse_record_header(window.at(offset, kRecordHeaderBytes), file.size() - offset,
-                                            {file.path(), offset});
+    const auto length = parse_record_header(window.at(offset, kRecordHeaderBytes),
+                                            file.size() - offset, {file.path(), offset});
     layout.sizes.push_back(kRecordHeaderBytes + length + kRecordFooterBytes);
     offset += kRecordHeaderBytes + length + kRecordFooterBytes;
   }

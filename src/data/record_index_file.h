@@ -1,5 +1,5 @@
-// <file>.index beside a TFRecord file (docs/formats/record_index.md): where its records are and how long they are, so
-// that nobody needs to walk through the file to find out.
+// <file>.index beside a TFRecord file (docs/formats/record_index.md): where its records are and how
+// long they are, so that nobody needs to walk through the file to find out.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class RecordIndexBuilder {
 // Walks through the headers. UsageError when a record is cut short or has a wrong length checksum.
 RecordLayout scan_records(const RandomAccessFile& file);
 
-// What stands in the file's index; nullopt when there is none, or, with a warning, when it is damaged or another file's.
+// What stands in the file's index; nullopt when there is none, or, with a warning, when it is
+// damaged or another file's.
 std::optional<RecordLayout> load_record_index(const RandomAccessFile& file);
 
 }  // namespace smelt

@@ -21,7 +21,8 @@ RecordOrder::RecordOrder(std::uint64_t records, std::uint64_t block, std::uint64
 std::uint64_t RecordOrder::operator()(std::uint64_t position) const {
   const std::uint64_t epoch = position / records_, in_epoch = position % records_;
   const std::uint64_t group = in_epoch / group_, first = group * group_;
-  const Permutation of_group(std::min(group_, records_ - first), record_key_, epoch * groups_ + group);
+  const Permutation of_group(std::min(group_, records_ - first), record_key_,
+                             epoch * groups_ + group);
   const std::uint64_t place = first + of_group(in_epoch - first);
   const std::uint64_t block = place / block_, blocks = records_ / block_;
   if (block == blocks) return place;

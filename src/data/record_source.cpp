@@ -25,8 +25,8 @@ Rows rows_of(std::uint64_t step, std::int64_t batch_size, HostShare share) {
     throw UsageError(str("a batch of ", batch_size, " examples for ", share.hosts, " hosts"),
                      "take a batch size that is a multiple of the number of hosts");
   const auto count = static_cast<std::uint64_t>(batch_size / share.hosts);
-  const std::uint64_t begin =
-      step * static_cast<std::uint64_t>(batch_size) + static_cast<std::uint64_t>(share.host) * count;
+  const std::uint64_t begin = step * static_cast<std::uint64_t>(batch_size) +
+                              static_cast<std::uint64_t>(share.host) * count;
   return {begin, begin + count};
 }
 
@@ -67,24 +67,28 @@ BertRecordSource::BertRecordSource(BertRecordOptions options)
   }
 }
 
-BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
+BertBatch BertRecordSource::batch(std::uint64_t step, std::int64_t batch_size,
+                                  HostShare share) const {
   const Rows rows = rows_of(step, batch_size, share);
   BertBatch batch = empty_bert_batch(options_, batch_size / share.hosts);
   std::vector<std::uint64_t> records;
-  for (std::uint64_t position = rows.begin; position < rows.end; ++position) records.push_back(order_(position));
+  for (std::uint64_t position = rows.begin; position < rows.end; ++position)
+    records.push_back(order_(position));
   blocks_.read(records, [&](std::string_view data, std::size_t row) {
     put_bert_record(data, index_, records[row], options_, batch, row);
   });
   return batch;
 }
 
-BertBatch BertRecordSource::batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
+BertBatch BertRecordSource::batch_in_order(std::uint64_t step, std::int64_t batch_size,
+                                           HostShare share) const {
   const Rows rows = rows_of(step, batch_size, share);
   BertBatch batch = empty_bert_batch(options_, batch_size / share.hosts);
   std::string buffer;
   std::size_t row = 0;
   for (std::uint64_t position = rows.begin; position < rows.end;) {
-    const std::uint64_t first = position % size(), count = std::min(rows.end - position, size() - first);
+    const std::uint64_t first = position % size(),
+                        count = std::min(rows.end - position, size() - first);
     index_.read(first, count, buffer, [&](std::uint64_t record, std::string_view data) {
       put_bert_record(data, index_, record, options_, batch, row++);
     });
@@ -104,7 +108,8 @@ std::vector<std::uint32_t> BertRecordSource::lengths() const {
   for (std::size_t file = 0; file < index_.files().size(); ++file) {
     const std::uint64_t first = index_.first_of(file), last = index_.first_of(file + 1);
     if (first == last) continue;
-    if (!index_.tokens(first)) index_.read(first, last - first, buffer, count);
+    if (!index_.tokens(first))
+      index_.read(first, last - first, buffer, count);
     else
       for (std::uint64_t record = first; record < last; ++record)
         lengths[record] = static_cast<std::uint32_t>(*index_.tokens(record));

@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli; RFC 3720 appendix B.4) and the masked form in which TensorFlow's files store it.
+// CRC-32C (Castagnoli; RFC 3720 appendix B.4) and the masked form in which TensorFlow's files store
+// it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@ namespace smelt {
 // The checksum of `bytes`, or of what came before (whose checksum is `seed`) followed by `bytes`.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
-// Rotated right by 15 bits plus a constant: a checksum stored among the bytes that are checksummed again
-// would make that second checksum weak.
+// Rotated right by 15 bits plus a constant: a checksum stored among the bytes that are checksummed
+// again would make that second checksum weak.
 constexpr std::uint32_t mask_crc(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
 }

@@ -82,7 +82,8 @@ void Example::parse_feature(std::string_view message, Feature& feature) const {
 
 void Example::parse_list(const WireField& list, Feature& feature) const {
   if (feature.kind != list.number)  // a oneof holds the kind that came last
-    feature = Feature{.name = feature.name, .kind = list.number, .bytes = {}, .reals = {}, .integers = {}};
+    feature = Feature{
+        .name = feature.name, .kind = list.number, .bytes = {}, .reals = {}, .integers = {}};
   WireReader reader(list.bytes, where_);
   while (const auto value = reader.next()) {
     if (value->number != 1) continue;

@@ -1,4 +1,5 @@
-// tf.train.Example: named lists of integers, reals or byte strings (tensorflow/core/example/*.proto).
+// tf.train.Example: named lists of integers, reals or byte strings
+// (tensorflow/core/example/*.proto).
 //   Example {Features features = 1}   Features {map<string, Feature> feature = 1}
 //   Feature {oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3}
 //   each list {repeated value = 1}, packed for the numbers
@@ -14,8 +15,8 @@
 
 namespace smelt {
 
-// Writes features in the order of the calls, as protobuf's pure-Python runtime does. (A map has no order
-// of its own: the C runtimes write it in that of a hash that changes from run to run.)
+// Writes features in the order of the calls, as protobuf's pure-Python runtime does. (A map has no
+// order of its own: the C runtimes write it in that of a hash that changes from run to run.)
 class ExampleWriter {
  public:
   void integers(std::string_view name, std::span<const std::int32_t> values);
@@ -33,8 +34,8 @@ class ExampleWriter {
 
 class Example {
  public:
-  // Accepts any order of fields, packed and unpacked lists, repeated fields merged or the last of a name
-  // winning as protobuf defines. UsageError beginning with `where` for anything malformed.
+  // Accepts any order of fields, packed and unpacked lists, repeated fields merged or the last of a
+  // name winning as protobuf defines. UsageError beginning with `where` for anything malformed.
   Example(std::string_view message, std::string where);
 
   // UsageError naming the feature when it is absent or of another kind.

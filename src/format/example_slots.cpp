@@ -52,7 +52,8 @@ std::uint64_t load_before(const char* at, std::string_view all) {
   if (left >= 8) return load8(at);
   if (all.size() >= 8) return load8(end - 8) >> (8 * (8 - left));
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < left; ++i) word |= std::uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
+  for (std::size_t i = 0; i < left; ++i)
+    word |= std::uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
   return word;
 }
 
@@ -67,11 +68,17 @@ void widen8(std::uint64_t bytes, std::int32_t* out) {
 class Unpacker {
  public:
   Unpacker(std::string_view packed, const FeatureSlot& slot)
-      : packed_(packed), slot_(slot), at_(packed.data()), end_(at_ + packed.size()), out_(slot.integers),
+      : packed_(packed),
+        slot_(slot),
+        at_(packed.data()),
+        end_(at_ + packed.size()),
+        out_(slot.integers),
         out_end_(out_ + slot.count) {}
 
   // Whether they fill it exactly, with values in range.
-  bool run() { return run_words() && run_singly() && out_ == out_end_ && at_ == end_ && in_range(); }
+  bool run() {
+    return run_words() && run_singly() && out_ == out_end_ && at_ == end_ && in_range();
+  }
 
  private:
   // While there are eight bytes and room for eight values; false for a longer varint.
@@ -115,7 +122,8 @@ class Unpacker {
     std::uint64_t seen = seen_;
     for (int shift = 0; shift < 64; shift += 8) seen |= seen_bytes_ >> shift & 0xFF;
     return static_cast<std::int64_t>(seen) < slot_.limit ||
-           std::all_of(slot_.integers, out_end_, [&](std::int32_t value) { return value < slot_.limit; });
+           std::all_of(
+               slot_.integers, out_end_, [&](std::int32_t value) { return value < slot_.limit; });
   }
 
   std::string_view packed_;

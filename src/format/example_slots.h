@@ -1,4 +1,5 @@
-// The fast way into a tf.train.Example whose features are known: numbers go straight to where they are wanted.
+// The fast way into a tf.train.Example whose features are known: numbers go straight to where they
+// are wanted.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace smelt {
 
-// A list of numbers that every example holds, and the place for it: `integers` or `reals`, `count` values.
+// A list of numbers that every example holds, and the place for it: `integers` or `reals`, `count`
+// values.
 struct FeatureSlot {
   std::string_view name;
   std::size_t count = 0;
@@ -16,9 +18,10 @@ struct FeatureSlot {
   float* reals = nullptr;
 };
 
-// Fills all slots from a message of the form that writers of examples give it: exactly these features, each once, its
-// key before its value, its list packed, of the right length and range. False for every other message, right or wrong:
-// `Example` then tells what it holds; the slots' content is of no use.
+// Fills all slots from a message of the form that writers of examples give it: exactly these
+// features, each once, its key before its value, its list packed, of the right length and range.
+// False for every other message, right or wrong: `Example` then tells what it holds; the slots'
+// content is of no use.
 bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots);
 
 }  // namespace smelt

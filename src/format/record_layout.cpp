@@ -63,10 +63,14 @@ std::uint64_t NarrowNumbers::sum(std::size_t first, std::size_t last) const {
   const char* at = bytes_.data() + first * width_;
   const std::size_t count = last - first;
   switch (width_) {
-    case 1: return sum_of<std::uint8_t>(at, count);
-    case 2: return sum_of<std::uint16_t>(at, count);
-    case 4: return sum_of<std::uint32_t>(at, count);
-    default: return sum_of<std::uint64_t>(at, count);
+    case 1:
+      return sum_of<std::uint8_t>(at, count);
+    case 2:
+      return sum_of<std::uint16_t>(at, count);
+    case 4:
+      return sum_of<std::uint32_t>(at, count);
+    default:
+      return sum_of<std::uint64_t>(at, count);
   }
 }
 
@@ -96,12 +100,14 @@ void NarrowNumbers::widen(std::size_t width) {
 }
 
 std::string encode_record_layout(const RecordLayout& layout) {
-  CHECK(layout.tokens.size() == 0 || layout.tokens.size() == layout.sizes.size(), layout.tokens.size());
+  CHECK(layout.tokens.size() == 0 || layout.tokens.size() == layout.sizes.size(),
+        layout.tokens.size());
   std::string checked;
   append_value(checked, std::uint64_t{layout.sizes.size()});
   checked.append(layout.ends.data(), layout.ends.size());
   append_value(checked, static_cast<std::uint32_t>(layout.sizes.width()));
-  append_value(checked, static_cast<std::uint32_t>(layout.tokens.size() == 0 ? 0 : layout.tokens.width()));
+  append_value(checked,
+               static_cast<std::uint32_t>(layout.tokens.size() == 0 ? 0 : layout.tokens.width()));
   checked += layout.sizes.bytes();
   checked += layout.tokens.bytes();
   std::string out(kMagic);
@@ -112,20 +118,25 @@ std::string encode_record_layout(const RecordLayout& layout) {
 
 RecordLayout decode_record_layout(std::string_view bytes, std::string_view where) {
   const auto require = [&](bool condition, std::string_view what) {
-    if (!condition) throw UsageError(str(where, ": ", what), "remove the file; `smelt data index` makes it again");
+    if (!condition)
+      throw UsageError(str(where, ": ", what),
+                       "remove the file; `smelt data index` makes it again");
   };
   require(bytes.size() >= kHeaderBytes && bytes.starts_with(kMagic), "no index of records");
   const auto version = value_at<std::uint32_t>(bytes, 8);
   require(version == kVersion, str("version ", version, ", not ", kVersion));
-  require(value_at<std::uint32_t>(bytes, 12) == crc32c(bytes.substr(kCheckedFrom)), "wrong checksum");
+  require(value_at<std::uint32_t>(bytes, 12) == crc32c(bytes.substr(kCheckedFrom)),
+          "wrong checksum");
   const auto records = value_at<std::uint64_t>(bytes, 16);
-  const auto width = value_at<std::uint32_t>(bytes, 40), tokens_width = value_at<std::uint32_t>(bytes, 44);
+  const auto width = value_at<std::uint32_t>(bytes, 40),
+             tokens_width = value_at<std::uint32_t>(bytes, 44);
   require(is_width(width) && (tokens_width == 0 || is_width(tokens_width)),
           str("numbers of ", width, " and ", tokens_width, " bytes"));
   const std::string_view body = bytes.substr(kHeaderBytes);
   require(records <= body.size() && records * (width + tokens_width) == body.size(),
           str(records, " records in ", body.size(), " bytes"));
-  RecordLayout out{.sizes = {std::string(body.substr(0, records * width)), width}, .tokens = {}, .ends = {}};
+  RecordLayout out{
+      .sizes = {std::string(body.substr(0, records * width)), width}, .tokens = {}, .ends = {}};
   if (tokens_width > 0) out.tokens = {std::string(body.substr(records * width)), tokens_width};
   std::memcpy(out.ends.data(), bytes.data() + 24, out.ends.size());
   return out;

@@ -1,4 +1,5 @@
-// Where the records of a TFRecord file are, without the file: docs/formats/record_index.md. Bytes only, no files.
+// Where the records of a TFRecord file are, without the file: docs/formats/record_index.md. Bytes
+// only, no files.
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ class NarrowNumbers {
 struct RecordLayout {
   NarrowNumbers sizes;   // of each record, header and footer included
   NarrowNumbers tokens;  // of each record, padding not counted; empty when that is not known
-  // The file's first 12 bytes (the header of the first record) and its last 4 (the last record's checksum): by them
-  // and its size a file is known again. Zeros when it has no record.
+  // The file's first 12 bytes (the header of the first record) and its last 4 (the last record's
+  // checksum): by them and its size a file is known again. Zeros when it has no record.
   std::array<char, 16> ends{};
 
   std::uint64_t file_size() const { return sizes.sum(0, sizes.size()); }

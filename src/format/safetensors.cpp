@@ -20,16 +20,16 @@ constexpr std::string_view kMetadataKey = "__metadata__";
 
 // In the order in which the official writer places them: the widest first.
 constexpr std::array<std::pair<DType, std::string_view>, 11> kDTypes{{{DType::u64, "U64"},
-                                                                     {DType::s64, "I64"},
-                                                                     {DType::f64, "F64"},
-                                                                     {DType::f32, "F32"},
-                                                                     {DType::u32, "U32"},
-                                                                     {DType::s32, "I32"},
-                                                                     {DType::bf16, "BF16"},
-                                                                     {DType::f16, "F16"},
-                                                                     {DType::u16, "U16"},
-                                                                     {DType::u8, "U8"},
-                                                                     {DType::pred, "BOOL"}}};
+                                                                      {DType::s64, "I64"},
+                                                                      {DType::f64, "F64"},
+                                                                      {DType::f32, "F32"},
+                                                                      {DType::u32, "U32"},
+                                                                      {DType::s32, "I32"},
+                                                                      {DType::bf16, "BF16"},
+                                                                      {DType::f16, "F16"},
+                                                                      {DType::u16, "U16"},
+                                                                      {DType::u8, "U8"},
+                                                                      {DType::pred, "BOOL"}}};
 
 std::size_t place(DType dtype) {
   const auto found = std::find_if(kDTypes.begin(), kDTypes.end(),
@@ -113,7 +113,8 @@ class HeaderReader {
       refuse(str("truncated: ", bytes_.size(), " bytes, and the header's length alone takes 8"));
     const std::uint64_t length = read_length(bytes_);
     if (length > kMaxHeaderBytes)
-      refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes, " bytes"));
+      refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes,
+                 " bytes"));
     if (length > bytes_.size() - kLengthBytes)
       refuse(str("truncated: the header has ", length, " bytes and only ",
                  bytes_.size() - kLengthBytes, " follow its length"));
@@ -159,9 +160,9 @@ class HeaderReader {
 
   Shape read_shape(std::string_view name, const json& value) const {
     const json& dtype = value.at("dtype");
-    const auto known =
-        std::find_if(kDTypes.begin(), kDTypes.end(),
-                     [&](const auto& item) { return dtype.is_string() && dtype == item.second; });
+    const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& item) {
+      return dtype.is_string() && dtype == item.second;
+    });
     if (known == kDTypes.end()) refuse(name, str("dtype ", dtype.dump(), " is not supported"));
     Shape shape{known->first, {}};
     std::uint64_t size = dtype_size_bytes(shape.dtype);
@@ -198,7 +199,8 @@ class HeaderReader {
     return {shape, std::as_bytes(std::span(data.data(), data.size()))};
   }
 
-  // The format has no holes and no overlaps: the tensors follow one another through all of the data.
+  // The format has no holes and no overlaps: the tensors follow one another through all of the
+  // data.
   void check_coverage(const TensorMap& tensors) const {
     std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string_view>> pieces;
     const auto* start = reinterpret_cast<const std::byte*>(data_.data());

@@ -37,9 +37,9 @@ std::vector<T> tensor_values(const TensorView& tensor) {
 // F32, F64, BF16, F16, I32, I64, U8, U16, U32, U64 or BOOL.
 std::string_view safetensors_dtype(DType dtype);
 
-// Hands the file to `write` piece by piece, each tensor's data unchanged and uncopied. The same tensors
-// give the same bytes, those of the official writer: wider dtypes first (every tensor is aligned), then
-// by name.
+// Hands the file to `write` piece by piece, each tensor's data unchanged and uncopied. The same
+// tensors give the same bytes, those of the official writer: wider dtypes first (every tensor is
+// aligned), then by name.
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
 
@@ -47,10 +47,12 @@ void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
 std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
 
-// A file's content taken apart. Copies share the bytes, and the views stay valid as long as one of them.
+// A file's content taken apart. Copies share the bytes, and the views stay valid as long as one of
+// them.
 class SafetensorsFile {
  public:
-  // `origin` names the file in messages. UsageError when the bytes are truncated or not of this format.
+  // `origin` names the file in messages. UsageError when the bytes are truncated or not of this
+  // format.
   SafetensorsFile(std::string bytes, std::string origin);
 
   const TensorMap& tensors() const { return tensors_; }

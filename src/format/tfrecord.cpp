@@ -74,10 +74,12 @@ std::string_view check_record_data(std::string_view data_and_footer, const Recor
   return data;
 }
 
-std::string_view parse_record(std::string_view bytes, std::uint64_t size, const RecordPlace& place) {
+std::string_view parse_record(std::string_view bytes, std::uint64_t size,
+                              const RecordPlace& place) {
   const auto length = parse_record_header(bytes.substr(0, kRecordHeaderBytes), bytes.size(), place);
   const std::uint64_t found = kRecordHeaderBytes + length + kRecordFooterBytes;
-  if (found != size) fail(place, str(found, " bytes, not ", size, " as before: the file has changed"));
+  if (found != size)
+    fail(place, str(found, " bytes, not ", size, " as before: the file has changed"));
   return check_record_data(bytes.substr(kRecordHeaderBytes, length + kRecordFooterBytes), place);
 }
 
@@ -85,8 +87,7 @@ std::optional<std::string_view> RecordReader::next() {
   if (at_ == bytes_.size()) return std::nullopt;
   const RecordPlace place{file_, at_};
   const std::string_view rest = bytes_.substr(at_);
-  const auto length =
-      parse_record_header(rest.substr(0, kRecordHeaderBytes), rest.size(), place);
+  const auto length = parse_record_header(rest.substr(0, kRecordHeaderBytes), rest.size(), place);
   const auto data = rest.substr(kRecordHeaderBytes, length + kRecordFooterBytes);
   at_ += kRecordHeaderBytes + length + kRecordFooterBytes;
   return check_record_data(data, place);

@@ -22,15 +22,16 @@ struct RecordPlace {
 
 void append_record(std::string& out, std::string_view data);
 
-// The length of the data, from the first kRecordHeaderBytes of `header`. `available` is how many bytes the
-// file holds from the record's offset on: a header or record cut short is refused.
+// The length of the data, from the first kRecordHeaderBytes of `header`. `available` is how many
+// bytes the file holds from the record's offset on: a header or record cut short is refused.
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place);
 
 // Takes the data and its footer; returns the data once its checksum is right.
 std::string_view check_record_data(std::string_view data_and_footer, const RecordPlace& place);
 
-// The data of a record that must have `size` bytes, framing included; `bytes` begin with it and go as far as the file.
+// The data of a record that must have `size` bytes, framing included; `bytes` begin with it and go
+// as far as the file.
 std::string_view parse_record(std::string_view bytes, std::uint64_t size, const RecordPlace& place);
 
 // The records of a file held in memory. The bytes must outlive the reader and its records.

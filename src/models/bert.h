@@ -1,6 +1,6 @@
-// BERT (Devlin et al. 2019) as google-research/bert modeling.py and run_pretraining.py have it: post-LN
-// encoder, pooler, masked-LM head on gathered positions with tied weights, next-sentence head.
-// Parameters carry the original checkpoint's names.
+// BERT (Devlin et al. 2019) as google-research/bert modeling.py and run_pretraining.py have it:
+// post-LN encoder, pooler, masked-LM head on gathered positions with tied weights, next-sentence
+// head. Parameters carry the original checkpoint's names.
 //   B batch   S sequence   H hidden   N heads   D = H/N   P masked positions   V vocabulary
 #pragma once
 

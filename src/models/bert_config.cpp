@@ -29,7 +29,7 @@ void visit_fields(Config& c, Visitor&& visit) {
 
 // Fields that released configs carry and that mean nothing here.
 constexpr std::array<std::string_view, 6> kIgnored{
-    "directionality",          "pooler_fc_size", "pooler_num_attention_heads",
+    "directionality",       "pooler_fc_size",       "pooler_num_attention_heads",
     "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"};
 
 void check_unknown_fields(const nlohmann::json& json, const std::string& where) {
@@ -53,8 +53,9 @@ void read_field(const nlohmann::json& json, const char* name, T& field, const st
                                                       : value.is_number();
   if (!fits)
     throw UsageError(str(where, ": ", name, " is ", value.dump(), ", not ",
-                         std::is_same_v<T, std::string> ? "a text"
-                         : std::is_same_v<T, std::int64_t> ? "a whole number" : "a number"),
+                         std::is_same_v<T, std::string>    ? "a text"
+                         : std::is_same_v<T, std::int64_t> ? "a whole number"
+                                                           : "a number"),
                      "correct the value");
   field = value.get<T>();
 }
@@ -72,8 +73,9 @@ void check_bert_config(const BertConfig& c, const std::string& where) {
     throw UsageError(str(where, ": hidden_size ", c.hidden_size,
                          " is not a multiple of num_attention_heads ", c.num_attention_heads),
                      "choose heads that divide the hidden size, e.g. hidden_size / 64");
-  for (const auto& [name, rate] : {std::pair{"hidden_dropout_prob", c.hidden_dropout_prob},
-                                   {"attention_probs_dropout_prob", c.attention_probs_dropout_prob}})
+  for (const auto& [name, rate] :
+       {std::pair{"hidden_dropout_prob", c.hidden_dropout_prob},
+        {"attention_probs_dropout_prob", c.attention_probs_dropout_prob}})
     if (rate < 0 || rate >= 1)
       throw UsageError(str(where, ": ", name, " is ", rate, ", must be in [0, 1)"),
                        str("set ", name, ", usually 0.1"));

@@ -22,8 +22,9 @@ struct BertConfig {
   double initializer_range = 0.02;
 };
 
-// UsageError naming `where` for a missing vocab_size, a value of the wrong type, sizes that do not fit each
-// other, or a field that looks like a misspelt one. Other unknown fields are ignored, as the original does.
+// UsageError naming `where` for a missing vocab_size, a value of the wrong type, sizes that do not
+// fit each other, or a field that looks like a misspelt one. Other unknown fields are ignored, as
+// the original does.
 BertConfig parse_bert_config(const std::string& text, const std::string& where);
 BertConfig load_bert_config(const std::string& path);
 // Throws UsageError when sizes do not fit each other; `where` begins the message.

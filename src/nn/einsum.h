@@ -7,9 +7,9 @@
 
 namespace smelt {
 
-// Each letter names one dimension; a letter in both inputs and in the result is a batch dimension, one in
-// both inputs only is summed, one in a single input must be in the result. UsageError when two dimensions
-// of one letter differ (both shapes); a malformed pattern is a bug.
+// Each letter names one dimension; a letter in both inputs and in the result is a batch dimension,
+// one in both inputs only is summed, one in a single input must be in the result. UsageError when
+// two dimensions of one letter differ (both shapes); a malformed pattern is a bug.
 Tensor einsum(std::string_view pattern, Tensor a, Tensor b);
 
 }  // namespace smelt

@@ -87,12 +87,14 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   const Tensor beta = s.parameter("beta", {width}, {});
   const Tensor gamma = s.parameter("gamma", {width}, {.kind = Init::ones, .stddev = 0});
   const Tensor centred = x - mean(x, {-1});
-  // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations into each of
-  // their users, here the residuals of all layers; it does not copy a division (docs/performance.md).
+  // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
+  // into each of their users, here the residuals of all layers; it does not copy a division
+  // (docs/performance.md).
   return centred / sqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
 }
 
-// {key, counter}: u64[3]. The counter's high half is the step, and the replica where there are several.
+// {key, counter}: u64[3]. The counter's high half is the step, and the replica where there are
+// several.
 static Tensor random_state(const DropoutSource& source, Graph& graph, std::string_view place) {
   const std::uint64_t key = random_key(source.seed, place);
   const auto word = [&](std::uint64_t bits) {  // 32 bits: a double holds them exactly
@@ -105,8 +107,9 @@ static Tensor random_state(const DropoutSource& source, Graph& graph, std::strin
   return concatenate({bitwise_or(word(key), high(word(key >> 32))), word(0), step}, 0);
 }
 
-// Random numbers below 2^16, u32[count]: four from each word of the generator. On the CPU plugin 64-bit words
-// cost a seventh of 32-bit ones, whose interleaving is scalar code (docs/performance.md).
+// Random numbers below 2^16, u32[count]: four from each word of the generator. On the CPU plugin
+// 64-bit words cost a seventh of 32-bit ones, whose interleaving is scalar code
+// (docs/performance.md).
 static Tensor random_16_bits(Tensor state, std::int64_t count) {
   const std::int64_t words = (count + 3) / 4;
   const Tensor bits = rng_bit_generator(state, {DType::u64, {words}})[1];

@@ -1,5 +1,6 @@
-// Named parameters, declared where they are used. A scope is like a path: its text is the name of the
-// variable in the original checkpoints, e.g. "bert/encoder/layer_0/attention/self/query/kernel".
+// Named parameters, declared where they are used. A scope is like a path: its text is the name of
+// the variable in the original checkpoints, e.g.
+// "bert/encoder/layer_0/attention/self/query/kernel".
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ class Parameters {
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
-// Where dropout draws from: the same (seed, step, place) gives the same bits on any number of devices.
+// Where dropout draws from: the same (seed, step, place) gives the same bits on any number of
+// devices.
 struct DropoutSource {
   std::uint64_t seed = 0;
   Tensor step;     // s32 scalar

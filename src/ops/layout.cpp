@@ -12,16 +12,18 @@ Dims indices(std::int64_t count) {
   return out;
 }
 
-// Whether x is a vector that was repeated along all axes but the last, often enough for column_sums to pay.
+// Whether x is a vector that was repeated along all axes but the last, often enough for column_sums
+// to pay.
 bool is_repeated_row(Tensor x, const Dims& at, Tensor result) {
   if (x.dtype() != DType::f32 || x.rank() != 1 || x.dims() != Dims{result.dim(-1)}) return false;
   return at == Dims{result.rank() - 1} && x.dim(0) >= 8 &&
          result.shape().elements() / x.dim(0) >= 64;
 }
 
-// The sum over all axes but the last, as a product with ones: XLA's CPU fusion would compute a reduction's
-// input inside of it, column by column in scalar code, and once more for the input's other users
-// (docs/performance.md). Eight rows of ones, as a product with a single row is slow there.
+// The sum over all axes but the last, as a product with ones: XLA's CPU fusion would compute a
+// reduction's input inside of it, column by column in scalar code, and once more for the input's
+// other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
+// there.
 Tensor column_sums(Tensor x) {
   const std::int64_t columns = x.dim(-1), rows = x.shape().elements() / columns;
   const Tensor ones = constant(x.graph(), 1.0, x.dtype(), {8, rows});
@@ -126,7 +128,8 @@ constinit const Op kBroadcastInDim{
           Dims spread = other_axes(cts[0].rank(), at);
           for (std::size_t i = 0; i < at.size(); ++i)
             if (x.dims()[i] == 1 && cts[0].dims()[at[i]] != 1) spread.push_back(at[i]);
-          if (is_repeated_row(x, at, cts[0])) return Tensors{reshape(column_sums(cts[0]), x.dims())};
+          if (is_repeated_row(x, at, cts[0]))
+            return Tensors{reshape(column_sums(cts[0]), x.dims())};
           return Tensors{reshape(spread.empty() ? cts[0] : reduce_sum(cts[0], spread), x.dims())};
         },
     .emit =

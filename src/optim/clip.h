@@ -10,8 +10,8 @@ namespace smelt {
 
 // sqrt of the sum of squares over all tensors: a scalar.
 Tensor global_norm(std::span<const Tensor> tensors);
-// Each tensor times min(1, limit / norm); a norm that is not finite makes every element NaN, as in the
-// original, so that it cannot pass unseen.
+// Each tensor times min(1, limit / norm); a norm that is not finite makes every element NaN, as in
+// the original, so that it cannot pass unseen.
 std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> tensors, Tensor norm, double limit);
 
 }  // namespace smelt

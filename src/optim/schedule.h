@@ -7,9 +7,10 @@
 
 namespace smelt {
 
-// The original BERT's schedule (google-research/bert optimization.py): learning_rate * (1 - step/total)^power,
-// 0 from step = total on; while step < warmup_steps it is learning_rate * step/warmup_steps instead. The
-// decay is not shifted by the warm-up, so the rate drops a little where the two meet.
+// The original BERT's schedule (google-research/bert optimization.py): learning_rate * (1 -
+// step/total)^power, 0 from step = total on; while step < warmup_steps it is learning_rate *
+// step/warmup_steps instead. The decay is not shifted by the warm-up, so the rate drops a little
+// where the two meet.
 struct Schedule {
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 0;

@@ -3,9 +3,10 @@
 
 namespace smelt {
 
-// Keeps what is freed instead of giving it back to the system: a step's temporaries are asked for anew each
-// time, and faulting their pages in again costs more than computing on them (docs/performance.md). To be called before the plugin's threads start. For the whole process and for good;
-// does nothing where the C library is not glibc.
+// Keeps what is freed instead of giving it back to the system: a step's temporaries are asked for
+// anew each time, and faulting their pages in again costs more than computing on them
+// (docs/performance.md). To be called before the plugin's threads start. For the whole process and
+// for good; does nothing where the C library is not glibc.
 void keep_freed_memory();
 
 }  // namespace smelt

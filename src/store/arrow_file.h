@@ -9,7 +9,9 @@
 
 namespace smelt {
 
-// A local file or an object. UsageError when an object cannot be opened; Arrow's own status for a local file.
-arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> open_arrow_file(const std::string& path);
+// A local file or an object. UsageError when an object cannot be opened; Arrow's own status for a
+// local file.
+arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> open_arrow_file(
+    const std::string& path);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// The bytes of a file that may be compressed: gzip (also several members, one after another) and zstd are unpacked as
-// they are read, by what the file begins with; anything else is read as it is, unless its name ends in .gz or .zst.
+// The bytes of a file that may be compressed: gzip (also several members, one after another) and
+// zstd are unpacked as they are read, by what the file begins with; anything else is read as it is,
+// unless its name ends in .gz or .zst.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ class DecompressedFile {
   explicit DecompressedFile(const std::string& path);
   ~DecompressedFile();
 
-  // Fills `out`; fewer bytes only at the end. UsageError naming the file when its compressed bytes are damaged or end
-  // too early.
+  // Fills `out`; fewer bytes only at the end. UsageError naming the file when its compressed bytes
+  // are damaged or end too early.
   std::size_t read(std::span<char> out);
   const std::string& path() const { return file_.path(); }
 
@@ -33,7 +34,7 @@ class DecompressedFile {
 
   InputFile file_;
   std::vector<char> buffer_;
-  std::span<char> rest_;  // of buffer_, not yet taken
+  std::span<char> rest_;          // of buffer_, not yet taken
   bool more_ = false;             // the decompressor has output that did not fit
   const char* format_ = nullptr;  // "gzip" or "zstd"; null: as it is
   std::shared_ptr<arrow::util::Decompressor> decompressor_;

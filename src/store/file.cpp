@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;
 
 std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_file(const std::string& path,
-                                                         const char* mode) {
+                                                          const char* mode) {
   std::FILE* file = std::fopen(path.c_str(), mode);
   if (file == nullptr) throw_errno("open", path, errno);
   std::setvbuf(file, nullptr, _IOFBF, kBufferBytes);
@@ -56,8 +56,9 @@ std::string read_file(const std::string& path, std::uint64_t most) {
   InputFile file(path);
   const auto check = [&](std::uint64_t size) {
     if (size > most)
-      throw UsageError(str("read: ", path, ": more than the ", most >> 20, " MiB that such a file may have"),
-                       "is it the file that you meant?");
+      throw UsageError(
+          str("read: ", path, ": more than the ", most >> 20, " MiB that such a file may have"),
+          "is it the file that you meant?");
   };
   check(file.size());
   std::string content(file.size(), '\0');
@@ -97,8 +98,7 @@ void InputFile::seek(std::uint64_t offset) {
     throw_errno("seek", path_, errno);
 }
 
-OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), file_(nullptr, &std::fclose) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {
   if (is_remote(path_)) {
     remote_ = std::make_shared<RemoteWriter>(path_);
     return;
@@ -142,7 +142,8 @@ void remove_abandoned(const std::vector<std::string>& paths) {
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename();
       const std::size_t end = name.rfind(kPartial);
-      if (end != std::string::npos && names.contains(name.substr(0, end))) fs::remove(entry.path(), ignored);
+      if (end != std::string::npos && names.contains(name.substr(0, end)))
+        fs::remove(entry.path(), ignored);
     }
 }
 
@@ -154,7 +155,8 @@ void write_file(const std::string& path, std::string_view bytes) {
 
 OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  if (const auto status = file_status(path_); status && !(status->is_folder && list_folder(path_).empty()))
+  if (const auto status = file_status(path_);
+      status && !(status->is_folder && list_folder(path_).empty()))
     throw UsageError(str("output: ", path_, " already holds something else"),
                      "choose another folder, or remove this one first");
   if (is_remote(path_)) {

@@ -20,15 +20,16 @@ class RemoteWriter;
 constexpr std::uint64_t kSmallFileBytes = std::uint64_t{64} << 20;
 
 // The whole content. UsageError when missing, unreadable or of more than `most` bytes.
-std::string read_file(const std::string& path, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+std::string read_file(const std::string& path,
+                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-// A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list order.
-// As in a shell, * and ? match no '/', and none of a name's leading dot.
-// UsageError naming the pattern that matches nothing. `what` names the flag or field in messages.
+// A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list
+// order. As in a shell, * and ? match no '/', and none of a name's leading dot. UsageError naming
+// the pattern that matches nothing. `what` names the flag or field in messages.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
 
-// Sequential reader with a large buffer; from an object store the next blocks are fetched meanwhile.
-// UsageError when it cannot be opened.
+// Sequential reader with a large buffer; from an object store the next blocks are fetched
+// meanwhile. UsageError when it cannot be opened.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -46,14 +47,15 @@ class InputFile {
 };
 
 // A file written beside its place and renamed there by commit(); without commit nothing remains.
-// On an object store it is an upload that commit() ends: the object appears then, replacing an earlier one.
+// On an object store it is an upload that commit() ends: the object appears then, replacing an
+// earlier one.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);  // makes missing parent directories
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
-  void write(std::string_view bytes);     // SystemError on a full disk; the partial file is removed
-  void commit();                          // flushed to the disk, then renamed
+  void write(std::string_view bytes);  // SystemError on a full disk; the partial file is removed
+  void commit();                       // flushed to the disk, then renamed
   const std::string& path() const { return path_; }
 
  private:
@@ -70,8 +72,9 @@ void remove_abandoned(const std::vector<std::string>& paths);
 void write_file(const std::string& path, std::string_view bytes);
 
 // A directory built beside its place and renamed there by commit(); without commit nothing remains.
-// An object store has no renaming: there each member appears in its place as it is committed, so the member
-// that makes the others count must be written last. Without commit() the members are removed.
+// An object store has no renaming: there each member appears in its place as it is committed, so
+// the member that makes the others count must be written last. Without commit() the members are
+// removed.
 class OutputDirectory {
  public:
   // UsageError when `path` exists and is not an empty directory: it already holds something else.

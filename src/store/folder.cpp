@@ -22,7 +22,8 @@ std::optional<FileStatus> remote_status(const std::string& path) {
   const auto info = value_of(place.system->GetFileInfo(place.name), "look at", place, Access::read);
   if (info.type() == arrow::fs::FileType::NotFound) return std::nullopt;
   if (!info.IsFile()) return FileStatus{true, 0, 0};
-  return FileStatus{false, static_cast<std::uint64_t>(info.size()), info.mtime().time_since_epoch().count()};
+  return FileStatus{false, static_cast<std::uint64_t>(info.size()),
+                    info.mtime().time_since_epoch().count()};
 }
 
 // Folders are seen only by what lies below them.
@@ -45,9 +46,11 @@ void remove_remote(const std::string& path) {
 
 void remove_remote_folder(const std::string& path) {
   const Place place = resolve(path);
-  // An object that somebody else removed meanwhile ends the removal: what is left then is listed again.
+  // An object that somebody else removed meanwhile ends the removal: what is left then is listed
+  // again.
   while (!list_objects(place, place.path.key, Depth::all_below, "remove").empty()) {
-    // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir wants one on gs://.
+    // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir
+    // wants one on gs://.
     const arrow::Status status = place.path.scheme == "s3"
                                      ? place.system->DeleteDir(place.name)
                                      : place.system->DeleteDirContents(place.name, true);
@@ -63,7 +66,8 @@ std::optional<FileStatus> file_status(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
-    if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    if (error && error != std::errc::no_such_file_or_directory &&
+        error != std::errc::not_a_directory)
       throw_errno("look at", path, error.value());
     return std::nullopt;
   }
@@ -93,7 +97,8 @@ void check_apart(const std::vector<std::string>& outputs, const std::vector<std:
   for (const std::string& path : inputs) read.insert(one_name(path));
   for (const std::string& path : outputs)
     if (read.contains(one_name(path)))
-      throw UsageError(str("output ", path, " is also an input, which it would replace"), "write to another file");
+      throw UsageError(str("output ", path, " is also an input, which it would replace"),
+                       "write to another file");
 }
 
 void throw_missing(std::string_view action, const std::string& path) {
@@ -111,7 +116,8 @@ std::vector<std::string> list_folder(const std::string& path) {
   if (is_remote(path)) return list_remote(path);
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
     names.push_back(entry->path().filename());
   if (error != std::errc::no_such_file_or_directory) require(error, "read directory", path);
   std::ranges::sort(names);

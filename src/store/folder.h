@@ -1,5 +1,5 @@
-// What there is in a folder, and removing it; local or on an object store, where a folder is whatever objects
-// have its name and '/' before theirs, and exists while there are any.
+// What there is in a folder, and removing it; local or on an object store, where a folder is
+// whatever objects have its name and '/' before theirs, and exists while there are any.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
 
-// UsageError when one of `outputs` is one of `inputs`, also by another name ("./a", a symbolic link).
+// UsageError when one of `outputs` is one of `inputs`, also by another name ("./a", a symbolic
+// link).
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 // UsageError that says which is missing: bucket, object or file.
@@ -30,7 +31,8 @@ void check_apart(const std::vector<std::string>& outputs, const std::vector<std:
 // UsageError when a file at this path could never be written, for want of its bucket.
 void check_bucket(const std::string& path);
 
-// Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when unreadable.
+// Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when
+// unreadable.
 std::vector<std::string> list_folder(const std::string& path);
 
 // Makes the folder and its parents; on an object store there is nothing to make.

@@ -6,14 +6,15 @@
 namespace smelt {
 
 struct Identity {
-  std::string words;         // "service account x@y.iam.gserviceaccount.com (…)"
-  std::string member;        // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
-  bool anonymous = false;    // there are no credentials: only what is public can be read
+  std::string words;  // "service account x@y.iam.gserviceaccount.com (…)"
+  std::string
+      member;  // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
+  bool anonymous = false;  // there are no credentials: only what is public can be read
 };
 
-// Where Google's application default credentials come from: the file named by GOOGLE_APPLICATION_CREDENTIALS,
-// gcloud's own file, or the metadata server of a Google machine (asked once, for at most a second).
-// UsageError when a file is named but cannot be used.
+// Where Google's application default credentials come from: the file named by
+// GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file, or the metadata server of a Google machine
+// (asked once, for at most a second). UsageError when a file is named but cannot be used.
 Identity google_identity();
 
 // Where the AWS library takes its credentials from.

@@ -16,7 +16,8 @@ namespace smelt {
 namespace {
 
 constexpr int kTimeoutMs = 1000;
-// The address that every Google machine has for it; a name would need a resolver, which can be slow.
+// The address that every Google machine has for it; a name would need a resolver, which can be
+// slow.
 constexpr const char* kAddress = "169.254.169.254";
 
 class Socket {
@@ -70,8 +71,9 @@ std::optional<std::string> metadata_server_account() {
     host.resize(colon);
   }
   const std::string answer =
-      ask(host, port, str("GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
-                          "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n"));
+      ask(host, port,
+          str("GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
+              "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n"));
   const std::size_t body = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.") || answer.substr(8, 4) != " 200" || body == std::string::npos)
     return std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// The e-mail of the machine's default service account; nothing when no metadata server answers within a
-// second (this is not a Google machine) or the machine has no account.
+// The e-mail of the machine's default service account; nothing when no metadata server answers
+// within a second (this is not a Google machine) or the machine has no account.
 std::optional<std::string> metadata_server_account();
 
 }  // namespace smelt

@@ -15,8 +15,8 @@ namespace {
 
 using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
 
-// How long a request is tried again while the store does not answer. The first one of all only asks whether it
-// can be reached, and is given up soon: a mistake in a setting is not waited for.
+// How long a request is tried again while the store does not answer. The first one of all only asks
+// whether it can be reached, and is given up soon: a mistake in a setting is not waited for.
 constexpr double kRetrySeconds = 120;
 constexpr double kFirstRetrySeconds = 3;
 
@@ -71,11 +71,14 @@ Endpoint google_endpoint(const RemotePath& path) {
     else if (name == "endpoint_override" && !value.empty())
       endpoint.host = value;
     else
-      throw UsageError(str("path: gs://", path.bucket, "/", path.key, path.options, ": option ", name, "=", value),
+      throw UsageError(str("path: gs://", path.bucket, "/", path.key, path.options, ": option ",
+                           name, "=", value),
                        "options are scheme=http or https, and endpoint_override=HOST:PORT");
   }
-  const bool here = endpoint.host.starts_with("127.0.0.1:") || endpoint.host.starts_with("localhost:");
-  if (endpoint.why.empty() && endpoint.scheme == "http" && !here) endpoint.why = "nothing secret is sent over http";
+  const bool here =
+      endpoint.host.starts_with("127.0.0.1:") || endpoint.host.starts_with("localhost:");
+  if (endpoint.why.empty() && endpoint.scheme == "http" && !here)
+    endpoint.why = "nothing secret is sent over http";
   return endpoint;
 }
 
@@ -94,7 +97,8 @@ Connection connect_google(const RemotePath& path) {
     identity = chosen_anonymous(endpoint.why);
   else
     identity = google_identity();
-  auto options = identity.anonymous ? arrow::fs::GcsOptions::Anonymous() : arrow::fs::GcsOptions::Defaults();
+  auto options =
+      identity.anonymous ? arrow::fs::GcsOptions::Anonymous() : arrow::fs::GcsOptions::Defaults();
   options.scheme = endpoint.scheme;
   options.endpoint_override = endpoint.host;
   options.retry_limit_seconds = kFirstRetrySeconds;
@@ -111,10 +115,12 @@ void load_s3() {
   CHECK(::dladdr(reinterpret_cast<const void*>(&arrow::fs::EnsureFinalized), &arrow_library) != 0);
   std::string path = arrow_library.dli_fname;
   const std::size_t name = path.rfind("libarrow.so");
-  if (name == std::string::npos) throw SystemError(str("s3://: ", path, " is not named as Arrow's library is"));
+  if (name == std::string::npos)
+    throw SystemError(str("s3://: ", path, " is not named as Arrow's library is"));
   path.insert(name + std::string("libarrow").size(), "_s3");
   if (const auto status = arrow::fs::LoadFileSystemFactories(path.c_str()); !status.ok())
-    throw SystemError(str("s3://: ", status.message()), str("Arrow's library for S3 belongs at ", path));
+    throw SystemError(str("s3://: ", status.message()),
+                      str("Arrow's library for S3 belongs at ", path));
 }
 
 Connection connect_s3(const RemotePath& path) {
@@ -122,19 +128,23 @@ Connection connect_s3(const RemotePath& path) {
   std::call_once(loaded, load_s3);
   const std::string uri = str("s3://", path.bucket, path.options);
   auto made = arrow::fs::FileSystemFromUri(uri);
-  // The client must be shut down before the process ends, and before its own statics go: they exist only now.
+  // The client must be shut down before the process ends, and before its own statics go: they exist
+  // only now.
   static const int registered = std::atexit([] { arrow::fs::EnsureFinalized(); });
   CHECK(registered == 0);
   if (made.ok()) return {*made, aws_identity()};
   const std::string what = str("path: ", uri, ": ", made.status().message());
-  if (made.status().IsInvalid()) throw UsageError(what, "options are region=…, scheme=…, endpoint_override=…");
-  throw SystemError(what, "does the bucket exist? Its region can be given: s3://bucket/…?region=eu-west-1");
+  if (made.status().IsInvalid())
+    throw UsageError(what, "options are region=…, scheme=…, endpoint_override=…");
+  throw SystemError(
+      what, "does the bucket exist? Its region can be given: s3://bucket/…?region=eu-west-1");
 }
 
 Connection connection(const RemotePath& path) {
   Connections& all = connections();
   const bool s3 = path.scheme == "s3";
-  const std::string key = str(path.scheme, " ", path.user, " ", s3 ? path.bucket : "", " ", path.options);
+  const std::string key =
+      str(path.scheme, " ", path.user, " ", s3 ? path.bucket : "", " ", path.options);
   const std::lock_guard lock(all.mutex);
   auto found = all.by_options.find(key);
   if (found == all.by_options.end())
@@ -148,14 +158,15 @@ Place resolve(const std::string& path) {
   Place place;
   place.path = parse_remote(path);
   place.system = connection(place.path).system;
-  place.name = place.path.key.empty() ? place.path.bucket : str(place.path.bucket, "/", place.path.key);
+  place.name =
+      place.path.key.empty() ? place.path.bucket : str(place.path.bucket, "/", place.path.key);
   return place;
 }
 
 Identity identity_of(const RemotePath& path) { return connection(path).identity; }
 
-std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder, Depth depth,
-                                              std::string_view action) {
+std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
+                                              Depth depth, std::string_view action) {
   arrow::fs::FileSelector selector;
   selector.base_dir = folder.empty() ? bucket.path.bucket : str(bucket.path.bucket, "/", folder);
   selector.recursive = depth == Depth::all_below;

@@ -1,4 +1,5 @@
-// Arrow's filesystems for gs:// and s3://, and their failures in words. Only this room's sources include it.
+// Arrow's filesystems for gs:// and s3://, and their failures in words. Only this room's sources
+// include it.
 #pragma once
 
 #include <arrow/filesystem/filesystem.h>
@@ -14,15 +15,17 @@
 
 namespace smelt {
 
-// Where a path on an object store leads. Filesystems are made once for each user and set of options (on S3
-// also each bucket, for its region) and live as long as the process; any thread may use them.
+// Where a path on an object store leads. Filesystems are made once for each user and set of options
+// (on S3 also each bucket, for its region) and live as long as the process; any thread may use
+// them.
 struct Place {
   std::shared_ptr<arrow::fs::FileSystem> system;
   RemotePath path;
   std::string name;  // as the filesystem knows it: "bucket/key"
 };
 
-// UsageError when the path or the credentials are wrong; SystemError when the store cannot be reached.
+// UsageError when the path or the credentials are wrong; SystemError when the store cannot be
+// reached.
 Place resolve(const std::string& path);
 
 Identity identity_of(const RemotePath& path);
@@ -30,21 +33,24 @@ Identity identity_of(const RemotePath& path);
 // What was attempted: says which permission is missing when it is refused.
 enum class Access { read, list, write, remove };
 
-// Throws what the status says: UsageError when bucket or object do not exist or access to them is denied,
-// naming both, the identity used and the permission; SystemError for everything else.
+// Throws what the status says: UsageError when bucket or object do not exist or access to them is
+// denied, naming both, the identity used and the permission; SystemError for everything else.
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
 // SystemError: the store did not do its part.
-[[noreturn]] void throw_unanswered(const std::string& where, const Identity& identity, const arrow::Status& status);
+[[noreturn]] void throw_unanswered(const std::string& where, const Identity& identity,
+                                   const arrow::Status& status);
 
 template <class Value>
-Value value_of(arrow::Result<Value> result, std::string_view action, const Place& place, Access access) {
+Value value_of(arrow::Result<Value> result, std::string_view action, const Place& place,
+               Access access) {
   if (!result.ok()) throw_status(action, place, access, result.status());
   return std::move(result).ValueUnsafe();
 }
 
-// Whether the status says that an object, a folder or a bucket is not there; that access to it is denied.
+// Whether the status says that an object, a folder or a bucket is not there; that access to it is
+// denied.
 bool is_not_found(const arrow::Status& status);
 bool is_denied(const arrow::Status& status);
 
@@ -52,10 +58,10 @@ bool is_denied(const arrow::Status& status);
 void require_bucket(std::string_view action, const Place& place);
 [[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
-// Files at or below `folder` (a key, "" for the whole bucket), in order of name; none when there are none.
-// UsageError when the bucket does not exist.
+// Files at or below `folder` (a key, "" for the whole bucket), in order of name; none when there
+// are none. UsageError when the bucket does not exist.
 enum class Depth { this_folder, all_below };
-std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder, Depth depth,
-                                              std::string_view action);
+std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
+                                              Depth depth, std::string_view action);
 
 }  // namespace smelt

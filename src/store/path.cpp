@@ -17,7 +17,8 @@ std::string_view scheme_of(std::string_view path) {
   return std::ranges::all_of(scheme, is_lower_alnum) ? scheme : std::string_view{};
 }
 
-// Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to the end.
+// Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to
+// the end.
 std::size_t options_begin(std::string_view path) {
   const std::size_t mark = path.rfind('?');
   if (mark == std::string_view::npos) return path.size();
@@ -84,14 +85,17 @@ RemotePath parse_remote(std::string_view path) {
   if (const std::size_t at = bucket.rfind('@'); at != std::string_view::npos) {
     parts.user = bucket.substr(0, at);
     bucket.remove_prefix(at + 1);
-    if (parts.scheme != "gs" || parts.user != "anonymous") refuse_credentials(str(parts.scheme, "://…@", bucket, key));
+    if (parts.scheme != "gs" || parts.user != "anonymous")
+      refuse_credentials(str(parts.scheme, "://…@", bucket, key));
   }
-  if (parts.options.find("key=") != std::string::npos || parts.options.find("token=") != std::string::npos)
+  if (parts.options.find("key=") != std::string::npos ||
+      parts.options.find("token=") != std::string::npos)
     refuse_credentials(str(parts.scheme, "://", bucket, key, "?…"));
   while (!key.empty() && key.front() == '/') key.remove_prefix(1);
   while (!key.empty() && key.back() == '/') key.remove_suffix(1);
   if (bucket.empty())
-    throw UsageError(str("path: ", path, ": there is no bucket"), str("write ", parts.scheme, "://bucket/…"));
+    throw UsageError(str("path: ", path, ": there is no bucket"),
+                     str("write ", parts.scheme, "://bucket/…"));
   parts.bucket = bucket;
   parts.key = key;
   return parts;

@@ -1,6 +1,7 @@
 // Names of files, wherever they are: a local path, gs://bucket/key or s3://bucket/key.
 // A path on an object store may name a user before its bucket and options behind its key:
-//   gs://anonymous@bucket/key?scheme=http&endpoint_override=127.0.0.1:9023     s3://bucket/key?region=eu-west-1
+//   gs://anonymous@bucket/key?scheme=http&endpoint_override=127.0.0.1:9023
+//   s3://bucket/key?region=eu-west-1
 #pragma once
 
 #include <string>
@@ -25,8 +26,8 @@ std::string parent_path(std::string_view path);
 
 // A path on an object store, taken apart. Names are taken as they are: nothing is percent-decoded.
 struct RemotePath {
-  std::string scheme;   // "gs" or "s3"
-  std::string user;     // "" or "anonymous"
+  std::string scheme;  // "gs" or "s3"
+  std::string user;    // "" or "anonymous"
   std::string bucket;
   std::string key;      // without slashes at its ends
   std::string options;  // "" or "?name=value&…"

@@ -21,14 +21,16 @@ std::vector<std::string> match_local(const std::string& pattern) {
   return paths;
 }
 
-// Lists the last folder before the first wildcard, and below it only if a folder's name has a wildcard too.
+// Lists the last folder before the first wildcard, and below it only if a folder's name has a
+// wildcard too.
 std::vector<std::string> match_remote(const std::string& pattern, std::string_view what) {
   const Place place = resolve(pattern);
   const std::string& key = place.path.key;
   const std::size_t wildcard = key.find_first_of(kWildcards);
   const std::size_t folder_end = key.rfind('/', wildcard);
   const std::string folder = folder_end == std::string::npos ? "" : key.substr(0, folder_end);
-  const Depth depth = key.find('/', wildcard) == std::string::npos ? Depth::this_folder : Depth::all_below;
+  const Depth depth =
+      key.find('/', wildcard) == std::string::npos ? Depth::this_folder : Depth::all_below;
   std::vector<std::string> paths;
   for (const auto& info : list_objects(place, folder, depth, what)) {
     const std::string name = info.path().substr(place.path.bucket.size() + 1);
@@ -39,7 +41,9 @@ std::vector<std::string> match_remote(const std::string& pattern, std::string_vi
 }
 
 // The part of a path that may hold wildcards.
-std::string name_part(const std::string& path) { return is_remote(path) ? parse_remote(path).key : path; }
+std::string name_part(const std::string& path) {
+  return is_remote(path) ? parse_remote(path).key : path;
+}
 
 }  // namespace
 

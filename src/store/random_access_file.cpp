@@ -20,8 +20,10 @@ RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
   }
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw_errno("open", path_, errno);
-  struct ::stat status {};
-  const int error = ::fstat(descriptor_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  struct ::stat status{};
+  const int error = ::fstat(descriptor_, &status) != 0 ? errno
+                    : S_ISDIR(status.st_mode)          ? EISDIR
+                                                       : 0;
   if (error != 0) {
     ::close(descriptor_);
     throw_errno("open", path_, error);

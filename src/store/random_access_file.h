@@ -18,7 +18,8 @@ class RandomAccessFile {
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
-  // One read, on an object store one request. Fills `out` from `offset` on; fewer bytes only at the end of the file.
+  // One read, on an object store one request. Fills `out` from `offset` on; fewer bytes only at the
+  // end of the file.
   std::size_t read_at(std::uint64_t offset, std::span<char> out) const;
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }

@@ -17,8 +17,8 @@ constexpr std::size_t kMaxDepth = 4;
 // A multiple of 256 KiB, the unit of Google's uploads.
 constexpr std::size_t kPartBytes = 8 << 20;
 
-// Closing an upload to Google publishes the object, and so does destroying it: Arrow has no way to give one up.
-// An upload that is kept and never touched again is dropped by the store after a week.
+// Closing an upload to Google publishes the object, and so does destroying it: Arrow has no way to
+// give one up. An upload that is kept and never touched again is dropped by the store after a week.
 void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
   static std::mutex mutex;
   static auto& abandoned = *new std::vector<std::shared_ptr<arrow::io::OutputStream>>;
@@ -28,14 +28,16 @@ void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
 
 }  // namespace
 
-// Arrow opens an object of Google's by asking for all of it. Of a small one that answer is the content. Of a large
-// one ranges are read instead; seeking to its last byte ends the answer, which would hold a connection.
+// Arrow opens an object of Google's by asking for all of it. Of a small one that answer is the
+// content. Of a large one ranges are read instead; seeking to its last byte ends the answer, which
+// would hold a connection.
 RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
   file_ = value_of(place_.system->OpenInputFile(place_.name), "open", place_, Access::read);
   size_ = static_cast<std::uint64_t>(value_of(file_->GetSize(), "open", place_, Access::read));
   if (size_ <= kSmallBytes) {
     whole_.resize(size_);
-    require_count(value_of(file_->Read(static_cast<std::int64_t>(size_), whole_.data()), "read", place_, Access::read),
+    require_count(value_of(file_->Read(static_cast<std::int64_t>(size_), whole_.data()), "read",
+                           place_, Access::read),
                   size_, 0);
     file_.reset();
   } else if (const auto status = file_->Seek(static_cast<std::int64_t>(size_ - 1)); !status.ok()) {
@@ -45,8 +47,8 @@ RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
 
 void RemoteFile::require_count(std::int64_t count, std::uint64_t want, std::uint64_t offset) const {
   if (count == static_cast<std::int64_t>(want)) return;
-  throw SystemError(str("read: ", place_.path.with_key(place_.path.key), ": ", count, " bytes at ", offset,
-                        " instead of ", want),
+  throw SystemError(str("read: ", place_.path.with_key(place_.path.key), ": ", count, " bytes at ",
+                        offset, " instead of ", want),
                     "run the command again");
 }
 
@@ -57,8 +59,8 @@ std::size_t RemoteFile::read_at(std::uint64_t offset, std::span<char> out) const
     std::memcpy(out.data(), whole_.data() + offset, count);
     return count;
   }
-  const auto result =
-      file_->ReadAt(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(count), out.data());
+  const auto result = file_->ReadAt(static_cast<std::int64_t>(offset),
+                                    static_cast<std::int64_t>(count), out.data());
   require_count(value_of(result, "read", place_, Access::read), count, offset);
   return count;
 }
@@ -134,7 +136,8 @@ void RemoteWriter::send() {
 
 void RemoteWriter::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    if (part_.capacity() < kPartBytes && part_.size() + bytes.size() >= kPartBytes) part_.reserve(kPartBytes);
+    if (part_.capacity() < kPartBytes && part_.size() + bytes.size() >= kPartBytes)
+      part_.reserve(kPartBytes);
     const std::size_t count = std::min(bytes.size(), kPartBytes - part_.size());
     part_.append(bytes.substr(0, count));
     bytes.remove_prefix(count);

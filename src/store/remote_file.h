@@ -30,8 +30,9 @@ class RemoteFile {
   std::string whole_;  // the bytes of a small object
 };
 
-// Reads from the start to the end in blocks; the next blocks are fetched by ranged reads on other threads.
-// One at first, then two, then four are in flight: a file of which little is read costs little.
+// Reads from the start to the end in blocks; the next blocks are fetched by ranged reads on other
+// threads. One at first, then two, then four are in flight: a file of which little is read costs
+// little.
 class RemoteReader {
  public:
   explicit RemoteReader(const std::string& path) : file_(path) {}
@@ -43,16 +44,17 @@ class RemoteReader {
   void fetch_ahead();
 
   RemoteFile file_;
-  std::string block_;        // being handed out, from used_ on
+  std::string block_;  // being handed out, from used_ on
   std::size_t used_ = 0;
-  std::uint64_t next_ = 0;   // where the next fetch begins
+  std::uint64_t next_ = 0;  // where the next fetch begins
   std::size_t depth_ = 1;
   std::deque<std::future<std::string>> ahead_;  // last: its threads use file_
 };
 
-// An object that appears whole at commit(); without it the upload is never finished, and nothing is seen.
-// Parts are sent on another thread while the next one is filled. S3 takes several parts at once; Google's
-// resumable upload takes them one after the other, so there several files written at once go faster than one.
+// An object that appears whole at commit(); without it the upload is never finished, and nothing is
+// seen. Parts are sent on another thread while the next one is filled. S3 takes several parts at
+// once; Google's resumable upload takes them one after the other, so there several files written at
+// once go faster than one.
 class RemoteWriter {
  public:
   explicit RemoteWriter(const std::string& path);

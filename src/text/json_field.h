@@ -8,12 +8,13 @@
 
 namespace smelt {
 
-// The whole file, or a field of it by its path: "model.vocab". A missing field is null. Lives no longer than the file
-// and what `path` and `hint` refer to.
+// The whole file, or a field of it by its path: "model.vocab". A missing field is null. Lives no
+// longer than the file and what `path` and `hint` refer to.
 class JsonField {
  public:
   // `hint` is what to do about a field that is not as it should be.
-  JsonField(const nlohmann::json& file, std::string_view path, std::string_view hint) : JsonField(file, "", path, hint) {}
+  JsonField(const nlohmann::json& file, std::string_view path, std::string_view hint)
+      : JsonField(file, "", path, hint) {}
 
   JsonField operator[](std::string_view key) const;
   bool is_null() const { return value_.is_null(); }
@@ -37,7 +38,8 @@ class JsonField {
   [[noreturn]] void throw_unexpected(std::string_view wanted) const;
 
  private:
-  JsonField(const nlohmann::json& value, std::string name, std::string_view path, std::string_view hint)
+  JsonField(const nlohmann::json& value, std::string name, std::string_view path,
+            std::string_view hint)
       : value_(value), name_(std::move(name)), path_(path), hint_(hint) {}
 
   const nlohmann::json& value_;

@@ -79,10 +79,12 @@ std::string format_of(const std::string& path) {
 void check_format(const TextFormat& format) {
   const std::vector<std::string> known{"auto", "text", "jsonl", "tsv", "parquet"};
   if (std::ranges::find(known, format.name) == known.end())
-    throw UsageError(str("input: --format '", format.name, "' is unknown"), did_you_mean(format.name, known));
+    throw UsageError(str("input: --format '", format.name, "' is unknown"),
+                     did_you_mean(format.name, known));
 }
 
-std::unique_ptr<LineSource> open_source(const std::string& path, const TextFormat& format, Utf8Filter& utf8) {
+std::unique_ptr<LineSource> open_source(const std::string& path, const TextFormat& format,
+                                        Utf8Filter& utf8) {
   const std::string name = format.name == "auto" ? format_of(path) : format.name;
   if (name == "text") return std::make_unique<TextSource>(path, utf8);
   const auto open = name == "jsonl" ? open_jsonl : name == "tsv" ? open_tsv : open_parquet;

@@ -27,8 +27,9 @@ bool LineReader::next(std::string& line) {
     const auto end = rest_.find('\n');
     line.append(rest_.substr(0, end));
     if (line.size() > kMaxLineBytes)
-      throw UsageError(str(path(), ":", number_, ": a line of more than ", kMaxLineBytes >> 20, " MiB"),
-                       "is this a text file? Break its lines, e.g. with `fold`");
+      throw UsageError(
+          str(path(), ":", number_, ": a line of more than ", kMaxLineBytes >> 20, " MiB"),
+          "is this a text file? Break its lines, e.g. with `fold`");
     if (end != std::string_view::npos) {
       rest_.remove_prefix(end + 1);
       break;
@@ -51,15 +52,17 @@ void Utf8Filter::apply(std::string& line, const std::string& path, std::int64_t 
 void Utf8Filter::count_dropped(std::size_t bytes, const std::string& path, std::int64_t number) {
   const std::string where = str(path, ":", number);
   if (mode_ == Mode::refuse)
-    throw UsageError(str(where, ": not UTF-8 (", bytes, " bytes)"),
-                     "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
+    throw UsageError(
+        str(where, ": not UTF-8 (", bytes, " bytes)"),
+        "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
   if (first_.empty()) first_ = where;
   dropped_bytes_ += static_cast<std::int64_t>(bytes);
 }
 
 void Utf8Filter::warn() const {
   if (dropped_bytes_ > 0)
-    spdlog::warn("{} bytes that are not UTF-8 were left out, the first in {}", dropped_bytes_, first_);
+    spdlog::warn("{} bytes that are not UTF-8 were left out, the first in {}", dropped_bytes_,
+                 first_);
 }
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// The lines of a text file, one at a time, in bounded memory. Compressed files are unpacked (store/decompress.h).
+// The lines of a text file, one at a time, in bounded memory. Compressed files are unpacked
+// (store/decompress.h).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class LineReader {
   // UsageError when the file cannot be opened.
   explicit LineReader(const std::string& path);
 
-  // The next line without its "\n" or "\r\n"; false at the end. UsageError naming file and line for one of
-  // more than kMaxLineBytes.
+  // The next line without its "\n" or "\r\n"; false at the end. UsageError naming file and line for
+  // one of more than kMaxLineBytes.
   bool next(std::string& line);
   // Of the line that next() gave last, from 1.
   std::int64_t number() const { return number_; }
@@ -33,13 +34,15 @@ class LineReader {
   std::int64_t number_ = 0;
 };
 
-// Keeps the well-formed part of lines and says once how much was dropped; or refuses ill-formed ones.
+// Keeps the well-formed part of lines and says once how much was dropped; or refuses ill-formed
+// ones.
 class Utf8Filter {
  public:
   enum class Mode { drop, refuse };
   explicit Utf8Filter(Mode mode) : mode_(mode) {}
 
-  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and line (or row).
+  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and
+  // line (or row).
   void apply(std::string& line, const std::string& path, std::int64_t number);
   void apply(std::string& line, const LineReader& from) { apply(line, from.path(), from.number()); }
   // `bytes` that are no text were taken out there. Mode::refuse: UsageError.

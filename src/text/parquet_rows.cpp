@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "text/rows.h"
 #include "store/arrow_file.h"
+#include "text/rows.h"
 
 namespace smelt {
 namespace {
@@ -57,7 +57,8 @@ class ParquetRows : public RowReader {
     check(reader_->GetSchema(&schema));
     const int index = schema->GetFieldIndex(field);
     if (index < 0)
-      throw UsageError(str(path_, ": no column '", field, "'"), did_you_mean(field, schema->field_names()));
+      throw UsageError(str(path_, ": no column '", field, "'"),
+                       did_you_mean(field, schema->field_names()));
     const auto& type = *schema->field(index)->type();
     if (type.id() != arrow::Type::STRING && type.id() != arrow::Type::LARGE_STRING)
       throw UsageError(str(path_, ": column '", field, "' is ", type.ToString(), ", not text"),
@@ -90,7 +91,8 @@ class ParquetRows : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::string& field, Utf8Filter& utf8) {
+std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::string& field,
+                                        Utf8Filter& utf8) {
   return std::make_unique<ParquetRows>(path, field, utf8);
 }
 

@@ -22,8 +22,8 @@ std::optional<unsigned> escaped_unit(std::string_view text) {
   return unit;
 }
 
-// Takes halves of surrogate pairs out of JSON: other programs write them where a text was cut within a character. How
-// many bytes they were.
+// Takes halves of surrogate pairs out of JSON: other programs write them where a text was cut
+// within a character. How many bytes they were.
 std::size_t remove_lone_surrogates(std::string& json) {
   std::string kept;
   std::string_view rest = json;
@@ -64,8 +64,9 @@ class JsonlRows : public RowReader {
     const auto found = row.find(field_);
     if (found == row.end()) throw_missing(row);
     if (!found->is_string())
-      throw UsageError(str(place(), ": field '", field_, "' is ", found->type_name(), ", not a string"),
-                       "name the field that holds the text with --field");
+      throw UsageError(
+          str(place(), ": field '", field_, "' is ", found->type_name(), ", not a string"),
+          "name the field that holds the text with --field");
     text = found->get_ref<const std::string&>();
     return true;
   }
@@ -98,7 +99,8 @@ class JsonlRows : public RowReader {
 
 class TsvRows : public RowReader {
  public:
-  TsvRows(const std::string& path, const std::string& field, Utf8Filter& utf8) : lines_(path), utf8_(utf8) {
+  TsvRows(const std::string& path, const std::string& field, Utf8Filter& utf8)
+      : lines_(path), utf8_(utf8) {
     if (lines_.next(line_)) utf8_.apply(line_, lines_);
     std::string_view header = line_;
     if (header.starts_with(kByteOrderMark)) header.remove_prefix(kByteOrderMark.size());
@@ -114,8 +116,8 @@ class TsvRows : public RowReader {
     utf8_.apply(line_, lines_);
     const auto fields = split(line_, '\t');
     if (fields.size() <= column_)
-      throw UsageError(str(lines_.path(), ":", lines_.number(), ": ", fields.size(), " columns, the text is column ",
-                           column_ + 1),
+      throw UsageError(str(lines_.path(), ":", lines_.number(), ": ", fields.size(),
+                           " columns, the text is column ", column_ + 1),
                        "give every line as many tabs as the first");
     text = fields[column_];
     return true;
@@ -130,11 +132,13 @@ class TsvRows : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::string& field, Utf8Filter& utf8) {
+std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::string& field,
+                                      Utf8Filter& utf8) {
   return std::make_unique<JsonlRows>(path, field, utf8);
 }
 
-std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::string& field, Utf8Filter& utf8) {
+std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::string& field,
+                                    Utf8Filter& utf8) {
   return std::make_unique<TsvRows>(path, field, utf8);
 }
 

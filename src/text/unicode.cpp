@@ -8,7 +8,8 @@
 namespace smelt {
 namespace {
 
-// Calls visit(code point or negative, begin, end) for each well-formed sequence and each ill-formed run.
+// Calls visit(code point or negative, begin, end) for each well-formed sequence and each ill-formed
+// run.
 template <class Visitor>
 void for_each_code_point(std::string_view utf8, Visitor&& visit) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(utf8.data());
@@ -59,8 +60,10 @@ bool is_python_space(char32_t code_point) {
   switch (u_charDirection(c)) {
     case U_WHITE_SPACE_NEUTRAL:
     case U_BLOCK_SEPARATOR:
-    case U_SEGMENT_SEPARATOR: return true;
-    default: return false;
+    case U_SEGMENT_SEPARATOR:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -9,7 +9,8 @@ CompileOptions compile_options(const Client& client, std::int64_t devices, bool 
   CompileOptions options;
   (per_replica ? options.num_replicas : options.num_partitions) = static_cast<int>(devices);
   if (client.platform_name() == "cpu") {
-    // The pass cuts every reduction over more than 32 elements in two and writes its input out in between.
+    // The pass cuts every reduction over more than 32 elements in two and writes its input out in
+    // between.
     options.overrides.emplace_back("xla_disable_hlo_passes", "tree_reduction_rewriter");
   }
   return options;
@@ -52,7 +53,8 @@ Execution CompiledStep::run(const BertBatch& batch, std::span<const std::int32_t
   for (int device = 0; device < devices_; ++device) {
     auto& own = inputs.emplace_back(put_batch(batch, device));
     const auto put_scalar = [&](std::int32_t value) {
-      own.push_back(client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}}, device));
+      own.push_back(
+          client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}}, device));
     };
     for (const std::int32_t value : scalars) put_scalar(value);
     if (per_replica_) put_scalar(device);

@@ -18,8 +18,8 @@ class CompiledStep {
   CompiledStep(std::shared_ptr<const Client> client, const PretrainingConfig& config,
                const PretrainingProgram& program);
 
-  // Arguments in the program's order: the batch, `scalars` (the step), then the state. Each device gets
-  // its rows of the batch; a per-replica program also gets the replica's number.
+  // Arguments in the program's order: the batch, `scalars` (the step), then the state. Each device
+  // gets its rows of the batch; a per-replica program also gets the replica's number.
   Execution run(const BertBatch& batch, std::span<const std::int32_t> scalars,
                 const ModelState& state) const;
 

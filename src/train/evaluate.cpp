@@ -65,8 +65,7 @@ std::int64_t whole_batches(const EvaluateJob& job, const BertRecordSource& sourc
 
 Evaluation evaluate(const EvaluateJob& job) {
   const auto checkpoint = load_latest_checkpoint(job.model_dir);
-  if (!checkpoint)
-    throw UsageError(str("eval: no checkpoint in ", job.model_dir), "train first");
+  if (!checkpoint) throw UsageError(str("eval: no checkpoint in ", job.model_dir), "train first");
   const BertRecordSource source = open_source(job, job.data);
   const std::int64_t batches = whole_batches(job, source);
   const auto client = open_device(job.device, static_cast<int>(job.config.devices));
@@ -87,7 +86,8 @@ Evaluation evaluate(const EvaluateJob& job) {
   e.loss = loss / static_cast<double>(batches);
   e.masked_lm_accuracy = lm_correct / lm_weight;
   e.masked_lm_loss = lm_sum / lm_weight;
-  if (job.config.next_sentence) e.next_sentence = {.accuracy = next_correct / examples, .loss = next_sum / examples};
+  if (job.config.next_sentence)
+    e.next_sentence = {.accuracy = next_correct / examples, .loss = next_sum / examples};
   e.majority_token_accuracy = answers[majority] / lm_weight;
   e.majority_token = static_cast<std::int32_t>(majority);
   e.examples = static_cast<std::int64_t>(examples);

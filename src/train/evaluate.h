@@ -18,8 +18,8 @@ struct EvaluateJob {
   std::int64_t steps = 0;  // batches; 0 = all whole batches of `data`
 };
 
-// The original's figures (run_pretraining.py): accuracies and losses over all predictions of all batches,
-// `loss` the mean of the batches' losses.
+// The original's figures (run_pretraining.py): accuracies and losses over all predictions of all
+// batches, `loss` the mean of the batches' losses.
 struct Evaluation {
   std::int64_t global_step = 0;
   double loss = 0;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/bert_config.h"
-#include "text/wordpiece.h"
+#include "tokenize/wordpiece.h"
 
 namespace smelt {
 

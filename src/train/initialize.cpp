@@ -62,7 +62,8 @@ std::vector<std::vector<float>> initial_values(const Parameters& parameters, std
   std::vector<std::vector<float>> values(all.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < all.size(); i = next++) values[i] = initial_value(all[i], seed);
+    for (std::size_t i = next++; i < all.size(); i = next++)
+      values[i] = initial_value(all[i], seed);
   };
   std::vector<std::future<void>> workers(std::max(1u, std::thread::hardware_concurrency()));
   for (auto& worker : workers) worker = std::async(std::launch::async, work);

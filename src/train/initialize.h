@@ -1,4 +1,5 @@
-// First values of parameters, made on the host: a pure function of the seed and the parameter's name.
+// First values of parameters, made on the host: a pure function of the seed and the parameter's
+// name.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,9 @@ ModelState ModelState::restore(const Client& client, int devices, const Paramete
       throw UsageError(str(where, ": no tensor ", name),
                        "is this the model folder of the same recipe?");
     if (!(found->second.shape == shape))
-      throw UsageError(str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
-                       "use the configuration that the checkpoint was made with");
+      throw UsageError(
+          str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
+          "use the configuration that the checkpoint was made with");
     state.put(client, found->second.data, shape);
   }
   return state;

@@ -1,5 +1,5 @@
-// The tensors that training carries from step to step: values, then first and second moments, one buffer on
-// every device (replicated).
+// The tensors that training carries from step to step: values, then first and second moments, one
+// buffer on every device (replicated).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace smelt {
 // Which tensors a program takes: the values alone, or the moments too.
 enum class StateParts { values, values_and_moments };
 
-// "bert/pooler/dense/bias", then "bert/pooler/dense/bias/adam_m" …: the original checkpoint's names, in the
-// order of the programs' arguments.
+// "bert/pooler/dense/bias", then "bert/pooler/dense/bias/adam_m" …: the original checkpoint's
+// names, in the order of the programs' arguments.
 std::vector<std::string> state_names(const Parameters& parameters, StateParts parts);
 
 // Named tensors on the host, with the memory behind the views.
@@ -32,8 +32,8 @@ class ModelState {
   // Fresh values by each parameter's Init; moments are zero.
   static ModelState fresh(const Client& client, int devices, const Parameters& parameters,
                           StateParts parts, std::uint64_t seed);
-  // From named tensors on the host. UsageError when one is missing or has another shape (both shapes);
-  // `where` begins the message.
+  // From named tensors on the host. UsageError when one is missing or has another shape (both
+  // shapes); `where` begins the message.
   static ModelState restore(const Client& client, int devices, const Parameters& parameters,
                             StateParts parts, const TensorMap& tensors, const std::string& where);
 

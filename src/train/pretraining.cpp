@@ -28,7 +28,8 @@ Batch batch_arguments(Program& p, const BatchShape& shape, std::int64_t B) {
   const auto S = shape.seq_length, P = shape.max_predictions;
   const auto ints = [&](Dims dims) { return batch_argument(p, DType::s32, std::move(dims)); };
   Batch batch;
-  batch.inputs = {.input_ids = ints({B, S}), .input_mask = ints({B, S}), .segment_ids = ints({B, S})};
+  batch.inputs = {
+      .input_ids = ints({B, S}), .input_mask = ints({B, S}), .segment_ids = ints({B, S})};
   batch.labels.masked_lm_positions = ints({B, P});
   batch.labels.masked_lm_ids = ints({B, P});
   batch.labels.masked_lm_weights = batch_argument(p, DType::f32, {B, P});
@@ -137,8 +138,9 @@ void build_eval_step(const PretrainingConfig& config, PretrainingProgram& out) {
   const Scope root(p.graph, out.parameters);
   const BertPretraining m = bert_pretraining(root, c.model, batch.inputs, batch.labels);
   const Tensor examples = full_like(m.loss, static_cast<double>(rows));
-  p.results = {vector_of({total_loss(c, m), m.masked_lm_sum, m.masked_lm_weight, m.masked_lm_correct,
-                          m.next_sentence_sum, m.next_sentence_correct, examples})};
+  p.results = {
+      vector_of({total_loss(c, m), m.masked_lm_sum, m.masked_lm_weight, m.masked_lm_correct,
+                 m.next_sentence_sum, m.next_sentence_correct, examples})};
   set_mesh(c, p);
 }
 
@@ -146,8 +148,8 @@ void build_predict_step(const PretrainingConfig& c, std::int64_t top, Pretrainin
   Program& p = out.program;
   const auto B = c.batch.batch_size, S = c.batch.seq_length;
   const auto ints = [&](Dims dims) { return p.graph.parameter({DType::s32, std::move(dims)}); };
-  const BertInputs inputs{.input_ids = ints({B, S}), .input_mask = ints({B, S}),
-                          .segment_ids = ints({B, S})};
+  const BertInputs inputs{
+      .input_ids = ints({B, S}), .input_mask = ints({B, S}), .segment_ids = ints({B, S})};
   const Tensor positions = ints({B, c.batch.max_predictions});
   const Scope root(p.graph, out.parameters);
   const BertEncoded encoded = bert(root, c.model, inputs);

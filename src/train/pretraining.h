@@ -1,5 +1,5 @@
-// The programs of BERT pre-training: one training step, one evaluation batch, one prediction batch, each
-// as one graph over named arguments.
+// The programs of BERT pre-training: one training step, one evaluation batch, one prediction batch,
+// each as one graph over named arguments.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@
 namespace smelt {
 
 // Where the loss is normalised and the gradient clipped when several devices share a batch.
-//   global       one loss over the whole batch; the clip sees the gradient of all devices (the default)
-//   per_replica  the original's order: each device normalises its own loss and clips its own gradient,
+//   global       one loss over the whole batch; the clip sees the gradient of all devices (the
+//   default) per_replica  the original's order: each device normalises its own loss and clips its
+//   own gradient,
 //                then the gradients are summed (not averaged) over the devices
 enum class Reduction { global, per_replica };
 
@@ -44,14 +45,22 @@ constexpr std::array<std::string_view, 7> kBatchFeatures{
     "masked_lm_ids", "masked_lm_weights", "next_sentence_labels"};
 
 // What a training step reports, in this order, as one f32 vector.
-constexpr std::array<std::string_view, 7> kTrainMetrics{
-    "loss",          "masked_lm_loss",         "next_sentence_loss",
-    "masked_lm_accuracy", "next_sentence_accuracy", "gradient_norm", "learning_rate"};
+constexpr std::array<std::string_view, 7> kTrainMetrics{"loss",
+                                                        "masked_lm_loss",
+                                                        "next_sentence_loss",
+                                                        "masked_lm_accuracy",
+                                                        "next_sentence_accuracy",
+                                                        "gradient_norm",
+                                                        "learning_rate"};
 
 // What an evaluation batch reports: the batch's loss, then sums that add up over batches.
-constexpr std::array<std::string_view, 7> kEvalMetrics{
-    "loss",          "masked_lm_sum",     "masked_lm_weight", "masked_lm_correct",
-    "next_sentence_sum", "next_sentence_correct", "examples"};
+constexpr std::array<std::string_view, 7> kEvalMetrics{"loss",
+                                                       "masked_lm_sum",
+                                                       "masked_lm_weight",
+                                                       "masked_lm_correct",
+                                                       "next_sentence_sum",
+                                                       "next_sentence_correct",
+                                                       "examples"};
 
 // A program and the parameters of its model.
 //   train:  batch, step s32, replica s32 (per_replica only), values, m, v -> values, m, v, metrics;

@@ -26,7 +26,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Turns SIGTERM and SIGINT into a flag while a run lasts: the step under way ends, then the run saves.
+// Turns SIGTERM and SIGINT into a flag while a run lasts: the step under way ends, then the run
+// saves.
 class StopSignal {
  public:
   StopSignal() {
@@ -84,15 +85,15 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// Tells data apart without reading all of them: how many records, what stands in some of them from the first to the
-// last, and what their description says.
+// Tells data apart without reading all of them: how many records, what stands in some of them from
+// the first to the last, and what their description says.
 nlohmann::json data_fingerprint(const BertRecordSource& source) {
   constexpr std::uint64_t kSample = 64;
   std::uint32_t sum = 0;
   for (std::uint64_t i = 0; i < kSample; ++i) {
     const BertBatch b = source.batch_in_order(i * (source.size() - 1) / (kSample - 1), 1);
-    for (const auto* values : {&b.input_ids, &b.input_mask, &b.segment_ids, &b.masked_lm_positions, &b.masked_lm_ids,
-                               &b.next_sentence_labels})
+    for (const auto* values : {&b.input_ids, &b.input_mask, &b.segment_ids, &b.masked_lm_positions,
+                               &b.masked_lm_ids, &b.next_sentence_labels})
       sum = crc32c(bytes_of(*values), sum);
     sum = crc32c(bytes_of(b.masked_lm_weights), sum);
   }
@@ -102,7 +103,8 @@ nlohmann::json data_fingerprint(const BertRecordSource& source) {
 void check_described(const PretrainJob& job, const BertRecordSource& source) {
   const auto& files = source.index().files();
   const auto description = find_description(files);
-  if (!description || description->files.size() != files.size()) return;  // a part of what is described
+  if (!description || description->files.size() != files.size())
+    return;  // a part of what is described
   check_description(*description, {.examples = source.size(),
                                    .seq_length = job.config.batch.seq_length,
                                    .max_predictions = job.config.batch.max_predictions,
@@ -154,8 +156,8 @@ ModelState Trainer::initial_state() {
   for (const auto& [name, value] : settings_.items())
     if (checkpoint->state.value(name, nlohmann::json()) != value)
       throw UsageError(str(where, ": was made with ", name, " ",
-                           checkpoint->state.value(name, nlohmann::json()).dump(), ", this run has ",
-                           value.dump()),
+                           checkpoint->state.value(name, nlohmann::json()).dump(),
+                           ", this run has ", value.dump()),
                        "use the same settings, or choose another output folder for a new run");
   spdlog::info("resuming from {}", where);
   step_ = saved_step_ = checkpoint->step;
@@ -178,8 +180,9 @@ void Trainer::read_metrics() {
   metrics_->copy_to_host(std::as_writable_bytes(std::span(summary_.metrics)));
   metrics_.reset();
   if (!std::isfinite(summary_.metrics[0]))
-    throw SystemError(str("train: the loss is ", summary_.metrics[0], " at about step ", step_),
-                      "lower train.learning_rate or raise train.warmup_steps; the last checkpoint is good");
+    throw SystemError(
+        str("train: the loss is ", summary_.metrics[0], " at about step ", step_),
+        "lower train.learning_rate or raise train.warmup_steps; the last checkpoint is good");
 }
 
 void Trainer::save() {

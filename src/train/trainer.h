@@ -1,4 +1,5 @@
-// The life of a pre-training run: data, compile, restore or initialise, steps, checkpoints, metrics.
+// The life of a pre-training run: data, compile, restore or initialise, steps, checkpoints,
+// metrics.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@ namespace smelt {
 struct PretrainJob {
   PretrainingConfig config;  // schedule.total_steps is where the run ends
   std::string device = "cpu";
-  std::string data;       // TFRecord files or patterns, comma separated; a description beside them must fit
+  std::string
+      data;  // TFRecord files or patterns, comma separated; a description beside them must fit
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
   std::int64_t save_every = 1000;
@@ -27,11 +29,11 @@ struct PretrainSummary {
   std::array<float, kTrainMetrics.size()> metrics{};  // of the last step
 };
 
-// Steps from the newest checkpoint (or fresh weights) to schedule.total_steps, with a checkpoint every
-// save_every steps and at the end. A checkpoint is resumed only with the settings it was made with; steps, learning
-// rate, devices and how often to save may change. SIGTERM or SIGINT: saves and throws SystemError that says how to go on.
-// UsageError: data that do not fit the model, a checkpoint of another model; SystemError: a loss that is
-// not finite, the device.
+// Steps from the newest checkpoint (or fresh weights) to schedule.total_steps, with a checkpoint
+// every save_every steps and at the end. A checkpoint is resumed only with the settings it was made
+// with; steps, learning rate, devices and how often to save may change. SIGTERM or SIGINT: saves
+// and throws SystemError that says how to go on. UsageError: data that do not fit the model, a
+// checkpoint of another model; SystemError: a loss that is not finite, the device.
 PretrainSummary pretrain(const PretrainJob& job);
 
 }  // namespace smelt

@@ -55,8 +55,9 @@ TEST_F(CheckpointGcsTest, WhatIsSavedIsLoadedAndTheOldestAreRemoved) {
   EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-10", "checkpoint-2"));
   expect_whole(*load_latest_checkpoint(model_));
   expect_whole(load_checkpoint(model_, 2));
-  EXPECT_THAT(emulator_->client("list"),
-              HasSubstr("run/model/checkpoint-10/COMMIT 34\nrun/model/checkpoint-10/manifest.json "));
+  EXPECT_THAT(
+      emulator_->client("list"),
+      HasSubstr("run/model/checkpoint-10/COMMIT 34\nrun/model/checkpoint-10/manifest.json "));
 }
 
 TEST_F(CheckpointGcsTest, ACheckpointOfTheSameStepIsReplaced) {

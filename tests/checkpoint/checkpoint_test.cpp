@@ -90,8 +90,9 @@ TEST(Checkpoint, WhatIsSavedIsLoaded) {
   EXPECT_EQ(latest_checkpoint(model), 10);
   expect_state(load_checkpoint(model, 10), 10);
   expect_state(*load_latest_checkpoint(model), 10);
-  EXPECT_THAT(names_in(model + "/checkpoint-10"),
-              UnorderedElementsAre("COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"));
+  EXPECT_THAT(
+      names_in(model + "/checkpoint-10"),
+      UnorderedElementsAre("COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"));
 }
 
 TEST(Checkpoint, TheSameStateGivesTheSameBytes) {
@@ -107,8 +108,7 @@ TEST(Checkpoint, TheSameStateGivesTheSameBytes) {
 TEST(Checkpoint, TheManifestListsTensorsFilesAndState) {
   const TempDir dir;
   State(10).save(dir.path());
-  const auto manifest =
-      nlohmann::json::parse(read_file(dir.file("checkpoint-10/manifest.json")));
+  const auto manifest = nlohmann::json::parse(read_file(dir.file("checkpoint-10/manifest.json")));
   EXPECT_EQ(manifest["format"], "smelt checkpoint 1");
   EXPECT_EQ(manifest["step"], 10);
   EXPECT_EQ(manifest["state"], (nlohmann::json{{"position", 320}, {"seed", 7}}));
@@ -149,14 +149,16 @@ TEST(Checkpoint, ARunThatWentBackLeavesTheLaterStepsAndReplacesItsOwn) {
   for (const std::int64_t step : {10, 20, 30}) State(step).save(dir.path(), keep_two);
   State(15).save(dir.path(), keep_two);
   EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(15, 20, 30));
-  save_checkpoint(dir.path(), 20, State(20).tensors(), {{"position", 640}, {"again", true}}, keep_two);
+  save_checkpoint(dir.path(), 20, State(20).tensors(), {{"position", 640}, {"again", true}},
+                  keep_two);
   EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(15, 20, 30));
   EXPECT_EQ(load_checkpoint(dir.path(), 20).state.at("again"), true);
   EXPECT_EQ(names_in(dir.path()).size(), 3);
 }
 
-// A save that is killed leaves some of its files, the last one cut anywhere, under a name that is not a
-// checkpoint's; whichever they are, the older checkpoint counts and the next save clears them away.
+// A save that is killed leaves some of its files, the last one cut anywhere, under a name that is
+// not a checkpoint's; whichever they are, the older checkpoint counts and the next save clears them
+// away.
 TEST(Checkpoint, RemainsOfEveryPhaseOfAKilledSaveAreIgnoredAndCleared) {
   const std::vector<std::string> order{"tensors-00000-of-00002.safetensors",
                                        "tensors-00001-of-00002.safetensors", "manifest.json",
@@ -188,7 +190,9 @@ TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
   fs::remove(dir.file("checkpoint-20/COMMIT"));
   EXPECT_EQ(latest_checkpoint(dir.path()), 10);
   const std::string message = message_of([&] { load_checkpoint(dir.path(), 20); });
-  EXPECT_THAT(message, HasSubstr("checkpoint-20 does not exist (it has no COMMIT marker: its save was cut off)"));
+  EXPECT_THAT(
+      message,
+      HasSubstr("checkpoint-20 does not exist (it has no COMMIT marker: its save was cut off)"));
   EXPECT_THAT(message, HasSubstr("hint: choose one of the steps 10"));
   State(20).save(dir.path());
   expect_state(load_checkpoint(dir.path(), 20), 20);
@@ -196,8 +200,9 @@ TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
 
 TEST(Checkpoint, AnotherProgramsFoldersAreLeftAlone) {
   const TempDir dir;
-  const std::vector<std::string> foreign{"checkpoint-5/model.safetensors", "checkpoint-10.bak/COMMIT",
-                                         "checkpoint-010/COMMIT", "checkpoint-x/COMMIT", "logs/COMMIT"};
+  const std::vector<std::string> foreign{"checkpoint-5/model.safetensors",
+                                         "checkpoint-10.bak/COMMIT", "checkpoint-010/COMMIT",
+                                         "checkpoint-x/COMMIT", "logs/COMMIT"};
   for (const std::string& name : foreign) write_file(dir.file(name), "x");
   EXPECT_EQ(latest_checkpoint(dir.path()), std::nullopt);
   State(10).save(dir.path(), {.max_to_keep = 1, .shard_bytes = 1000});
@@ -209,7 +214,8 @@ TEST(Checkpoint, AnotherProgramsFoldersAreLeftAlone) {
 
 TEST(Checkpoint, AMissingStepNamesThoseThatExist) {
   const TempDir dir;
-  EXPECT_THAT(message_of([&] { load_checkpoint(dir.path(), 3); }), HasSubstr("there is no checkpoint in"));
+  EXPECT_THAT(message_of([&] { load_checkpoint(dir.path(), 3); }),
+              HasSubstr("there is no checkpoint in"));
   State(10).save(dir.path());
   State(20).save(dir.path());
   const std::string message = message_of([&] { load_checkpoint(dir.path(), 15); });
@@ -238,10 +244,12 @@ TEST(Checkpoint, DamageIsDescribed) {
   const std::string shard = dir.file("checkpoint-10/tensors-00000-of-00001.safetensors");
   const auto load = [&] { load_checkpoint(dir.path(), 10); };
   change_byte(shard, 300);
-  EXPECT_THAT(message_of(load), HasSubstr("tensors-00000-of-00001.safetensors is damaged: its crc32c is"));
+  EXPECT_THAT(message_of(load),
+              HasSubstr("tensors-00000-of-00001.safetensors is damaged: its crc32c is"));
   EXPECT_THAT(message_of(load), HasSubstr("hint: restore this directory from a copy"));
   fs::resize_file(shard, 100);
-  EXPECT_THAT(message_of(load), HasSubstr("tensors-00000-of-00001.safetensors has 100 bytes, the manifest says"));
+  EXPECT_THAT(message_of(load),
+              HasSubstr("tensors-00000-of-00001.safetensors has 100 bytes, the manifest says"));
   fs::remove(shard);
   EXPECT_THAT(message_of(load), HasSubstr("tensors-00000-of-00001.safetensors is missing"));
   fs::remove(dir.file("checkpoint-10/manifest.json"));
@@ -263,7 +271,8 @@ TEST(Checkpoint, ADamagedNewestIsPassedOverWithAWarning) {
   change_byte(dir.file("checkpoint-20/tensors-00000-of-00001.safetensors"), 300);
   const CapturedLog log;
   expect_state(*load_latest_checkpoint(dir.path()), 10);
-  EXPECT_THAT(log.text(), HasSubstr("checkpoint-20: tensors-00000-of-00001.safetensors is damaged"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("checkpoint-20: tensors-00000-of-00001.safetensors is damaged"));
   EXPECT_THAT(log.text(), HasSubstr("going back to step 10"));
   State(20).save(dir.path());  // the run comes by again and replaces it
   expect_state(*load_latest_checkpoint(dir.path()), 20);
@@ -277,7 +286,8 @@ TEST(Checkpoint, WhenAllAreDamagedItStopsRatherThanStartingOver) {
               HasSubstr("checkpoint-10: manifest.json is missing"));
 }
 
-// A process that is killed while it saves one checkpoint after another leaves a newest one that is whole.
+// A process that is killed while it saves one checkpoint after another leaves a newest one that is
+// whole.
 TEST(Checkpoint, ARunKilledAtAnyMomentCanGoOn) {
   const TempDir dir;
   std::int64_t reached = 0;
@@ -334,8 +344,10 @@ TEST(Checkpoint, AFailedWriteLeavesNothingOfItAndAllOfTheOthers) {
   State(10, 40000).save(dir.path());
   for (const ::rlim_t limit : {0, 10, 5000, 100000}) {
     const FileSizeLimit full(limit);
-    EXPECT_THAT(message_of([&] { State(20, 40000).save(dir.path()); }), HasSubstr("File too large"));
-    EXPECT_THAT(message_of([&] { State(10, 40000).save(dir.path()); }), HasSubstr("File too large"));
+    EXPECT_THAT(message_of([&] { State(20, 40000).save(dir.path()); }),
+                HasSubstr("File too large"));
+    EXPECT_THAT(message_of([&] { State(10, 40000).save(dir.path()); }),
+                HasSubstr("File too large"));
     EXPECT_THAT(names_in(dir.path()), ElementsAre("checkpoint-10")) << limit;
   }
   expect_state(load_checkpoint(dir.path(), 10), 10, 40000);

@@ -74,8 +74,9 @@ TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir_.file("hf")))
     names.push_back(entry.path().filename());
-  EXPECT_THAT(names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt", "tokenizer.json",
-                                          "tokenizer_config.json", "special_tokens_map.json"));
+  EXPECT_THAT(
+      names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt", "tokenizer.json",
+                                  "tokenizer_config.json", "special_tokens_map.json"));
   const json config = json::parse(read_file(dir_.file("hf/config.json")));
   EXPECT_EQ(config["architectures"], json::array({"BertForPreTraining"}));
   EXPECT_EQ(config["model_type"], "bert");
@@ -112,10 +113,10 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
   for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
     inputs.emplace(name, golden_.at(str("input/0/", name)));
   write_file(dir_.file("in"), safetensors_bytes(inputs));
-  const auto result = run_command(
-      str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"),
-          " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out"),
-          " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
+  const auto result =
+      run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ",
+                      dir_.file("hf"), " --inputs ", dir_.file("in"), " --outputs ",
+                      dir_.file("out"), " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("all weights loaded: 46\n"));
   EXPECT_THAT(result.text, HasSubstr("tokens hello [UNK] hello un ##able [MASK] word9\n"));
@@ -127,7 +128,8 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
 }
 
 TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
-  bert_.tokenizer = {.lower_case = false, .strip_accents = true, .control = ControlCharacters::electra};
+  bert_.tokenizer = {
+      .lower_case = false, .strip_accents = true, .control = ControlCharacters::electra};
   export_hugging_face(dir_.file("hf"), bert_);
   const HuggingFaceBert back = import_hugging_face(dir_.file("hf"));
   EXPECT_EQ(back.config, bert_.config);
@@ -144,7 +146,8 @@ TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
   TensorMap old;
   for (const auto& [name, tensor] : file.tensors()) {
     std::string key = name;
-    if (const auto at = key.find("LayerNorm.weight"); at != key.npos) key.replace(at + 10, 6, "gamma");
+    if (const auto at = key.find("LayerNorm.weight"); at != key.npos)
+      key.replace(at + 10, 6, "gamma");
     if (const auto at = key.find("LayerNorm.bias"); at != key.npos) key.replace(at + 10, 4, "beta");
     old.emplace(key, tensor);
   }
@@ -180,9 +183,10 @@ TEST_F(HuggingFace, AMissingParameterIsNamed) {
 
 TEST_F(HuggingFace, AnotherShapeIsRefusedWithBoth) {
   bert_.config["intermediate_size"] = 128;
-  EXPECT_THAT(refusal(dir_.file("hf")),
-              HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the config asks "
-                        "for f32[32,128]"));
+  EXPECT_THAT(
+      refusal(dir_.file("hf")),
+      HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the config asks "
+                "for f32[32,128]"));
 }
 
 TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
@@ -216,9 +220,11 @@ TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
   json config = json::parse(read_file(dir_.file("hf/config.json")));
   config["model_type"] = "gpt2";
   write_file(dir_.file("hf/config.json"), config.dump());
-  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("config.json: not the config of a BERT model"));
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("config.json: not the config of a BERT model"));
   write_file(dir_.file("hf/config.json"), "{");
-  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("config.json: not the config of a BERT model"));
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("config.json: not the config of a BERT model"));
 }
 
 TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {

@@ -38,7 +38,9 @@ std::string text_of(const std::string& vocab) {
   return text;
 }
 
-std::string fingerprint(const std::string& bytes) { return str(bytes.size(), " bytes, ", crc32c(bytes)); }
+std::string fingerprint(const std::string& bytes) {
+  return str(bytes.size(), " bytes, ", crc32c(bytes));
+}
 
 class DataBert : public testing::Test {
  protected:
@@ -48,9 +50,11 @@ class DataBert : public testing::Test {
     const std::string out = dir_.file(folder + "/train.tfrecord"), in = dir_.file("in.txt");
     const pid_t pid = fork();
     if (pid != 0) return pid;
-    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
-    execl(SMELT_PROGRAM, "smelt", "data", "bert", "--input", in.c_str(), "--vocab", vocab_.c_str(), "--out",
-          out.c_str(), "--shards", "5", "--threads", "2", nullptr);
+    if (freopen("/dev/null", "w", stdout) == nullptr ||
+        freopen("/dev/null", "w", stderr) == nullptr)
+      _exit(126);
+    execl(SMELT_PROGRAM, "smelt", "data", "bert", "--input", in.c_str(), "--vocab", vocab_.c_str(),
+          "--out", out.c_str(), "--shards", "5", "--threads", "2", nullptr);
     _exit(127);
   }
   static int finish(pid_t pid) {
@@ -62,7 +66,9 @@ class DataBert : public testing::Test {
   std::map<std::string, std::string> files(const std::string& folder) {
     std::map<std::string, std::string> out;
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
-      if (entry.is_regular_file() && entry.path().filename().string().find(".work") == std::string::npos) out[entry.path().filename()] = fingerprint(read_file(entry.path()));
+      if (entry.is_regular_file() &&
+          entry.path().filename().string().find(".work") == std::string::npos)
+        out[entry.path().filename()] = fingerprint(read_file(entry.path()));
     return out;
   }
 
@@ -90,11 +96,13 @@ TEST_F(DataBert, KilledAtTwentyRandomInstantsTheFinalBytesAreTheSame) {
       ++killed;
       // A run that had made everything when it was killed is refused afterwards: its outputs exist.
       const bool complete = fs::exists(dir_.file(folder + "/train-00000-of-00005.tfrecord.json"));
-      ASSERT_TRUE(finish(start(folder)) == 0 || complete) << "killed after " << instant.count() << " us";
+      ASSERT_TRUE(finish(start(folder)) == 0 || complete)
+          << "killed after " << instant.count() << " us";
     }
     ASSERT_EQ(files(folder), wanted) << "killed after " << instant.count() << " us";
     for (const auto& entry : fs::directory_iterator(dir_.file(folder)))
-      EXPECT_TRUE(entry.is_regular_file() && entry.path().string().find(".partial") == std::string::npos)
+      EXPECT_TRUE(entry.is_regular_file() &&
+                  entry.path().string().find(".partial") == std::string::npos)
           << entry.path() << " remains";
     fs::remove_all(dir_.file(folder));
   }

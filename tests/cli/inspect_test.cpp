@@ -29,7 +29,9 @@ class InspectCommand : public testing::Test {
       if (number == 51) e.input_ids[2] = 51;
     });
   }
-  CommandOutput data(const std::string& arguments) const { return run_command(str(SMELT_PROGRAM, " data ", arguments)); }
+  CommandOutput data(const std::string& arguments) const {
+    return run_command(str(SMELT_PROGRAM, " data ", arguments));
+  }
 
   TempDir dir_;
   std::string vocab_ = dir_.file("vocab.txt"), records_ = dir_.file("a.tfrecord");
@@ -41,14 +43,17 @@ TEST_F(InspectCommand, PrintsStatisticsHistogramsAndSamples) {
   EXPECT_THAT(output.text, HasSubstr("records:     4 in 1 files, "));
   EXPECT_THAT(output.text, HasSubstr("sequences:   8 tokens, 25.0 % padding\n"));
   EXPECT_THAT(output.text, HasSubstr("predictions: 1.0 a sequence, at most 2\n"));
-  EXPECT_THAT(output.text, HasSubstr("masked:      16.7 % of the tokens, of which 75.0 % [MASK], 25.0 % kept, 0.0 % random\n"));
+  EXPECT_THAT(output.text, HasSubstr("masked:      16.7 % of the tokens, of which 75.0 % [MASK], "
+                                     "25.0 % kept, 0.0 % random\n"));
   EXPECT_THAT(output.text, HasSubstr("random next: 50.0 %\n"));
   EXPECT_THAT(output.text, HasSubstr("description: none\nbad records: 0\n"));
   EXPECT_THAT(output.text, HasSubstr(str("      6       ", std::string(40, '#'), " 4\n")));
-  EXPECT_THAT(output.text, HasSubstr("a.tfrecord: record 0, B follows A\n  A: [CLS] w60 {w50 < [MASK]} [SEP]\n  B: ##ing [SEP]\n"));
+  EXPECT_THAT(output.text, HasSubstr("a.tfrecord: record 0, B follows A\n  A: [CLS] w60 {w50 < "
+                                     "[MASK]} [SEP]\n  B: ##ing [SEP]\n"));
   EXPECT_THAT(output.text, HasSubstr("record 2, B follows A\n"));
   EXPECT_THAT(output.text, Not(HasSubstr("\033[")));
-  EXPECT_THAT(data(str("inspect ", records_)).text, HasSubstr("of the tokens, give --vocab to see how\n"));
+  EXPECT_THAT(data(str("inspect ", records_)).text,
+              HasSubstr("of the tokens, give --vocab to see how\n"));
 }
 
 TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
@@ -57,13 +62,16 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
   });
   write_file(records_ + ".json", R"({"files": ["a.tfrecord"], "examples": 5})");
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_));
-  EXPECT_THAT(output.text, HasSubstr(str("description: ", records_, ".json\n  contradiction: examples 5 in the description, 3 found\n",
-                                         "bad records: 1\n  first: ", records_, ", record 1 at offset ")));
+  EXPECT_THAT(output.text,
+              HasSubstr(str("description: ", records_,
+                            ".json\n  contradiction: examples 5 in the description, 3 found\n",
+                            "bad records: 1\n  first: ", records_, ", record 1 at offset ")));
   EXPECT_THAT(output.text, HasSubstr("input_ids[1] = 200 is out of range for vocab_size 100"));
 }
 
 TEST_F(InspectCommand, PrintsJson) {
-  const auto json = nlohmann::json::parse(data(str("inspect ", records_, " --vocab ", vocab_, " --json --samples 1")).text);
+  const auto json = nlohmann::json::parse(
+      data(str("inspect ", records_, " --vocab ", vocab_, " --json --samples 1")).text);
   EXPECT_EQ(json["records"], 4);
   EXPECT_EQ(json["tokens"], 24);
   EXPECT_EQ(json["lengths"], (nlohmann::json{0, 0, 0, 0, 0, 0, 4, 0, 0}));
@@ -73,7 +81,8 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["first_bad"], nullptr);
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
-  const auto bare = nlohmann::json::parse(data(str("inspect ", records_, " --json --vocab-size 55")).text);
+  const auto bare =
+      nlohmann::json::parse(data(str("inspect ", records_, " --json --vocab-size 55")).text);
   EXPECT_EQ(bare["masks"], nullptr);
   EXPECT_EQ(bare["bad_records"], 4);
   EXPECT_EQ(bare["first_bad"]["offset"], 0);
@@ -90,15 +99,18 @@ TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {
 TEST_F(InspectCommand, IndexWritesAnIndexBesideEachFile) {
   write_test_examples(dir_.file("b.tfrecord"), 0, 3);
   const CommandOutput output = data(str("index '", dir_.file("*.tfrecord"), "'"));
-  EXPECT_EQ(output.text, str(records_, ".index: 4 records\n", dir_.file("b.tfrecord.index"), ": 3 records\n"));
+  EXPECT_EQ(output.text,
+            str(records_, ".index: 4 records\n", dir_.file("b.tfrecord.index"), ": 3 records\n"));
   EXPECT_TRUE(std::filesystem::exists(records_ + ".index"));
-  const auto json = nlohmann::json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
+  const auto json =
+      nlohmann::json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
   EXPECT_EQ(json["files"], 2);
   EXPECT_EQ(json["records"], 7);
 }
 
 TEST_F(InspectCommand, BenchPrintsRates) {
-  const auto json = nlohmann::json::parse(data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
+  const auto json =
+      nlohmann::json::parse(data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
   EXPECT_EQ(json["records"], 4);
   EXPECT_GT(json["in_order_per_s"], 0);
   EXPECT_GT(json["shuffled_per_s"], 0);
@@ -116,7 +128,8 @@ TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {
   e.next_sentence_labels = {1};
   EXPECT_EQ(show_example(sample, nullptr, false), "here, B is random\n  A: 2 {7 < 8} {9 =} 3\n");
   EXPECT_EQ(show_example(sample, nullptr, true),
-            "\033[2mhere, B is random\033[0m\n  A: 2 {\033[1;32m7\033[0m < \033[31m8\033[0m} {\033[33m9\033[0m =} 3\n");
+            "\033[2mhere, B is random\033[0m\n  A: 2 {\033[1;32m7\033[0m < \033[31m8\033[0m} "
+            "{\033[33m9\033[0m =} 3\n");
 }
 
 }  // namespace

@@ -56,17 +56,21 @@ class RecipeTest : public testing::Test {
 
 TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("train: {stepz: 3}", "",
-                 AllOf(HasSubstr("r.yaml: unknown field 'train.stepz'"), HasSubstr("did you mean 'train.steps'?")));
-  expect_refused("train: {steps: many}", "", HasSubstr("train.steps is 'many', not a whole number"));
-  expect_refused("train: {steps: [1]}", "", HasSubstr("train.steps is neither a value nor a section"));
+                 AllOf(HasSubstr("r.yaml: unknown field 'train.stepz'"),
+                       HasSubstr("did you mean 'train.steps'?")));
+  expect_refused("train: {steps: many}", "",
+                 HasSubstr("train.steps is 'many', not a whole number"));
+  expect_refused("train: {steps: [1]}", "",
+                 HasSubstr("train.steps is neither a value nor a section"));
   expect_refused("train: {steps: 0}", "", HasSubstr("train.steps 0"));
   expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
   expect_refused("text: {heldout: 0}", "", HasSubstr("text.heldout is 0, must be above 0"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
   expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
   expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
-  expect_refused("data: {seq_length: 1000}", "",
-                 HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
+  expect_refused(
+      "data: {seq_length: 1000}", "",
+      HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
   expect_refused("model: {hidden_size: 100}", "", HasSubstr("hidden_size 100 is not a multiple"));
   expect_refused("out: x\na: b: c", "", HasSubstr("r.yaml:2: not YAML"));
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
@@ -77,13 +81,16 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
 TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   const std::string out = str("out: ", dir_.file("out"), "\n");
   expect_refused(out, "", HasSubstr("text.input: no text"));
-  expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"), HasSubstr("no file matches"));
+  expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"),
+                 HasSubstr("no file matches"));
   write_file(dir_.file("text.txt"), "Some text.\n");
   write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
-  expect_refused(str("out: ", dir_.file("strict"), "\ntext: {strict: true, input: ", dir_.file("latin1.txt"), "}"), "",
-                 HasSubstr("latin1.txt:3: not UTF-8 (1 bytes)"));
+  expect_refused(str("out: ", dir_.file("strict"),
+                     "\ntext: {strict: true, input: ", dir_.file("latin1.txt"), "}"),
+                 "", HasSubstr("latin1.txt:3: not UTF-8 (1 bytes)"));
   write_file(dir_.file("out/mine"), "precious");
-  expect_refused(out, "--set text.input=" + dir_.file("text.txt"), HasSubstr("already holds something else"));
+  expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
+                 HasSubstr("already holds something else"));
   EXPECT_EQ(read_file(dir_.file("out/mine")), "precious");
 }
 
@@ -97,14 +104,19 @@ TEST(Program, HelpListsEveryFieldOfARecipe) {
 
 // Sentences of a small grammar: something to learn, and the same on every machine.
 std::string grammar_text(int documents) {
-  const std::vector<std::string> subjects{"the cat", "a dog", "the old man", "our neighbour", "this bird"};
+  const std::vector<std::string> subjects{"the cat", "a dog", "the old man", "our neighbour",
+                                          "this bird"};
   const std::vector<std::string> verbs{"sees", "likes", "follows", "remembers", "finds"};
-  const std::vector<std::string> objects{"the red house", "a small river", "the garden", "every tree", "some bread"};
+  const std::vector<std::string> objects{"the red house", "a small river", "the garden",
+                                         "every tree", "some bread"};
   std::string text;
   std::uint64_t drawn = 0;
-  const auto draw = [&](const auto& words) { return words[philox(5, drawn++, 0)[0] % words.size()]; };
+  const auto draw = [&](const auto& words) {
+    return words[philox(5, drawn++, 0)[0] % words.size()];
+  };
   for (int d = 0; d < documents; ++d) {
-    for (int s = 0; s < 12; ++s) text += str(draw(subjects), " ", draw(verbs), " ", draw(objects), ".\n");
+    for (int s = 0; s < 12; ++s)
+      text += str(draw(subjects), " ", draw(verbs), " ", draw(objects), ".\n");
     text += "\n";
   }
   return text;
@@ -119,11 +131,14 @@ class WholeRecipe : public RecipeTest {
       GTEST_SKIP() << error.what();
     }
     write_file(dir_.file("text.txt"), grammar_text(60));
-    recipe(str("text: {input: ", dir_.file("text.txt"), ", sentences: lines, dedup: none, heldout: 0.1}\n",
-               "vocab: {size: 150}\n", "data: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n",
-               "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 64,\n",
+    recipe(str("text: {input: ", dir_.file("text.txt"),
+               ", sentences: lines, dedup: none, heldout: 0.1}\n", "vocab: {size: 150}\n",
+               "data: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n",
+               "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, "
+               "intermediate_size: 64,\n",
                "  max_position_embeddings: 32, type_vocab_size: 2, initializer_range: 0.05}\n",
-               "train: {batch_size: 16, steps: 300, learning_rate: 3e-3, warmup_steps: 30, save_every: 20}\n",
+               "train: {batch_size: 16, steps: 300, learning_rate: 3e-3, warmup_steps: 30, "
+               "save_every: 20}\n",
                "eval: {batch_size: 8}\n"));
   }
   std::string on(const std::string& out) const {
@@ -133,7 +148,8 @@ class WholeRecipe : public RecipeTest {
     std::map<std::string, std::string> content;
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
       if (entry.is_regular_file())
-        content[fs::relative(entry.path(), dir_.file(folder)).string()] = read_file(entry.path().string());
+        content[fs::relative(entry.path(), dir_.file(folder)).string()] =
+            read_file(entry.path().string());
     return content;
   }
 };
@@ -142,9 +158,10 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   const CommandOutput first = smelt("run" + on("m"));
   ASSERT_EQ(first.status, 0) << first.text;
   const std::string results = read_file(dir_.file("m/model/eval_results.txt"));
-  EXPECT_THAT(results, testing::MatchesRegex(
-      "global_step = 300\nloss = .*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
-      "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
+  EXPECT_THAT(results,
+              testing::MatchesRegex(
+                  "global_step = 300\nloss = .*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
+                  "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
   const auto before = files("m");
   const CommandOutput second = smelt("run" + on("m"));
   EXPECT_EQ(second.status, 0);
@@ -152,19 +169,22 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
     EXPECT_THAT(second.text, HasSubstr(str(stage, ": finished before")));
   EXPECT_EQ(files("m"), before);
 
-  const CommandOutput filled = smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
+  const CommandOutput filled =
+      smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr(" %"));
   const CommandOutput evaluated = smelt("eval" + on("m") + " --json");
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
   const auto figures = nlohmann::json::parse(evaluated.text.substr(evaluated.text.rfind("\n{")));
   EXPECT_EQ(figures["global_step"], 300);
-  EXPECT_GT(figures["masked_lm_accuracy"].get<double>(), 1.5 * figures["majority_token_accuracy"].get<double>());
+  EXPECT_GT(figures["masked_lm_accuracy"].get<double>(),
+            1.5 * figures["majority_token_accuracy"].get<double>());
   const CommandOutput without = smelt("eval" + on("m") + " --json --set data.next_sentence=false");
   EXPECT_EQ(without.status, 0) << without.text;
   EXPECT_THAT(without.text, testing::Not(HasSubstr("next_sentence")));
   EXPECT_EQ(smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
-  expect_refusal("export" + on("m") + " --out " + dir_.file("hf"), HasSubstr("already holds something else"));
+  expect_refusal("export" + on("m") + " --out " + dir_.file("hf"),
+                 HasSubstr("already holds something else"));
 }
 
 TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {
@@ -178,8 +198,8 @@ TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
   for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint is there
     const std::string seen = dir_.file(str("killed/model/checkpoint-", reached));
     const CommandOutput killed = run_command(
-        str("exec 2>/dev/null; ", SMELT_PROGRAM, " run", on("killed"), " & pid=$!; while [ ! -d ", seen,
-            " ] && kill -0 $pid; do sleep 0.01; done; kill -9 $pid; wait $pid"));
+        str("exec 2>/dev/null; ", SMELT_PROGRAM, " run", on("killed"), " & pid=$!; while [ ! -d ",
+            seen, " ] && kill -0 $pid; do sleep 0.01; done; kill -9 $pid; wait $pid"));
     ASSERT_EQ(killed.status, 128 + 9) << reached;
     ASSERT_TRUE(fs::exists(seen));
     ASSERT_FALSE(fs::exists(dir_.file("killed/model/checkpoint-300")));

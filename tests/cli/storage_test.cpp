@@ -25,8 +25,8 @@ class StorageTest : public testing::Test {
   }
   // The program, which finds the emulator by its environment.
   CommandOutput smelt(const std::string& arguments) const {
-    return run_command(
-        str("CLOUD_STORAGE_EMULATOR_ENDPOINT=http://", emulator_->endpoint(), " ", SMELT_PROGRAM, " ", arguments));
+    return run_command(str("CLOUD_STORAGE_EMULATOR_ENDPOINT=http://", emulator_->endpoint(), " ",
+                           SMELT_PROGRAM, " ", arguments));
   }
   // Copies a local file into the bucket.
   void upload(const std::string& local, const std::string& key) const {
@@ -42,16 +42,19 @@ TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
     upload(source_path(str("tests/golden/pretraining/", name)), str("in/", name));
   const std::string flags = " --max_seq_length=64 --max_predictions_per_seq=10 --dupe_factor=3";
   const CommandOutput there =
-      smelt(str("create_pretraining_data --input_file='gs://bucket/in/eng*.txt' --output_file=gs://bucket/out/x.tfrecord",
+      smelt(str("create_pretraining_data --input_file='gs://bucket/in/eng*.txt' "
+                "--output_file=gs://bucket/out/x.tfrecord",
                 " --vocab_file=gs://bucket/in/vocab_uncased.txt", flags));
   ASSERT_EQ(there.status, 0) << there.text;
   const std::string golden = source_path("tests/golden/pretraining/");
-  const CommandOutput here = smelt(str("create_pretraining_data --input_file=", golden, "english.txt --output_file=",
-                                       dir_.file("x.tfrecord"), " --vocab_file=", golden, "vocab_uncased.txt", flags));
+  const CommandOutput here = smelt(str("create_pretraining_data --input_file=", golden,
+                                       "english.txt --output_file=", dir_.file("x.tfrecord"),
+                                       " --vocab_file=", golden, "vocab_uncased.txt", flags));
   ASSERT_EQ(here.status, 0) << here.text;
   EXPECT_TRUE(read_file(emulator_->path("out/x.tfrecord")) == read_file(dir_.file("x.tfrecord")));
-  const CommandOutput missing = smelt("create_pretraining_data --input_file=gs://bucket/none "
-                                      "--output_file=gs://bucket/y --vocab_file=gs://bucket/in/vocab_uncased.txt");
+  const CommandOutput missing = smelt(
+      "create_pretraining_data --input_file=gs://bucket/none "
+      "--output_file=gs://bucket/y --vocab_file=gs://bucket/in/vocab_uncased.txt");
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.text, HasSubstr("gs://bucket/none: bucket 'bucket' has no object 'none'"));
   EXPECT_FALSE(exists(emulator_->path("y")));
@@ -60,8 +63,9 @@ TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
 TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
   const std::string golden = source_path("tests/golden/pretraining/");
   for (const std::string& out : {std::string("gs://bucket/x.tfrecord"), dir_.file("x.tfrecord")}) {
-    const CommandOutput made = smelt(str("data bert --input ", golden, "english.txt --vocab ", golden,
-                                         "vocab_uncased.txt --seq-length 64 --shards 11 --out ", out));
+    const CommandOutput made =
+        smelt(str("data bert --input ", golden, "english.txt --vocab ", golden,
+                  "vocab_uncased.txt --seq-length 64 --shards 11 --out ", out));
     ASSERT_EQ(made.status, 0) << made.text;
   }
   for (const char* suffix : {"", ".index"})
@@ -74,10 +78,13 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
 TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
   const std::string golden = source_path("tests/golden/pretraining/");
   for (const char* order : {"shuffled", "original"}) {
-    const CommandOutput made = smelt(str("data bert --input ", golden, "english.txt --vocab ", golden, "vocab_uncased.txt",
-                                         " --order ", order, " --out gs://no-bucket/x.tfrecord"));
+    const CommandOutput made =
+        smelt(str("data bert --input ", golden, "english.txt --vocab ", golden, "vocab_uncased.txt",
+                  " --order ", order, " --out gs://no-bucket/x.tfrecord"));
     EXPECT_EQ(made.status, 2);
-    EXPECT_THAT(made.text, HasSubstr("write: gs://no-bucket/x.tfrecord: there is no bucket 'no-bucket', asked as"));
+    EXPECT_THAT(
+        made.text,
+        HasSubstr("write: gs://no-bucket/x.tfrecord: there is no bucket 'no-bucket', asked as"));
     EXPECT_THAT(made.text, testing::Not(HasSubstr("Writing to output files")));
   }
 }
@@ -93,9 +100,11 @@ TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
   const std::string recipe =
       "text: {input: 'gs://bucket/in/*.txt', sentences: lines, heldout: 0.3, dedup: none}\n"
       "vocab: {size: 300}\ndata: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n"
-      "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 64,\n"
+      "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: "
+      "64,\n"
       "  max_position_embeddings: 32, type_vocab_size: 2}\n"
-      "train: {batch_size: 4, steps: 12, save_every: 5, keep: 2}\neval: {batch_size: 2, steps: 1}\n";
+      "train: {batch_size: 4, steps: 12, save_every: 5, keep: 2}\neval: {batch_size: 2, steps: "
+      "1}\n";
   write_file(emulator_->path("r.yaml"), recipe);
   for (const std::string& out : {std::string("gs://bucket/m"), dir_.file("m")}) {
     const CommandOutput run = smelt(str("run gs://bucket/r.yaml --set out=", out));
@@ -104,9 +113,12 @@ TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
     EXPECT_THAT(again.text, HasSubstr("train: finished before")) << again.text;
   }
   EXPECT_EQ(list_folder(emulator_->path("m/model")), list_folder(dir_.file("m/model")));
-  for (const char* name : {"vocab.txt", "data/train.tfrecord", "model/checkpoint-12/COMMIT", "model/eval_results.txt",
-                           "model/checkpoint-12/tensors-00000-of-00001.safetensors", "huggingface/model.safetensors"})
-    EXPECT_TRUE(read_file(emulator_->path(str("m/", name))) == read_file(join_path(dir_.file("m"), name))) << name;
+  for (const char* name :
+       {"vocab.txt", "data/train.tfrecord", "model/checkpoint-12/COMMIT", "model/eval_results.txt",
+        "model/checkpoint-12/tensors-00000-of-00001.safetensors", "huggingface/model.safetensors"})
+    EXPECT_TRUE(read_file(emulator_->path(str("m/", name))) ==
+                read_file(join_path(dir_.file("m"), name)))
+        << name;
 }
 
 }  // namespace

@@ -20,10 +20,12 @@ using testing::HasSubstr;
 class Tokenize : public testing::Test {
  protected:
   Tokenize() {
-    write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nfête\nfete\n!\nм\n##м\n");
+    write_file(dir_.file("vocab.txt"),
+               "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nfête\nfete\n!\nм\n##м\n");
   }
   CommandOutput run(const std::string& arguments) {
-    return run_command(str(SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"), " ", arguments));
+    return run_command(
+        str(SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"), " ", arguments));
   }
   std::string output(const std::string& arguments) {
     const CommandOutput result = run(arguments);
@@ -41,9 +43,12 @@ class Tokenize : public testing::Test {
 TEST_F(Tokenize, ShowsPiecesIdsAndOffsetsInCharacters) {
   EXPECT_EQ(output("--text 'Unaffable FÊTE!' --text xyz"), "un ##aff ##able fete !\n[UNK]\n");
   EXPECT_EQ(output("--ids --text 'Unaffable FÊTE!'"), "5 6 7 9 10\n");
-  EXPECT_EQ(output("--offsets --text 'fêtE un' --text '' --text '!'"), "0\t4\t9\tfete\n5\t7\t5\tun\n\n\n0\t1\t10\t!\n\n");
-  EXPECT_EQ(json::parse(output("--json --text 'é fête!'")),
-            json::parse(R"({"ids": [1, 9, 10], "pieces": ["[UNK]", "fete", "!"], "offsets": [[0, 1], [2, 6], [6, 7]]})"));
+  EXPECT_EQ(output("--offsets --text 'fêtE un' --text '' --text '!'"),
+            "0\t4\t9\tfete\n5\t7\t5\tun\n\n\n0\t1\t10\t!\n\n");
+  EXPECT_EQ(
+      json::parse(output("--json --text 'é fête!'")),
+      json::parse(
+          R"({"ids": [1, 9, 10], "pieces": ["[UNK]", "fete", "!"], "offsets": [[0, 1], [2, 6], [6, 7]]})"));
 }
 
 TEST_F(Tokenize, ReadsFilesAndStandardInputLineByLine) {
@@ -58,7 +63,8 @@ TEST_F(Tokenize, DecodesIds) {
   EXPECT_EQ(output("--decode --text '2 5 6 7 9 10 3'"), "[CLS] unaffable fete ! [SEP]\n");
   EXPECT_EQ(output("--decode --json --text '11 12'"), "{\"text\":\"мм\"}\n");
   EXPECT_EQ(output("--decode --text ''"), "\n");
-  expect_refusal("--decode --text '5 x7'", AllOf(HasSubstr("--text: 'x7' is no id"), HasSubstr("separated by spaces")));
+  expect_refusal("--decode --text '5 x7'",
+                 AllOf(HasSubstr("--text: 'x7' is no id"), HasSubstr("separated by spaces")));
   expect_refusal("--decode --text 13", HasSubstr("vocab.txt: has 13 pieces, none of id 13"));
 }
 
@@ -73,7 +79,8 @@ TEST_F(Tokenize, CountsUnknownPiecesByScript) {
                             {"script": "Cyrillic", "characters": 4, "pieces": 3, "unknown": 1},
                             {"script": "Han", "characters": 2, "pieces": 2, "unknown": 2},
                             {"script": "Common", "characters": 1, "pieces": 1, "unknown": 0}])"));
-  EXPECT_THAT(output(flags), AllOf(HasSubstr("pieces:   8, of them 4 unknown (50.000 %)"), HasSubstr("Cyrillic")));
+  EXPECT_THAT(output(flags),
+              AllOf(HasSubstr("pieces:   8, of them 4 unknown (50.000 %)"), HasSubstr("Cyrillic")));
 }
 
 TEST_F(Tokenize, TakesTheCaseFromTheFlagsOrFromBesideTheVocabulary) {
@@ -83,43 +90,55 @@ TEST_F(Tokenize, TakesTheCaseFromTheFlagsOrFromBesideTheVocabulary) {
   EXPECT_EQ(output("--control-characters electra --text 'un\xee\x80\x80'"), "un\n");
   write_file(dir_.file("tokenizer_config.json"), R"({"do_lower_case": false})");
   EXPECT_EQ(output("--text 'fête Un'"), "fête [UNK]\n");
-  expect_refusal("--lower-case true --text x",
-                 AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json says false")));
-  expect_refusal("--control-characters greek --text x", HasSubstr("--control-characters: greek not in {bert,electra}"));
+  expect_refusal(
+      "--lower-case true --text x",
+      AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json says false")));
+  expect_refusal("--control-characters greek --text x",
+                 HasSubstr("--control-characters: greek not in {bert,electra}"));
 }
 
 TEST_F(Tokenize, SavesTheTokenizerInTheFormOfTheName) {
   const std::string saved = dir_.file("tokenizer.json"), text = dir_.file("x.txt");
   output("--lower-case false --save " + saved);
-  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --text 'fête Un'")).text, "fête [UNK]\n");
-  expect_refusal("--save " + saved, AllOf(HasSubstr("--save: " + saved + " exists"), HasSubstr("--overwrite")));
+  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --text 'fête Un'")).text,
+            "fête [UNK]\n");
+  expect_refusal("--save " + saved,
+                 AllOf(HasSubstr("--save: " + saved + " exists"), HasSubstr("--overwrite")));
   output("--overwrite --save " + saved);
-  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --save ", text)).text, "");
+  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --save ", text)).text,
+            "");
   EXPECT_EQ(read_file(text), read_file(dir_.file("vocab.txt")));
-  EXPECT_EQ(json::parse(read_file(dir_.file("x.tokenizer_config.json")))["control_characters"], "electra");
+  EXPECT_EQ(json::parse(read_file(dir_.file("x.tokenizer_config.json")))["control_characters"],
+            "electra");
 }
 
 TEST_F(Tokenize, UsesSentencePieceModels) {
   write_file(dir_.file("text"), "der Hund und die Katze und der Vogel\nein Hund\neine Katze\n");
-  const auto status = sentencepiece::SentencePieceTrainer::Train(
-      {{"input", dir_.file("text")}, {"model_prefix", dir_.file("m")}, {"vocab_size", "20"}, {"minloglevel", "2"}});
+  const auto status = sentencepiece::SentencePieceTrainer::Train({{"input", dir_.file("text")},
+                                                                  {"model_prefix", dir_.file("m")},
+                                                                  {"vocab_size", "20"},
+                                                                  {"minloglevel", "2"}});
   ASSERT_TRUE(status.ok()) << status.message();
   const std::string program = str(SMELT_PROGRAM, " tokenize --model ", dir_.file("m.model"));
   const std::string ids = run_command(program + " --ids --text 'der Hund'").text;
   EXPECT_EQ(run_command(str("printf '", ids, "' | ", program, " --decode")).text, "der Hund\n");
-  EXPECT_THAT(run_command(program + " --stats --text 'der Ž'").text, HasSubstr("of them 1 unknown"));
-  EXPECT_THAT(run_command(str(program, " --save ", dir_.file("y.txt"))).text, HasSubstr("is a SentencePiece model"));
+  EXPECT_THAT(run_command(program + " --stats --text 'der Ž'").text,
+              HasSubstr("of them 1 unknown"));
+  EXPECT_THAT(run_command(str(program, " --save ", dir_.file("y.txt"))).text,
+              HasSubstr("is a SentencePiece model"));
 }
 
 TEST_F(Tokenize, WrongUseIsNamed) {
-  expect_refusal("--model x.model --text a", AllOf(HasSubstr("--vocab and --model"), HasSubstr("give one")));
-  EXPECT_THAT(run_command(str(SMELT_PROGRAM, " tokenize --text a")).text, HasSubstr("neither --vocab nor --model"));
+  expect_refusal("--model x.model --text a",
+                 AllOf(HasSubstr("--vocab and --model"), HasSubstr("give one")));
+  EXPECT_THAT(run_command(str(SMELT_PROGRAM, " tokenize --text a")).text,
+              HasSubstr("neither --vocab nor --model"));
   expect_refusal("--ids --offsets --text a", HasSubstr("--ids excludes --offsets"));
   expect_refusal("--ofsets --text a", HasSubstr("did you mean '--offsets'?"));
   expect_refusal(str("--input ", dir_.file("none")), HasSubstr("none"));
   EXPECT_THAT(output("--help"), HasSubstr("text to pieces and back, one text a line"));
-  const CommandOutput full =
-      run_command(str("(", SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"), " --text un > /dev/full)"));
+  const CommandOutput full = run_command(str("(", SMELT_PROGRAM, " tokenize --vocab ",
+                                             dir_.file("vocab.txt"), " --text un > /dev/full)"));
   EXPECT_EQ(full.status, 1);
   EXPECT_THAT(full.text, HasSubstr("standard output: cannot be written to"));
 }

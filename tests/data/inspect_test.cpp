@@ -32,8 +32,12 @@ class Inspect : public testing::Test {
   Inspect() { write_file(vocab_, vocabulary()); }
   InspectOptions options() const { return {.input = dir_.file("*.tfrecord"), .vocab = vocab_}; }
   void describe(const nlohmann::json& change = nlohmann::json::object()) const {
-    nlohmann::json description{{"kind", "bert"}, {"files", {"a.tfrecord"}}, {"examples", 6}, {"seq_length", 8},
-                               {"max_predictions", 2}, {"masked_tokens", 6},
+    nlohmann::json description{{"kind", "bert"},
+                               {"files", {"a.tfrecord"}},
+                               {"examples", 6},
+                               {"seq_length", 8},
+                               {"max_predictions", 2},
+                               {"masked_tokens", 6},
                                {"vocabulary", {{"file", "v"}, {"crc32c", crc32c(vocabulary())}}}};
     description.update(change);
     write_file(dir_.file("a.tfrecord.json"), description.dump());
@@ -45,11 +49,13 @@ class Inspect : public testing::Test {
 TEST_F(Inspect, CountsByHand) {
   // Six examples of 6 tokens, with one prediction at place 2, which shows [MASK].
   write_test_examples(dir_.file("a.tfrecord"), 50, 6, [](int number, TestExample& e) {
-    if (number == 51) e.input_ids[2] = 51;                                             // kept
-    if (number == 52) e.input_ids[2] = 9;                                              // random
-    if (number == 53) e.masked_lm_weights[0] = 0;                                      // no prediction
-    if (number == 54) e.masked_lm_positions[1] = 4, e.masked_lm_weights[1] = 1;        // a second one, shows 11
-    if (number == 55) e.input_mask[5] = e.input_ids[5] = 0, e.input_ids[4] = 1;        // shorter, with an [UNK]
+    if (number == 51) e.input_ids[2] = 51;         // kept
+    if (number == 52) e.input_ids[2] = 9;          // random
+    if (number == 53) e.masked_lm_weights[0] = 0;  // no prediction
+    if (number == 54)
+      e.masked_lm_positions[1] = 4, e.masked_lm_weights[1] = 1;  // a second one, shows 11
+    if (number == 55)
+      e.input_mask[5] = e.input_ids[5] = 0, e.input_ids[4] = 1;  // shorter, with an [UNK]
   });
   const RecordStatistics s = inspect_bert_records(options());
   EXPECT_EQ(s.records, 6u);
@@ -104,7 +110,8 @@ TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
   EXPECT_EQ(s.first_bad->file, dir_.file("b.tfrecord"));
   EXPECT_EQ(s.first_bad->record, 3u);
   EXPECT_EQ(s.first_bad->offset, 3 * size);
-  EXPECT_THAT(s.first_bad->fault, HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
+  EXPECT_THAT(s.first_bad->fault,
+              HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
   EXPECT_EQ(s.tokens, 5u * 6);  // of the good ones
 }
 
@@ -128,12 +135,18 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
   const RecordStatistics agrees = inspect_bert_records(options());
   EXPECT_EQ(agrees.description, dir_.file("a.tfrecord.json"));
   EXPECT_THAT(agrees.contradictions, IsEmpty());
-  describe({{"examples", 7}, {"seq_length", 16}, {"max_predictions", 3}, {"masked_tokens", 5},
+  describe({{"examples", 7},
+            {"seq_length", 16},
+            {"max_predictions", 3},
+            {"masked_tokens", 5},
             {"vocabulary", {{"file", "v"}, {"crc32c", 1}}}});
-  EXPECT_THAT(inspect_bert_records(options()).contradictions,
-              ElementsAre("seq_length 16 in the description, 8 found", "max_predictions 3 in the description, 2 found",
-                          str("checksum of the vocabulary 1 in the description, ", crc32c(vocabulary()), " found"),
-                          "examples 7 in the description, 6 found", "masked_tokens 5 in the description, 6 found"));
+  EXPECT_THAT(
+      inspect_bert_records(options()).contradictions,
+      ElementsAre(
+          "seq_length 16 in the description, 8 found",
+          "max_predictions 3 in the description, 2 found",
+          str("checksum of the vocabulary 1 in the description, ", crc32c(vocabulary()), " found"),
+          "examples 7 in the description, 6 found", "masked_tokens 5 in the description, 6 found"));
 }
 
 TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
@@ -155,23 +168,31 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 1);
   InspectOptions options = this->options();
   options.samples = -1;
-  EXPECT_THAT(refusal([&] { inspect_bert_records(options); }), HasSubstr("inspect: samples -1 and threads 0"));
+  EXPECT_THAT(refusal([&] { inspect_bert_records(options); }),
+              HasSubstr("inspect: samples -1 and threads 0"));
 }
 
 TEST(Description, MalformedOnesAreRefusedByField) {
-  const auto message = [](std::string_view text) { return refusal([&] { parse_description(text, "a.json"); }); };
-  EXPECT_THAT(message("{"), HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
+  const auto message = [](std::string_view text) {
+    return refusal([&] { parse_description(text, "a.json"); });
+  };
+  EXPECT_THAT(message("{"),
+              HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
   EXPECT_THAT(message("[1]"), HasSubstr("a.json: no JSON object"));
-  EXPECT_THAT(message(R"({"examples": -1})"), HasSubstr("a.json: examples is no whole number in range"));
+  EXPECT_THAT(message(R"({"examples": -1})"),
+              HasSubstr("a.json: examples is no whole number in range"));
   EXPECT_THAT(message(R"({"examples": 1.5})"), HasSubstr("examples is no whole number in range"));
-  EXPECT_THAT(message(R"({"seq_length": 1e3})"), HasSubstr("seq_length is no whole number in range"));
-  EXPECT_THAT(message(R"({"seq_length": 18446744073709551615})"), HasSubstr("seq_length is no whole number in range"));
+  EXPECT_THAT(message(R"({"seq_length": 1e3})"),
+              HasSubstr("seq_length is no whole number in range"));
+  EXPECT_THAT(message(R"({"seq_length": 18446744073709551615})"),
+              HasSubstr("seq_length is no whole number in range"));
   EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is no list"));
   EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is no list of texts"));
   EXPECT_THAT(message(R"({"vocabulary": 3})"), HasSubstr("a.json: vocabulary: no JSON object"));
   EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
               HasSubstr("a.json: vocabulary: crc32c is no whole number in range"));
-  EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary: file is no text"));
+  EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"),
+              HasSubstr("a.json: vocabulary: file is no text"));
   EXPECT_THAT(message("{}"), IsEmpty());
 }
 

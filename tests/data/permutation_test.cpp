@@ -31,8 +31,8 @@ TEST(Permutation, DependsOnKeyAndNumberAndNothingElse) {
   EXPECT_NE(first, all(Permutation(1000, 2, 0), 1000));
 }
 
-// Neighbours must part: for independent uniform values the mean distance is a third of the size, with a
-// standard deviation of 0.24 / sqrt(10000) of it for the mean.
+// Neighbours must part: for independent uniform values the mean distance is a third of the size,
+// with a standard deviation of 0.24 / sqrt(10000) of it for the mean.
 TEST(Permutation, SendsNeighboursFarApart) {
   constexpr std::uint64_t kSize = 10000;
   const auto values = all(Permutation(kSize, 12345, 0), kSize);
@@ -42,8 +42,8 @@ TEST(Permutation, SendsNeighboursFarApart) {
   EXPECT_NEAR(distance / kSize / kSize, 1.0 / 3, 0.012);
 }
 
-// Over the 24 orders of four records, 24000 permutations: chi-square with 23 degrees of freedom stays
-// below 49.7 with probability 0.999.
+// Over the 24 orders of four records, 24000 permutations: chi-square with 23 degrees of freedom
+// stays below 49.7 with probability 0.999.
 TEST(Permutation, OrdersOfFewRecordsAreAboutEquallyLikely) {
   std::vector<int> counts(256, 0);
   for (std::uint64_t number = 0; number < 24000; ++number) {

@@ -33,11 +33,10 @@ std::string message_of(const std::function<void()>& action) {
 std::vector<std::string> read_all(const RecordIndex& index) {
   std::vector<std::string> out;
   std::string buffer;
-  index.read(0, index.size(), buffer,
-             [&](std::uint64_t record, std::string_view data) {
-               EXPECT_EQ(record, out.size());
-               out.emplace_back(data);
-             });
+  index.read(0, index.size(), buffer, [&](std::uint64_t record, std::string_view data) {
+    EXPECT_EQ(record, out.size());
+    out.emplace_back(data);
+  });
   return out;
 }
 
@@ -65,18 +64,24 @@ class RecordIndexTest : public testing::Test {
 
 TEST_F(RecordIndexTest, ReadsRunsOverFilesEmptyOnesIncluded) {
   std::vector<std::string> wanted;
-  for (int i = 0; i < 300; ++i) wanted.push_back(std::string(static_cast<std::size_t>(i * 37 % 5000), 'a' + i % 26));
-  const std::vector<std::string> first(wanted.begin(), wanted.begin() + 200), second(wanted.begin() + 200, wanted.end());
+  for (int i = 0; i < 300; ++i)
+    wanted.push_back(std::string(static_cast<std::size_t>(i * 37 % 5000), 'a' + i % 26));
+  const std::vector<std::string> first(wanted.begin(), wanted.begin() + 200),
+      second(wanted.begin() + 200, wanted.end());
   for (const bool indexed : {false, true}) {
     const auto make = [&](std::string_view name, const std::vector<std::string>& records) {
       return indexed ? write_indexed(name, records) : write(name, records);
     };
-    const RecordIndex index({make("e0", {}), make("a", first), make("e1", {}), make("b", second), make("e2", {})});
+    const RecordIndex index(
+        {make("e0", {}), make("a", first), make("e1", {}), make("b", second), make("e2", {})});
     EXPECT_EQ(read_all(index), wanted);
-    for (const std::uint64_t record : {0u, 63u, 64u, 65u, 199u, 200u, 299u}) EXPECT_EQ(index.read(record), wanted[record]);
-    EXPECT_EQ(index.tokens(199), indexed ? std::optional<std::uint64_t>(wanted[199].size()) : std::nullopt);
+    for (const std::uint64_t record : {0u, 63u, 64u, 65u, 199u, 200u, 299u})
+      EXPECT_EQ(index.read(record), wanted[record]);
+    EXPECT_EQ(index.tokens(199),
+              indexed ? std::optional<std::uint64_t>(wanted[199].size()) : std::nullopt);
     EXPECT_EQ(index.place(200), dir_.file("b") + ": record 0");
-    EXPECT_EQ(index.bytes(), std::filesystem::file_size(dir_.file("a")) + std::filesystem::file_size(dir_.file("b")));
+    EXPECT_EQ(index.bytes(), std::filesystem::file_size(dir_.file("a")) +
+                                 std::filesystem::file_size(dir_.file("b")));
   }
 }
 
@@ -90,7 +95,8 @@ TEST_F(RecordIndexTest, ReadsFromMoreFilesThanStayOpen) {
   for (int i = 0; i < 300; ++i) files.push_back(write(str("f", i), {str(i)}));
   const RecordIndex index(files);
   for (int round = 0; round < 2; ++round)
-    for (std::uint64_t record = 0; record < 300; ++record) ASSERT_EQ(index.read(record), str(record));
+    for (std::uint64_t record = 0; record < 300; ++record)
+      ASSERT_EQ(index.read(record), str(record));
 }
 
 TEST_F(RecordIndexTest, TheBuilderGivesTheSameIndexWhenItsPartsAreJoined) {
@@ -132,8 +138,10 @@ TEST_F(RecordIndexTest, ADamagedIndexIsNotUsedAndSaidSo) {
 TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
   for (const char* name : {"t-0", "t-1"}) write_indexed(name, {"x"});
   write_file(dir_.file("t-0.json"), "{}");
-  EXPECT_THAT(record_files(dir_.file("t*"), "data"), ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
-  EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"), ElementsAre(dir_.file("t-0.json")));  // asked for by name
+  EXPECT_THAT(record_files(dir_.file("t*"), "data"),
+              ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
+  EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"),
+              ElementsAre(dir_.file("t-0.json")));  // asked for by name
 }
 
 TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
@@ -145,7 +153,8 @@ TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
     broken[at] = static_cast<char>(broken[at] ^ (1 << at % 8));
     write_file(dir_.file("a"), broken);
     EXPECT_THAT(message_of([&] { read_all(RecordIndex({dir_.file("a")})); }),
-                HasSubstr(str("/a: record at offset ", start, ": "))) << at;
+                HasSubstr(str("/a: record at offset ", start, ": ")))
+        << at;
   }
 }
 
@@ -157,19 +166,22 @@ TEST_F(RecordIndexTest, ADamageThatTheIndexStepsOverIsFoundWhenTheRecordIsRead) 
   const RecordIndex index({path});
   EXPECT_EQ(index.read(0), "first");
   EXPECT_EQ(index.read(2), "third");
-  EXPECT_THAT(message_of([&] { (void)index.read(1); }), HasSubstr("/a: record at offset 21: length checksum "));
+  EXPECT_THAT(message_of([&] { (void)index.read(1); }),
+              HasSubstr("/a: record at offset 21: length checksum "));
 }
 
 TEST_F(RecordIndexTest, AFileThatChangesWhileItIsInUseIsNamed) {
   const std::string path = write("a", {"first", "second"});
   const RecordIndex shrunk({path});
   std::filesystem::resize_file(path, 25);
-  EXPECT_THAT(message_of([&] { read_all(shrunk); }), HasSubstr("/a: record at offset 21: cut short: "));
+  EXPECT_THAT(message_of([&] { read_all(shrunk); }),
+              HasSubstr("/a: record at offset 21: cut short: "));
   write("a", {"first", "second"});
   const RecordIndex changed({path});
   write("a", {"fir", "second"});
-  EXPECT_THAT(message_of([&] { (void)changed.read(0); }),
-              HasSubstr("/a: record at offset 0: 19 bytes, not 21 as before: the file has changed"));
+  EXPECT_THAT(
+      message_of([&] { (void)changed.read(0); }),
+      HasSubstr("/a: record at offset 0: 19 bytes, not 21 as before: the file has changed"));
 }
 
 TEST_F(RecordIndexTest, AFileThatVanishesBeforeItIsReadIsNamed) {
@@ -189,7 +201,8 @@ TEST_F(RecordIndexTest, AFileThatVanishesAfterwardsStaysReadable) {
 
 TEST_F(RecordIndexTest, FilesOfBertExamplesAreIndexedWithTheirLengths) {
   const std::string path = dir_.file("a.tfrecord");
-  write_test_examples(path, 0, 5, [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
+  write_test_examples(path, 0, 5,
+                      [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
   EXPECT_EQ(index_bert_records(path), 5u);
   const RecordIndex index({path});
   EXPECT_EQ(index.tokens(0), 5u);
@@ -197,7 +210,8 @@ TEST_F(RecordIndexTest, FilesOfBertExamplesAreIndexedWithTheirLengths) {
   write_test_examples(path, 0, 5, [](int number, TestExample& example) {
     if (number == 3) example.input_ids.pop_back();
   });
-  EXPECT_THAT(message_of([&] { index_bert_records(path); }), HasSubstr("a.tfrecord: record 3: input_ids has 7 values"));
+  EXPECT_THAT(message_of([&] { index_bert_records(path); }),
+              HasSubstr("a.tfrecord: record 3: input_ids has 7 values"));
 }
 
 }  // namespace

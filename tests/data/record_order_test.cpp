@@ -10,7 +10,8 @@
 namespace smelt {
 namespace {
 
-std::vector<std::uint64_t> epoch(const RecordOrder& order, std::uint64_t records, std::uint64_t number) {
+std::vector<std::uint64_t> epoch(const RecordOrder& order, std::uint64_t records,
+                                 std::uint64_t number) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t i = 0; i < records; ++i) out.push_back(order(number * records + i));
   return out;
@@ -18,7 +19,8 @@ std::vector<std::uint64_t> epoch(const RecordOrder& order, std::uint64_t records
 
 TEST(RecordOrder, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
   for (const std::uint64_t block : {1, 4, 16})
-    for (const std::uint64_t records : {1, 2, 15, 16, 17, 63, 64, 65, 255, 1023, 1024, 1025, 3000}) {
+    for (const std::uint64_t records :
+         {1, 2, 15, 16, 17, 63, 64, 65, 255, 1023, 1024, 1025, 3000}) {
       const RecordOrder order(records, block, 5);
       std::vector<std::uint64_t> every(records);
       std::iota(every.begin(), every.end(), 0);

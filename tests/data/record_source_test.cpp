@@ -21,8 +21,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 BertRecordOptions options_for(const std::string& input) {
-  return {.input = input, .seq_length = 8, .max_predictions = 2, .vocab_size = 100,
-          .type_vocab_size = 2, .seed = 1};
+  return {.input = input,
+          .seq_length = 8,
+          .max_predictions = 2,
+          .vocab_size = 100,
+          .type_vocab_size = 2,
+          .seed = 1};
 }
 
 // Two files of 7 and 13 examples numbered 0..19, which masked_lm_ids tells.
@@ -35,7 +39,8 @@ class RecordSource : public testing::Test {
   BertRecordOptions options() const { return options_for(dir_.file("a-*.tfrecord")); }
   static std::vector<int> numbers(const BertBatch& batch) {
     std::vector<int> out;
-    for (std::size_t i = 0; i < batch.masked_lm_ids.size(); i += 2) out.push_back(batch.masked_lm_ids[i]);
+    for (std::size_t i = 0; i < batch.masked_lm_ids.size(); i += 2)
+      out.push_back(batch.masked_lm_ids[i]);
     return out;
   }
   std::string message_of(const BertRecordOptions& options) const {
@@ -84,7 +89,8 @@ TEST_F(RecordSource, EvaluationBeginsAgainAfterTheLastRecord) {
 TEST_F(RecordSource, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
   const BertRecordSource source(options());
   std::vector<std::vector<int>> epochs(3);
-  for (std::uint64_t step = 0; step < 60 / 3; ++step) {  // batches of 3 straddle the epochs' borders
+  for (std::uint64_t step = 0; step < 60 / 3;
+       ++step) {  // batches of 3 straddle the epochs' borders
     const auto batch = numbers(source.batch(step, 3));
     for (std::size_t i = 0; i < 3; ++i) epochs[(step * 3 + i) / 20].push_back(batch[i]);
   }
@@ -119,7 +125,8 @@ TEST_F(RecordSource, TheHostsBatchesAreTogetherTheBatchOfOneHost) {
         const BertBatch part = source.batch(step, size, {host, hosts});
         EXPECT_EQ(part.batch, size / hosts);
         std::ranges::copy(numbers(part), std::back_inserter(shuffled));
-        std::ranges::copy(numbers(source.batch_in_order(step, size, {host, hosts})), std::back_inserter(in_order));
+        std::ranges::copy(numbers(source.batch_in_order(step, size, {host, hosts})),
+                          std::back_inserter(in_order));
       }
       EXPECT_EQ(shuffled, numbers(source.batch(step, size))) << hosts;
       EXPECT_EQ(in_order, numbers(source.batch_in_order(step, size))) << hosts;
@@ -132,7 +139,10 @@ TEST_F(RecordSource, HostsThatCannotShareABatchEquallyAreRefused) {
     (void)source.batch(0, 10, {0, 4});
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("a batch of 10 examples for 4 hosts\n  hint: take a batch size that is a multiple"));
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr(
+            "a batch of 10 examples for 4 hosts\n  hint: take a batch size that is a multiple"));
   }
 }
 
@@ -140,9 +150,11 @@ TEST_F(RecordSource, PrefetchGivesTheBatchesOfTheFollowingStepsWithAnyDepthAndTh
   const BertRecordSource source(options());
   for (const int depth : {0, 1, 2, 7})
     for (const int threads : {0, 1, 3, 9}) {
-      BertPrefetch prefetch(source, 4, 5, {.share = {.host = 1, .hosts = 2}, .depth = depth, .threads = threads});
+      BertPrefetch prefetch(source, 4, 5,
+                            {.share = {.host = 1, .hosts = 2}, .depth = depth, .threads = threads});
       for (std::uint64_t step = 5; step < 25; ++step)
-        ASSERT_EQ(prefetch.next().input_ids, source.batch(step, 4, {1, 2}).input_ids) << depth << " " << threads;
+        ASSERT_EQ(prefetch.next().input_ids, source.batch(step, 4, {1, 2}).input_ids)
+            << depth << " " << threads;
     }
 }
 
@@ -163,7 +175,8 @@ TEST_F(RecordSource, PrefetchThrowsAtTheStepWhoseRecordsAreBad) {
   };
   while (!fails([&] { (void)source.batch(bad, 2); })) ++bad;
   BertPrefetch prefetch(source, 2, 0, {.share = {}, .depth = 4, .threads = 3});
-  for (std::uint64_t step = 0; step < bad; ++step) EXPECT_FALSE(fails([&] { prefetch.next(); })) << step;
+  for (std::uint64_t step = 0; step < bad; ++step)
+    EXPECT_FALSE(fails([&] { prefetch.next(); })) << step;
   EXPECT_TRUE(fails([&] { prefetch.next(); }));
 }
 
@@ -171,7 +184,8 @@ TEST_F(RecordSource, TellsEachRecordsLengthWithAndWithoutAnIndex) {
   write_test_examples(dir_.file("a-0.tfrecord"), 0, 7, [](int number, TestExample& example) {
     for (int i = 0; i < number; ++i) example.input_mask[static_cast<std::size_t>(7 - i)] = 0;
   });
-  const std::vector<std::uint32_t> wanted{6, 6, 6, 5, 4, 3, 2, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
+  const std::vector<std::uint32_t> wanted{6, 6, 6, 5, 4, 3, 2, 6, 6, 6,
+                                          6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
   EXPECT_EQ(BertRecordSource(options()).lengths(), wanted);
   index_bert_records(dir_.file("a-0.tfrecord"));
   EXPECT_EQ(BertRecordSource(options()).lengths(), wanted);
@@ -189,8 +203,9 @@ TEST_F(RecordSource, OtherLengthsThanTheCallersAreRefusedWithBoth) {
 
 TEST_F(RecordSource, ValuesOutOfRangeAreNamedByFileRecordAndPlace) {
   EXPECT_THAT(message_with([](TestExample&) {}), IsEmpty());
-  EXPECT_THAT(message_with([](TestExample& e) { e.input_ids[5] = 100; }),
-              HasSubstr("bad.tfrecord: record 2: input_ids[5] = 100 is out of range for vocab_size 100"));
+  EXPECT_THAT(
+      message_with([](TestExample& e) { e.input_ids[5] = 100; }),
+      HasSubstr("bad.tfrecord: record 2: input_ids[5] = 100 is out of range for vocab_size 100"));
   EXPECT_THAT(message_with([](TestExample& e) { e.input_ids[0] = -1; }),
               HasSubstr("input_ids[0] = -1 is out of range for vocab_size 100"));
   EXPECT_THAT(message_with([](TestExample& e) { e.masked_lm_ids[1] = 30600; }),

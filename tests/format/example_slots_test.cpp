@@ -20,13 +20,26 @@ constexpr std::int64_t kLimit = 30522;
 
 // Three features; the slots point into it.
 struct Row {
-  std::vector<std::int32_t> ids = std::vector<std::int32_t>(24), label = std::vector<std::int32_t>(1);
+  std::vector<std::int32_t> ids = std::vector<std::int32_t>(24),
+                            label = std::vector<std::int32_t>(1);
   std::vector<float> weights = std::vector<float>(5);
 
   std::vector<FeatureSlot> slots() {
-    return {{.name = "ids", .count = ids.size(), .integers = ids.data(), .limit = kLimit, .reals = nullptr},
-            {.name = "weights", .count = weights.size(), .integers = nullptr, .limit = 0, .reals = weights.data()},
-            {.name = "label", .count = label.size(), .integers = label.data(), .limit = 2, .reals = nullptr}};
+    return {{.name = "ids",
+             .count = ids.size(),
+             .integers = ids.data(),
+             .limit = kLimit,
+             .reals = nullptr},
+            {.name = "weights",
+             .count = weights.size(),
+             .integers = nullptr,
+             .limit = 0,
+             .reals = weights.data()},
+            {.name = "label",
+             .count = label.size(),
+             .integers = label.data(),
+             .limit = 2,
+             .reals = nullptr}};
   }
 };
 
@@ -34,13 +47,17 @@ struct Row {
 std::optional<Row> slow_row(const std::string& message) try {
   const Example example(message, "twin");
   Row row;
-  const auto take = [](const std::vector<std::int64_t>& from, std::vector<std::int32_t>& to, std::int64_t limit) {
+  const auto take = [](const std::vector<std::int64_t>& from, std::vector<std::int32_t>& to,
+                       std::int64_t limit) {
     if (from.size() != to.size()) return false;
-    if (std::ranges::any_of(from, [&](std::int64_t value) { return value < 0 || value >= limit; })) return false;
+    if (std::ranges::any_of(from, [&](std::int64_t value) { return value < 0 || value >= limit; }))
+      return false;
     std::ranges::copy(from, to.begin());
     return true;
   };
-  if (!take(example.integers("ids"), row.ids, kLimit) || !take(example.integers("label"), row.label, 2)) return {};
+  if (!take(example.integers("ids"), row.ids, kLimit) ||
+      !take(example.integers("label"), row.label, 2))
+    return {};
   if (example.reals("weights").size() != row.weights.size()) return {};
   row.weights = example.reals("weights");
   return row;
@@ -57,7 +74,7 @@ class Messages {
     odd_ = below(2) == 0;
     std::vector<std::string> entries{ids(), weights(), label()};
     if (odd(4)) std::ranges::shuffle(entries, random_);
-    if (odd(8)) entries.push_back(ids());                      // twice: the last wins
+    if (odd(8)) entries.push_back(ids());  // twice: the last wins
     if (odd(8)) entries.pop_back();
     if (odd(8)) entries.push_back(entry("other", 1, "\n\1x"));  // a feature of bytes
     WireWriter features, example;
@@ -74,7 +91,9 @@ class Messages {
   bool usual() const { return !odd_; }
 
  private:
-  std::size_t below(std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_); }
+  std::size_t below(std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_);
+  }
   bool odd(std::size_t chance) { return odd_ && below(chance) == 0; }
   // Mostly as short as can be.
   std::string varint(std::uint64_t value) {
@@ -120,7 +139,8 @@ class Messages {
   }
   std::string weights() {
     WireWriter list, packed;
-    for (int i = 0; i < 5; ++i) packed.raw_fixed32(std::bit_cast<std::uint32_t>(static_cast<float>(below(3))));
+    for (int i = 0; i < 5; ++i)
+      packed.raw_fixed32(std::bit_cast<std::uint32_t>(static_cast<float>(below(3))));
     list.message(1, packed);
     return entry("weights", 2, list.text());
   }
@@ -165,21 +185,24 @@ bool fill(const std::string& packed, std::vector<std::int32_t>& out, std::int64_
   entry.message(2, feature);
   features.message(1, entry);
   example.message(1, features);
-  const FeatureSlot slot{.name = "x", .count = out.size(), .integers = out.data(), .limit = limit, .reals = nullptr};
+  const FeatureSlot slot{
+      .name = "x", .count = out.size(), .integers = out.data(), .limit = limit, .reals = nullptr};
   return fill_slots(example.text(), std::span(&slot, 1));
 }
 
 TEST(ExampleSlots, TakeEachLengthOfVarintAtEachPlace) {
   for (std::size_t count = 1; count <= 20; ++count)
     for (std::size_t place = 0; place < count; ++place)
-      for (const std::int32_t value : {0, 127, 128, 16383, 16384, 2097151, 2097152, (1 << 28) - 1}) {
+      for (const std::int32_t value :
+           {0, 127, 128, 16383, 16384, 2097151, 2097152, (1 << 28) - 1}) {
         WireWriter packed;
         std::vector<std::int32_t> wanted(count, 7), out(count);
         wanted[place] = value;
         for (const std::int32_t v : wanted) packed.raw_varint(static_cast<std::uint64_t>(v));
         ASSERT_TRUE(fill(packed.text(), out, 1 << 28)) << count << " " << place << " " << value;
         ASSERT_EQ(out, wanted) << place;
-        ASSERT_FALSE(fill(packed.text(), out, std::ranges::max(wanted)));  // the limit itself is out of range
+        ASSERT_FALSE(fill(packed.text(), out,
+                          std::ranges::max(wanted)));  // the limit itself is out of range
         ASSERT_FALSE(fill(packed.text().substr(0, packed.text().size() - 1), out, 1 << 28));
         ASSERT_FALSE(fill(packed.text() + "\1", out, 1 << 28));
       }

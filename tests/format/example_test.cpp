@@ -12,8 +12,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// tf.train.Example with ids = [0, 1, 300, -2], b = ["x", ""], a = [1, 0, -2.5], none = [] of integers, as
-// protobuf 7's pure-Python runtime serialises it.
+// tf.train.Example with ids = [0, 1, 300, -2], b = ["x", ""], a = [1, 0, -2.5], none = [] of
+// integers, as protobuf 7's pure-Python runtime serialises it.
 const std::string kMessage = from_hex(
     "0a4c0a190a0369647312121a100a0e0001ac02feffffffffffffffff010a0c0a016212070a050a01780a00"
     "0a150a01611210120e0a0c0000803f00000000000020c00a0a0a046e6f6e6512021a00");
@@ -50,7 +50,8 @@ TEST(Example, ReadsWhatTensorFlowWrote) {
   EXPECT_THAT(example.names(), ElementsAre("ids", "b", "a", "none"));
 }
 
-// One feature "x" whose list is written as `list` under field `kind`, value before key in the map's entry.
+// One feature "x" whose list is written as `list` under field `kind`, value before key in the map's
+// entry.
 std::string message_with(std::uint32_t kind, const WireWriter& list) {
   WireWriter feature, entry, features, example;
   feature.message(kind, list);
@@ -81,8 +82,9 @@ TEST(Example, TheLastOfTwoFeaturesOfOneNameWins) {
 
 TEST(Example, AnAbsentFeatureIsNamedTogetherWithThosePresent) {
   const Example example(kMessage, "train.tfrecord: record 3");
-  EXPECT_THAT(message_of([&] { (void)example.integers("input_ids"); }),
-              HasSubstr("train.tfrecord: record 3: no feature 'input_ids'; it has: ids, b, a, none"));
+  EXPECT_THAT(
+      message_of([&] { (void)example.integers("input_ids"); }),
+      HasSubstr("train.tfrecord: record 3: no feature 'input_ids'; it has: ids, b, a, none"));
 }
 
 TEST(Example, AFeatureOfAnotherKindIsRefused) {

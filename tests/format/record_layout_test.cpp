@@ -17,15 +17,16 @@ using testing::HasSubstr;
 TEST(NarrowNumbers, KeepWhatWasPutInAndAddItUpAtAnyWidth) {
   std::vector<std::uint64_t> values;
   NarrowNumbers numbers;
-  for (const std::uint64_t next : {0ull, 255ull, 3ull, 256ull, 65535ull, 1ull, 65536ull, 4294967295ull, 2ull,
-                                   4294967296ull, 1ull << 62, 5ull}) {
+  for (const std::uint64_t next : {0ull, 255ull, 3ull, 256ull, 65535ull, 1ull, 65536ull,
+                                   4294967295ull, 2ull, 4294967296ull, 1ull << 62, 5ull}) {
     values.push_back(next);
     numbers.push_back(next);
     ASSERT_EQ(numbers.size(), values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       ASSERT_EQ(numbers[i], values[i]);
       ASSERT_EQ(numbers.sum(i, values.size()),
-                std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i), values.end(), std::uint64_t{0}));
+                std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i), values.end(),
+                                std::uint64_t{0}));
     }
   }
   EXPECT_EQ(numbers.width(), 8u);
@@ -67,12 +68,18 @@ std::string message_of(std::string_view bytes) {
 
 TEST(RecordLayout, IsWrittenAsItsPageSays) {
   const std::string checked =
-      "0200000000000000" "0102030405060708090a0b0c0d0e0f10" "02000000" "01000000" "2c011000" "2a00";
+      "0200000000000000"
+      "0102030405060708090a0b0c0d0e0f10"
+      "02000000"
+      "01000000"
+      "2c011000"
+      "2a00";
   const std::uint32_t crc = crc32c(from_hex(checked));
   std::string crc_bytes;
   for (int byte = 0; byte < 4; ++byte) crc_bytes.push_back(static_cast<char>(crc >> (8 * byte)));
-  EXPECT_EQ(encode_record_layout(layout()),
-            from_hex("534d454c54494458" "01000000") + crc_bytes + from_hex(checked));
+  EXPECT_EQ(encode_record_layout(layout()), from_hex("534d454c54494458"
+                                                     "01000000") +
+                                                crc_bytes + from_hex(checked));
 }
 
 TEST(RecordLayout, ComesBackAsItWas) {
@@ -102,7 +109,8 @@ std::string with(std::size_t at, char value) {
   std::string bytes = encode_record_layout(layout());
   bytes[at] = value;
   const std::uint32_t crc = crc32c(std::string_view(bytes).substr(16));
-  for (std::size_t byte = 0; byte < 4; ++byte) bytes[12 + byte] = static_cast<char>(crc >> (8 * byte));
+  for (std::size_t byte = 0; byte < 4; ++byte)
+    bytes[12 + byte] = static_cast<char>(crc >> (8 * byte));
   return bytes;
 }
 
@@ -114,7 +122,8 @@ TEST(RecordLayout, WrongValuesUnderARightChecksumAreNamed) {
   EXPECT_THAT(message_of(with(40, 3)), HasSubstr("a.index: numbers of 3 and 1 bytes"));
   EXPECT_THAT(message_of(with(44, 16)), HasSubstr("a.index: numbers of 2 and 16 bytes"));
   EXPECT_THAT(message_of(with(50, 1)), testing::IsEmpty());
-  EXPECT_THAT(message_of(encode_record_layout(layout()) .replace(50, 1, "\1")), HasSubstr("a.index: wrong checksum"));
+  EXPECT_THAT(message_of(encode_record_layout(layout()).replace(50, 1, "\1")),
+              HasSubstr("a.index: wrong checksum"));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ TensorMap small_tensors() {
 }
 
 TEST(Safetensors, WrittenTensorsComeBack) {
-  const SafetensorsFile file(safetensors_bytes(small_tensors(), {{"format", "pt"}, {"by", "smelt"}}),
-                             "x");
+  const SafetensorsFile file(
+      safetensors_bytes(small_tensors(), {{"format", "pt"}, {"by", "smelt"}}), "x");
   ASSERT_EQ(file.tensors().size(), 5);
   EXPECT_EQ(file.at("w").shape, (Shape{DType::f32, {2, 3}}));
   EXPECT_EQ(tensor_values<float>(file.at("w")), kFloats);
@@ -97,9 +97,9 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
   const TempDir dir;
   const std::string bytes = safetensors_bytes(tensors, {{"format", "pt"}});
   write_file(dir.file("ours"), bytes);
-  const auto result = run_command(str(oracle_python(), " ",
-                                      source_path("tests/format/safetensors_roundtrip.py"), " ",
-                                      dir.file("ours"), " ", dir.file("theirs")));
+  const auto result =
+      run_command(str(oracle_python(), " ", source_path("tests/format/safetensors_roundtrip.py"),
+                      " ", dir.file("ours"), " ", dir.file("theirs")));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("b bfloat16 [1, 2] sum 3\n"));
   EXPECT_THAT(result.text, HasSubstr("d float64 [1] sum 0.25\n"));
@@ -117,7 +117,8 @@ TEST(Safetensors, EveryTruncationIsRefused) {
     EXPECT_THAT(refusal(bytes.substr(0, size)), HasSubstr("a.safetensors: ")) << size;
   EXPECT_THAT(refusal(bytes.substr(0, 5)), HasSubstr("truncated: 5 bytes"));
   EXPECT_THAT(refusal(bytes.substr(0, 20)), HasSubstr("only 12 follow its length"));
-  EXPECT_THAT(refusal(bytes + "x"), HasSubstr("the tensors end at byte 44 of the data, which has 45"));
+  EXPECT_THAT(refusal(bytes + "x"),
+              HasSubstr("the tensors end at byte 44 of the data, which has 45"));
 }
 
 TEST(Safetensors, EveryCorruptedByteOfTheHeaderIsRefusedOrHarmless) {

@@ -54,7 +54,8 @@ TEST(TfRecord, EveryChangedByteIsRefusedWithItsRecordsOffset) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string broken = kFile;
       broken[at] = static_cast<char>(broken[at] ^ (1 << bit));
-      EXPECT_THAT(message_of(broken), HasSubstr(str("train.tfrecord: record at offset ", start, ": ")))
+      EXPECT_THAT(message_of(broken),
+                  HasSubstr(str("train.tfrecord: record at offset ", start, ": ")))
           << at;
     }
   }
@@ -83,7 +84,8 @@ TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
   for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<char>(crc >> (8 * byte)));
-  EXPECT_THAT(message_of(file + "some bytes"), HasSubstr("cut short: 18446744073709551615 bytes of data wanted, 10 left"));
+  EXPECT_THAT(message_of(file + "some bytes"),
+              HasSubstr("cut short: 18446744073709551615 bytes of data wanted, 10 left"));
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ TEST(Wire, WritesManyVarintsAsOneByOne) {
   const std::vector<std::int32_t> values{0, 1, 127, 128, 30521, 65536, 2147483647, -1, -2147483647};
   WireWriter many, one_by_one;
   many.raw_varints(values);
-  for (const std::int32_t value : values) one_by_one.raw_varint(static_cast<std::uint64_t>(std::int64_t{value}));
+  for (const std::int32_t value : values)
+    one_by_one.raw_varint(static_cast<std::uint64_t>(std::int64_t{value}));
   EXPECT_EQ(many.text(), one_by_one.text());
 }
 

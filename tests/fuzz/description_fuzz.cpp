@@ -5,15 +5,17 @@
 namespace smelt {
 
 FuzzTarget fuzz_target() {
-  return {.seeds = {R"({"kind": "bert", "files": ["a.tfrecord", "b"], "examples": 12, "seq_length": 128,
+  return {
+      .seeds = {R"({"kind": "bert", "files": ["a.tfrecord", "b"], "examples": 12, "seq_length": 128,
                         "max_predictions": 20, "vocabulary": {"file": "vocab.txt", "crc32c": 305419896},
                         "masked_tokens": 99, "text": {"files": [], "documents": 1}})",
-                    "{}", "[]"},
-          .words = {"\"files\"", "\"examples\"", "\"vocabulary\"", "\"crc32c\"", "\"seq_length\"", "null", "1e999",
-                    "-1", "18446744073709551616", "[[", "{\"a\":", "\\u0000", "\\ud800", "true"},
-          .repair = {},
-          .memory_base = 1 << 14,
-          .memory_factor = 256};
+                "{}", "[]"},
+      .words = {"\"files\"", "\"examples\"", "\"vocabulary\"", "\"crc32c\"", "\"seq_length\"",
+                "null", "1e999", "-1", "18446744073709551616", "[[", "{\"a\":", "\\u0000",
+                "\\ud800", "true"},
+      .repair = {},
+      .memory_base = 1 << 14,
+      .memory_factor = 256};
 }
 
 }  // namespace smelt

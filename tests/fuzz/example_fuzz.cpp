@@ -25,14 +25,20 @@ void compare(std::string_view message) {
   std::array<float, 2> weights{};
   std::int32_t label = 0;
   const std::array slots{
-      FeatureSlot{.name = "ids", .count = ids.size(), .integers = ids.data(), .limit = kLimit, .reals = nullptr},
-      FeatureSlot{.name = "weights", .count = 2, .integers = nullptr, .limit = 0, .reals = weights.data()},
+      FeatureSlot{.name = "ids",
+                  .count = ids.size(),
+                  .integers = ids.data(),
+                  .limit = kLimit,
+                  .reals = nullptr},
+      FeatureSlot{
+          .name = "weights", .count = 2, .integers = nullptr, .limit = 0, .reals = weights.data()},
       FeatureSlot{.name = "label", .count = 1, .integers = &label, .limit = 2, .reals = nullptr}};
   if (!fill_slots(message, slots)) return;
   const Example slow(message, "input");
   CHECK(std::ranges::equal(slow.integers("ids"), ids));
   CHECK(std::ranges::all_of(ids, [](std::int32_t id) { return id >= 0 && id < kLimit; }));
-  CHECK(slow.integers("label").size() == 1 && slow.integers("label")[0] == label && (label == 0 || label == 1));
+  CHECK(slow.integers("label").size() == 1 && slow.integers("label")[0] == label &&
+        (label == 0 || label == 1));
   const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   CHECK(std::ranges::equal(slow.reals("weights"), weights, {}, bits, bits));
 }
@@ -43,7 +49,8 @@ FuzzTarget fuzz_target() {
   ExampleWriter bytes;
   bytes.bytes("text", std::array<std::string, 2>{"some", ""});
   return {.seeds = {example({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
-                    example({69999, 300, 97, 16384, 0, 0, 0, 0, 0, 0, 0, 0}), example({1 << 20, -1}), bytes.take()},
+                    example({69999, 300, 97, 16384, 0, 0, 0, 0, 0, 0, 0, 0}),
+                    example({1 << 20, -1}), bytes.take()},
           .words = {"ids", "weights", "label", "\x1a", "\x12", "\x0a"},
           .repair = {},
           .memory_base = 8192,

@@ -1,6 +1,6 @@
-// The loop around a fuzz driver: changes inputs at random and keeps those that reach code that none reached before
-// (gcc's -fsanitize-coverage=trace-pc tells). The same seed gives the same inputs. A finding is written to
-// fuzz-finding.bin, which, named as an argument, is run again.
+// The loop around a fuzz driver: changes inputs at random and keeps those that reach code that none
+// reached before (gcc's -fsanitize-coverage=trace-pc tells). The same seed gives the same inputs. A
+// finding is written to fuzz-finding.bin, which, named as an argument, is run again.
 //   fuzz_NAME [--runs N | --seconds N] [--seed S] [FILE...]
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -68,8 +68,10 @@ Options parse_options(int argc, char** argv) {
   Options out;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    std::uint64_t* const value =
-        name == "--runs" ? &out.runs : name == "--seconds" ? &out.seconds : name == "--seed" ? &out.seed : nullptr;
+    std::uint64_t* const value = name == "--runs"      ? &out.runs
+                                 : name == "--seconds" ? &out.seconds
+                                 : name == "--seed"    ? &out.seed
+                                                       : nullptr;
     if (value == nullptr)
       out.files.emplace_back(name);
     else if (++i < argc)
@@ -80,7 +82,8 @@ Options parse_options(int argc, char** argv) {
 
 // Whether the input showed something new. Ends the program at a finding.
 bool run_one(const std::string& input, const FuzzTarget& target) {
-  const std::vector<std::uint8_t> exact(input.begin(), input.end());  // so that a read beyond its end is seen
+  const std::vector<std::uint8_t> exact(input.begin(),
+                                        input.end());  // so that a read beyond its end is seen
   current_input = &input;
   new_edge = false;
   last_block = 0;
@@ -93,10 +96,11 @@ bool run_one(const std::string& input, const FuzzTarget& target) {
     write_finding();
     std::exit(1);
   }
-  const std::size_t peak = peak_memory(), allowed = target.memory_base + target.memory_factor * input.size();
+  const std::size_t peak = peak_memory(),
+                    allowed = target.memory_base + target.memory_factor * input.size();
   if (peak > allowed) {
-    std::cerr << "an input of " << input.size() << " bytes takes " << peak << " bytes of memory, " << allowed
-              << " are allowed\n";
+    std::cerr << "an input of " << input.size() << " bytes takes " << peak << " bytes of memory, "
+              << allowed << " are allowed\n";
     write_finding();
     std::exit(1);
   }
@@ -108,9 +112,12 @@ bool run_one(const std::string& input, const FuzzTarget& target) {
 std::size_t draw_parent(Mutator& mutator, std::size_t right, std::size_t all) {
   constexpr std::size_t kNewest = 16;
   switch (mutator.below(3)) {
-    case 0: return mutator.below(right);
-    case 1: return all - 1 - mutator.below(std::min(all, kNewest));
-    default: return mutator.below(all);
+    case 0:
+      return mutator.below(right);
+    case 1:
+      return all - 1 - mutator.below(std::min(all, kNewest));
+    default:
+      return mutator.below(all);
   }
 }
 
@@ -122,8 +129,9 @@ void fuzz(const Options& options, const FuzzTarget& target) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
   std::uint64_t run = 0;
   for (; options.runs > 0 ? run < options.runs : std::chrono::steady_clock::now() < end; ++run) {
-    std::string input = mutator.mutate(inputs[draw_parent(mutator, target.seeds.size() + 1, inputs.size())],
-                                       inputs[mutator.below(inputs.size())]);
+    std::string input =
+        mutator.mutate(inputs[draw_parent(mutator, target.seeds.size() + 1, inputs.size())],
+                       inputs[mutator.below(inputs.size())]);
     if (target.repair && mutator.below(4) != 0) target.repair(input);
     if (run_one(input, target)) inputs.push_back(std::move(input));
   }
@@ -133,15 +141,18 @@ void fuzz(const Options& options, const FuzzTarget& target) {
 
 }  // namespace
 
-const std::string& input_file(const std::uint8_t* data, std::size_t size, const std::string& suffix) {
+const std::string& input_file(const std::uint8_t* data, std::size_t size,
+                              const std::string& suffix) {
   struct File {
     explicit File(const std::string& end)
-        : path(str(std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp", "/smelt-fuzz-", ::getpid(), end)) {}
+        : path(str(std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp", "/smelt-fuzz-",
+                   ::getpid(), end)) {}
     ~File() { ::unlink(path.c_str()); }
     std::string path;
   };
   static const File file(suffix);
-  std::ofstream(file.path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  std::ofstream(file.path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   return file.path;
 }
 

@@ -1,17 +1,19 @@
 #include "base/error.h"
-#include "data/documents.h"
 #include "fuzz/target.h"
+#include "text/documents.h"
 
 namespace smelt {
 
 FuzzTarget fuzz_target() {
-  return {.seeds = {"{\"text\": \"One. Two!\\nThree\"}\n{\"id\": 3, \"text\": \"\\u00e9t\\u00e9\"}\n",
-                    "{\"text\": \"\"}\n\n{\"text\": \"x\"}", "{\"text\": [1, {\"text\": null}]}"},
-          .words = {"{\"text\": \"", "\"}\n", "\\n", "\\u0000", "\\ud83d\\ude00", "\\ud800", "\n", "\r\n", "1e999", "[[",
-                    "\xef\xbb\xbf", "\xc2\x85", "null"},
-          .repair = {},
-          .memory_base = std::size_t{24} << 20,  // buffers of the file and the dictionaries of sentence breaks
-          .memory_factor = 512};
+  return {
+      .seeds = {"{\"text\": \"One. Two!\\nThree\"}\n{\"id\": 3, \"text\": \"\\u00e9t\\u00e9\"}\n",
+                "{\"text\": \"\"}\n\n{\"text\": \"x\"}", "{\"text\": [1, {\"text\": null}]}"},
+      .words = {"{\"text\": \"", "\"}\n", "\\n", "\\u0000", "\\ud83d\\ude00", "\\ud800", "\n",
+                "\r\n", "1e999", "[[", "\xef\xbb\xbf", "\xc2\x85", "null"},
+      .repair = {},
+      .memory_base = std::size_t{24}
+                     << 20,  // buffers of the file and the dictionaries of sentence breaks
+      .memory_factor = 512};
 }
 
 }  // namespace smelt

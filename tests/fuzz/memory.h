@@ -1,4 +1,5 @@
-// Counts what operator new gives out, to see whether a parser takes more than its input can justify.
+// Counts what operator new gives out, to see whether a parser takes more than its input can
+// justify.
 #pragma once
 
 #include <cstddef>

@@ -72,7 +72,8 @@ std::string Mutator::number() {
   std::string out;
   const std::size_t form = below(5);
   if (form < 4) {
-    for (std::size_t i = 0; i < std::size_t{1} << form; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+    for (std::size_t i = 0; i < std::size_t{1} << form; ++i)
+      out.push_back(static_cast<char>(value >> (8 * i)));
     return out;
   }
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));

@@ -9,11 +9,14 @@ namespace smelt {
 
 class Mutator {
  public:
-  Mutator(std::uint64_t seed, std::vector<std::string> words) : random_(seed), words_(std::move(words)) {}
+  Mutator(std::uint64_t seed, std::vector<std::string> words)
+      : random_(seed), words_(std::move(words)) {}
 
   // One or more changes; `other` is an input to take pieces from.
   std::string mutate(std::string input, const std::string& other);
-  std::size_t below(std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_); }
+  std::size_t below(std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_);
+  }
 
  private:
   void change(std::string& input, const std::string& other);

@@ -16,9 +16,11 @@ void repair(std::string& bytes) {
 
 FuzzTarget fuzz_target() {
   RecordLayout layout, without;
-  for (const std::uint64_t size : {300, 16, 70000}) layout.sizes.push_back(size), layout.tokens.push_back(size / 100);
+  for (const std::uint64_t size : {300, 16, 70000})
+    layout.sizes.push_back(size), layout.tokens.push_back(size / 100);
   without.sizes.push_back(20);
-  return {.seeds = {encode_record_layout(layout), encode_record_layout(without), encode_record_layout({})},
+  return {.seeds = {encode_record_layout(layout), encode_record_layout(without),
+                    encode_record_layout({})},
           .words = {"SMELTIDX"},
           .repair = repair,
           .memory_base = 4096,

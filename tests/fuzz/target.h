@@ -13,7 +13,8 @@ namespace smelt {
 struct FuzzTarget {
   std::vector<std::string> seeds;  // inputs that are right
   std::vector<std::string> words;  // that the format gives a meaning
-  // Makes checksums right again, without which nearly every change ends at the first check; may be empty.
+  // Makes checksums right again, without which nearly every change ends at the first check; may be
+  // empty.
   std::function<void(std::string&)> repair;
   // A run may have so much memory at a time: base + factor * bytes of input.
   std::size_t memory_base = 0, memory_factor = 0;
@@ -22,7 +23,8 @@ struct FuzzTarget {
 FuzzTarget fuzz_target();
 
 // The input as a file, for parsers that read by path; the same path each time, removed at the end.
-const std::string& input_file(const std::uint8_t* data, std::size_t size, const std::string& suffix);
+const std::string& input_file(const std::uint8_t* data, std::size_t size,
+                              const std::string& suffix);
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
@@ -30,5 +32,6 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace smelt
 
-// Takes one input. UsageError is the right answer to a wrong input and is caught inside; anything else is a finding.
+// Takes one input. UsageError is the right answer to a wrong input and is caught inside; anything
+// else is a finding.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

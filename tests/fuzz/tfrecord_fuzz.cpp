@@ -18,9 +18,11 @@ void repair(std::string& bytes) {
   for (std::size_t at = 0; bytes.size() - at >= kRecordHeaderBytes;) {
     put_crc(bytes, at, 8);
     std::uint64_t length = 0;
-    for (std::size_t i = 0; i < 8; ++i) length |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+    for (std::size_t i = 0; i < 8; ++i)
+      length |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
     at += kRecordHeaderBytes;
-    if (bytes.size() - at < kRecordFooterBytes || length > bytes.size() - at - kRecordFooterBytes) return;
+    if (bytes.size() - at < kRecordFooterBytes || length > bytes.size() - at - kRecordFooterBytes)
+      return;
     put_crc(bytes, at, length);
     at += length + kRecordFooterBytes;
   }
@@ -30,8 +32,13 @@ void repair(std::string& bytes) {
 
 FuzzTarget fuzz_target() {
   std::string file;
-  for (const std::string_view record : {"hello", "", "a longer record of some words"}) append_record(file, record);
-  return {.seeds = {file}, .words = {std::string(8, '\0')}, .repair = repair, .memory_base = 4096, .memory_factor = 4};
+  for (const std::string_view record : {"hello", "", "a longer record of some words"})
+    append_record(file, record);
+  return {.seeds = {file},
+          .words = {std::string(8, '\0')},
+          .repair = repair,
+          .memory_base = 4096,
+          .memory_factor = 4};
 }
 
 }  // namespace smelt

@@ -1,14 +1,14 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "text/tokenizer_json.h"
+#include "tokenize/tokenizer_json.h"
 
 namespace smelt {
 
 FuzzTarget fuzz_target() {
   const Vocabulary vocabulary({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "##s"});
   return {.seeds = {tokenizer_json(vocabulary, {}), "{}"},
-          .words = {"\"model\"", "\"vocab\"", "\"normalizer\"", "null", "true", "-1", "1e999", "18446744073709551616",
-                    "[[", "{\"a\":", "\\ud800"},
+          .words = {"\"model\"", "\"vocab\"", "\"normalizer\"", "null", "true", "-1", "1e999",
+                    "18446744073709551616", "[[", "{\"a\":", "\\ud800"},
           .repair = {},
           .memory_base = 1 << 18,
           .memory_factor = 512};

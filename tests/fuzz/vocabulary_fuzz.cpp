@@ -1,11 +1,12 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "text/vocabulary.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 
 FuzzTarget fuzz_target() {
-  return {.seeds = {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s\n\xc3\xa9t\xc3\xa9\n", "a\r\nb\r\nc", "one"},
+  return {.seeds = {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s\n\xc3\xa9t\xc3\xa9\n",
+                    "a\r\nb\r\nc", "one"},
           .words = {"\n", "\r", "\xef\xbb\xbf", "\xe2\x80\xa8", "\xc2\xa0", "[UNK]", "##"},
           .repair = {},
           .memory_base = 1 << 17,
@@ -18,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   try {
     const Vocabulary vocabulary = Vocabulary::load(input_file(data, size, ".txt"));
-    for (std::int32_t id = 0; id < vocabulary.size(); ++id) CHECK(vocabulary.find(vocabulary.token(id)) == id, id);
+    for (std::int32_t id = 0; id < vocabulary.size(); ++id)
+      CHECK(vocabulary.find(vocabulary.token(id)) == id, id);
     vocabulary.check_special_tokens();
   } catch (const UsageError&) {
   }

@@ -44,7 +44,8 @@ TEST(BertConfig, ReadsWhatItWrites) {
 TEST(BertConfig, AcceptsTheExtraFieldsOfReleasedModels) {
   EXPECT_EQ(refusal(R"({"vocab_size": 9, "directionality": "bidi", "pooler_fc_size": 768,
     "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3, "pooler_size_per_head": 128,
-    "pooler_type": "first_token_transform", "something_else_entirely": 1})"), "no error");
+    "pooler_type": "first_token_transform", "something_else_entirely": 1})"),
+            "no error");
 }
 
 TEST(BertConfig, RefusesWrongFilesByName) {
@@ -52,12 +53,15 @@ TEST(BertConfig, RefusesWrongFilesByName) {
   EXPECT_THAT(refusal("{}"), HasSubstr("c.json: vocab_size is missing"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hiden_size": 64})"),
               HasSubstr("c.json: unknown field 'hiden_size'\n  hint: did you mean 'hidden_size'?"));
-  EXPECT_THAT(refusal(R"({"vocab_size": "many"})"), HasSubstr("vocab_size is \"many\", not a whole number"));
-  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_act": 3})"), HasSubstr("hidden_act is 3, not a text"));
+  EXPECT_THAT(refusal(R"({"vocab_size": "many"})"),
+              HasSubstr("vocab_size is \"many\", not a whole number"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_act": 3})"),
+              HasSubstr("hidden_act is 3, not a text"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_size": 100})"),
               HasSubstr("hidden_size 100 is not a multiple of num_attention_heads 12"));
   EXPECT_THAT(refusal(R"({"vocab_size": 0})"), HasSubstr("vocab_size is 0, must be at least 1"));
-  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_dropout_prob": 1})"), HasSubstr("must be in [0, 1)"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_dropout_prob": 1})"),
+              HasSubstr("must be in [0, 1)"));
 }
 
 // Those of google-research/bert's checkpoint of BERT-base, without the optimizer's.
@@ -66,16 +70,21 @@ std::set<std::string> original_variables() {
                               "cls/seq_relationship/output_bias"};
   for (const char* table : {"word_embeddings", "token_type_embeddings", "position_embeddings"})
     names.insert(str("bert/embeddings/", table));
-  const auto dense = [&](const std::string& scope) { names.insert({scope + "/kernel", scope + "/bias"}); };
-  const auto norm = [&](const std::string& scope) { names.insert({scope + "/LayerNorm/beta", scope + "/LayerNorm/gamma"}); };
+  const auto dense = [&](const std::string& scope) {
+    names.insert({scope + "/kernel", scope + "/bias"});
+  };
+  const auto norm = [&](const std::string& scope) {
+    names.insert({scope + "/LayerNorm/beta", scope + "/LayerNorm/gamma"});
+  };
   norm("bert/embeddings");
   dense("bert/pooler/dense");
   dense("cls/predictions/transform/dense");
   norm("cls/predictions/transform");
   for (int i = 0; i < 12; ++i) {
     const std::string layer = str("bert/encoder/layer_", i);
-    for (const char* part : {"/attention/self/query", "/attention/self/key", "/attention/self/value",
-                             "/attention/output/dense", "/intermediate/dense", "/output/dense"})
+    for (const char* part :
+         {"/attention/self/query", "/attention/self/key", "/attention/self/value",
+          "/attention/output/dense", "/intermediate/dense", "/output/dense"})
       dense(layer + part);
     norm(layer + "/attention/output");
     norm(layer + "/output");
@@ -89,8 +98,10 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
   c.type_vocab_size = 2;
   Graph graph;
   const auto ints = [&](Dims dims) { return graph.parameter({DType::s32, std::move(dims)}); };
-  const BertInputs inputs{.input_ids = ints({2, 16}), .input_mask = ints({2, 16}), .segment_ids = ints({2, 16})};
-  const BertLabels labels{.masked_lm_positions = ints({2, 4}), .masked_lm_ids = ints({2, 4}),
+  const BertInputs inputs{
+      .input_ids = ints({2, 16}), .input_mask = ints({2, 16}), .segment_ids = ints({2, 16})};
+  const BertLabels labels{.masked_lm_positions = ints({2, 4}),
+                          .masked_lm_ids = ints({2, 4}),
                           .masked_lm_weights = graph.parameter({DType::f32, {2, 4}}),
                           .next_sentence_labels = ints({2})};
   Parameters parameters;

@@ -23,7 +23,8 @@ Value draw(const Shape& shape, std::uint64_t seed) {
 
 // The sum over every letter that the result lacks, by loops over all letters at once.
 std::vector<double> naive_einsum(const std::string& a, const std::string& b, const std::string& out,
-                                 const std::map<char, std::int64_t>& size, const Value& x, const Value& y) {
+                                 const std::map<char, std::int64_t>& size, const Value& x,
+                                 const Value& y) {
   const auto place = [&](const std::string& letters, const std::map<char, std::int64_t>& at) {
     std::int64_t position = 0;
     for (const char c : letters) position = position * size.at(c) + at.at(c);
@@ -43,10 +44,11 @@ std::vector<double> naive_einsum(const std::string& a, const std::string& b, con
 }
 
 TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
-  const std::map<char, std::int64_t> sizes{{'b', 2}, {'q', 3}, {'k', 4}, {'n', 2}, {'d', 5}, {'h', 3}, {'v', 6}};
-  const std::vector<std::array<std::string, 3>> patterns{{"bqnd", "bknd", "bnqk"}, {"bnqk", "bknd", "bqnd"},
-                                                         {"qh", "vh", "qv"},       {"qh", "hv", "vq"},
-                                                         {"bqk", "bkh", "bqh"},    {"bd", "kd", "bk"}};
+  const std::map<char, std::int64_t> sizes{{'b', 2}, {'q', 3}, {'k', 4}, {'n', 2},
+                                           {'d', 5}, {'h', 3}, {'v', 6}};
+  const std::vector<std::array<std::string, 3>> patterns{
+      {"bqnd", "bknd", "bnqk"}, {"bnqk", "bknd", "bqnd"}, {"qh", "vh", "qv"},
+      {"qh", "hv", "vq"},       {"bqk", "bkh", "bqh"},    {"bd", "kd", "bk"}};
   for (const auto& [a, b, out] : patterns) {
     std::map<char, std::int64_t> used;
     const auto shape = [&](const std::string& letters) {
@@ -61,7 +63,8 @@ TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
     const Value x = draw(shape_a, 1), y = draw(shape_b, 2);
     const auto got = evaluate(result, {x, y}), want = naive_einsum(a, b, out, used, x, y);
     ASSERT_EQ(got.size(), want.size());
-    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12) << a << "," << b;
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_NEAR(got[i], want[i], 1e-12) << a << "," << b;
   }
 }
 
@@ -90,7 +93,8 @@ TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
   const Shape shape{DType::f64, {2, 3}}, labels{DType::s32, {2}};
   Graph graph;
   const Tensor x = graph.parameter(shape), y = graph.parameter(labels);
-  const auto loss = evaluate(cross_entropy(x, y), {real_value(shape, {1, 2, 3, 0, 0, 0}), integer_value(labels, {0, 2})});
+  const auto loss = evaluate(
+      cross_entropy(x, y), {real_value(shape, {1, 2, 3, 0, 0, 0}), integer_value(labels, {0, 2})});
   EXPECT_NEAR(loss[0], std::log(1 + std::exp(1) + std::exp(2)), 1e-12);
   EXPECT_NEAR(loss[1], std::log(3), 1e-12);
 }
@@ -101,8 +105,9 @@ TEST(LayerNorm, CentresScalesAndShifts) {
   const Tensor x = graph.parameter(shape);
   Parameters parameters;
   const Tensor y = layer_norm(Scope(graph, parameters), x, 1e-12);
-  const auto got = evaluate(y, {real_value(shape, {1, 2, 3, 4, -8, 0, 0, 8}), real_value(width, {10, 10, 10, 10}),
-                                real_value(width, {2, 2, 2, 2})});
+  const auto got =
+      evaluate(y, {real_value(shape, {1, 2, 3, 4, -8, 0, 0, 8}),
+                   real_value(width, {10, 10, 10, 10}), real_value(width, {2, 2, 2, 2})});
   EXPECT_EQ(parameters.all()[0].name, "beta");
   const double scale = 2 / std::sqrt(1.25);
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(got[i], 10 + scale * (i - 1.5), 1e-6);
@@ -121,7 +126,8 @@ TEST(Gelu, IsTheOriginalsApproximation) {
     activation("gellu", x);
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("unknown activation 'gellu'\n  hint: did you mean 'gelu'?"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("unknown activation 'gellu'\n  hint: did you mean 'gelu'?"));
   }
 }
 
@@ -132,13 +138,15 @@ std::vector<double> dropped(std::uint64_t seed, std::uint64_t step, const char* 
   const Tensor x = graph.parameter(shape), t = graph.parameter(scalar);
   Parameters parameters;
   const Scope root(graph, parameters, DropoutSource{.seed = seed, .step = t, .replica = {}});
-  return evaluate(dropout(root / place, x, 0.25),
-                  {real_value(shape, std::vector<double>(64 * 128, 1.0)), integer_value(scalar, {step})});
+  return evaluate(
+      dropout(root / place, x, 0.25),
+      {real_value(shape, std::vector<double>(64 * 128, 1.0)), integer_value(scalar, {step})});
 }
 
 TEST(Dropout, KeepsTheExpectedShareAtTheScaleThatKeepsTheMean) {
   const auto kept = dropped(1, 0, "a");
-  const double share = static_cast<double>(std::ranges::count_if(kept, [](double x) { return x != 0; })) / 8192;
+  const double share =
+      static_cast<double>(std::ranges::count_if(kept, [](double x) { return x != 0; })) / 8192;
   EXPECT_NEAR(share, 0.75, 0.02);  // four standard deviations
   for (const double x : kept) EXPECT_TRUE(x == 0 || std::abs(x - 1 / 0.75) < 1e-4) << x;
 }
@@ -157,7 +165,9 @@ TEST(Dropout, IsNothingInEvaluationOrAtRateZero) {
   const Tensor x = graph.parameter({DType::f32, {4}});
   EXPECT_EQ(dropout(Scope(graph, parameters), x, 0.5), x);
   const Tensor step = graph.parameter({DType::s32, {}});
-  EXPECT_EQ(dropout(Scope(graph, parameters, DropoutSource{.seed = 1, .step = step, .replica = {}}), x, 0), x);
+  EXPECT_EQ(dropout(Scope(graph, parameters, DropoutSource{.seed = 1, .step = step, .replica = {}}),
+                    x, 0),
+            x);
 }
 
 TEST(Scope, ANameIsDeclaredOnce) {

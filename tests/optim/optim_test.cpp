@@ -39,7 +39,8 @@ TEST(Schedule, RaisesToThePowerAndMayHaveNoWarmUp) {
   EXPECT_NEAR(rate_at(s, 1), 2.0 * 0.75 * 0.75, 1e-12);
 }
 
-std::vector<std::vector<double>> clipped(const std::vector<double>& a, const std::vector<double>& b) {
+std::vector<std::vector<double>> clipped(const std::vector<double>& a,
+                                         const std::vector<double>& b) {
   Graph graph;
   const Shape shape_a{DType::f64, {2}}, shape_b{DType::f64, {1, 2}};
   const std::vector<Tensor> tensors{graph.parameter(shape_a), graph.parameter(shape_b)};
@@ -72,7 +73,8 @@ struct Expected {
   double value, m, v;
 };
 
-Expected by_hand(const AdamW& o, double rate, int step, double p, double m, double v, double g, bool decays) {
+Expected by_hand(const AdamW& o, double rate, int step, double p, double m, double v, double g,
+                 bool decays) {
   m = o.beta1 * m + (1 - o.beta1) * g;
   v = o.beta2 * v + (1 - o.beta2) * g * g;
   double m_hat = m, v_hat = v;
@@ -91,10 +93,12 @@ TEST(AdamW, IsItsFormula) {
     o.weight_decay = 0.1;
     Graph graph;
     const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
-    const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
+    const Tensor g = graph.parameter(one), rate = graph.parameter(scalar),
+                 step = graph.parameter(step_shape);
     const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
-    const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
-                                    real_value(one, {-0.7}), real_value(scalar, {0.01}), integer_value(step_shape, {3})};
+    const std::vector<Value> values{real_value(one, {0.5}),     real_value(one, {0.2}),
+                                    real_value(one, {0.03}),    real_value(one, {-0.7}),
+                                    real_value(scalar, {0.01}), integer_value(step_shape, {3})};
     const Expected want = by_hand(o, 0.01, 3, 0.5, 0.2, 0.03, -0.7, decays);
     EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-12);
     EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-12);
@@ -109,12 +113,14 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
   o.bias_correction = BiasCorrection::on;
   Graph graph;
   const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
-  const Tensor g = graph.parameter(one), rate = graph.parameter(scalar), step = graph.parameter(step_shape);
+  const Tensor g = graph.parameter(one), rate = graph.parameter(scalar),
+               step = graph.parameter(step_shape);
   const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, true);
   for (const int t : {0, 1, 7}) {
-    const std::vector<Value> values{real_value(one, {0.5}),  real_value(one, {0.2}), real_value(one, {0.03}),
-                                    real_value(one, {-0.7}), real_value(scalar, {0.01}),
-                                    integer_value(step_shape, {static_cast<std::uint64_t>(t)})};
+    const std::vector<Value> values{
+        real_value(one, {0.5}),     real_value(one, {0.2}),
+        real_value(one, {0.03}),    real_value(one, {-0.7}),
+        real_value(scalar, {0.01}), integer_value(step_shape, {static_cast<std::uint64_t>(t)})};
     const Expected want = by_hand(o, 0.01, t, 0.5, 0.2, 0.03, -0.7, true);
     EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-6);
     EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-7);

@@ -1,4 +1,5 @@
-// Values of a small graph by the naive interpreter, for the tests of what is composed of primitives.
+// Values of a small graph by the naive interpreter, for the tests of what is composed of
+// primitives.
 #pragma once
 
 #include <vector>

@@ -65,11 +65,13 @@ TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
   write_file(dir_.file("put"), bytes);
   client(str("put theirs/x.txt ", dir_.file("put")));
   EXPECT_TRUE(read_file(at("theirs/x.txt")) == bytes);
-  EXPECT_THAT(expand_patterns(at("theirs/*.txt"), "input"), testing::ElementsAre(at("theirs/x.txt")));
+  EXPECT_THAT(expand_patterns(at("theirs/*.txt"), "input"),
+              testing::ElementsAre(at("theirs/x.txt")));
 }
 
 TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
-  const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator_->endpoint());
+  const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT",
+                                "http://" + emulator_->endpoint());
   write_file("gs://bucket/by/environment", "x");
   EXPECT_EQ(client("list"), "by/environment 1\n");
   EXPECT_EQ(read_file("gs://bucket/by/environment"), "x");
@@ -77,18 +79,22 @@ TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
 
 TEST_F(GcsTest, AMissingObjectIsNamedWithItsBucket) {
   const std::string what =
-      "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as anonymous (gs://anonymous@…)";
+      "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as anonymous "
+      "(gs://anonymous@…)";
   EXPECT_THAT(message_of([&] { read_file(at("dir/x")); }), HasSubstr("open: " + what));
   EXPECT_THAT(message_of([&] { RandomAccessFile file(at("dir/x")); }), HasSubstr("open: " + what));
   EXPECT_THAT(message_of([&] { file_size(at("dir/x")); }), HasSubstr(what));
-  EXPECT_THAT(message_of([&] { expand_patterns(at("dir/x"), "input"); }), HasSubstr("input: " + what));
+  EXPECT_THAT(message_of([&] { expand_patterns(at("dir/x"), "input"); }),
+              HasSubstr("input: " + what));
   EXPECT_THROW(read_file(at("dir/x")), UsageError);
 }
 
 TEST_F(GcsTest, AMissingBucketIsNamed) {
   const std::string what = ": there is no bucket 'other', asked as anonymous";
-  EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }), HasSubstr("open: gs://other/x" + what));
-  EXPECT_THAT(message_of([&] { write_file(emulator_->path("x", "other"), ""); }), HasSubstr("write: gs://other/x" + what));
+  EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }),
+              HasSubstr("open: gs://other/x" + what));
+  EXPECT_THAT(message_of([&] { write_file(emulator_->path("x", "other"), ""); }),
+              HasSubstr("write: gs://other/x" + what));
   EXPECT_THAT(message_of([&] { expand_patterns(emulator_->path("x*", "other"), "input"); }),
               HasSubstr("input: gs://other/x*" + what));
   EXPECT_THAT(message_of([&] { list_folder(emulator_->path("x", "other")); }), HasSubstr(what));
@@ -108,8 +114,9 @@ TEST_F(GcsTest, AStoreThatIsGoneIsTheWorldsFailure) {
 }
 
 TEST_F(GcsTest, AnUnknownOptionIsRefused) {
-  EXPECT_THAT(message_of([] { read_file("gs://bucket/x?sceme=http"); }),
-              HasSubstr("path: gs://bucket/x?sceme=http: option sceme=http\n  hint: options are scheme="));
+  EXPECT_THAT(
+      message_of([] { read_file("gs://bucket/x?sceme=http"); }),
+      HasSubstr("path: gs://bucket/x?sceme=http: option sceme=http\n  hint: options are scheme="));
 }
 
 }  // namespace

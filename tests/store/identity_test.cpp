@@ -33,7 +33,8 @@ class IdentityTest : public testing::Test {
 };
 
 TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
-  write_file(key_, R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
+  write_file(key_,
+             R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   const Identity identity = google_identity();
   EXPECT_EQ(identity.words, "service account x@y.iam (" + key_ + ")");
@@ -51,11 +52,12 @@ TEST_F(IdentityTest, AUserWhoSignedInWithGcloudIsFound) {
 TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
   REQUIRE_ORACLE();
   const int port = free_port();
-  const ServerProcess server({oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port),
-                              "403", dir_.file("requests")},
+  const ServerProcess server({oracle_python(), source_path("tests/store/refusing_server.py"),
+                              std::to_string(port), "403", dir_.file("requests")},
                              port, dir_.file("log"));
   const ScopedVariable metadata("GCE_METADATA_ROOT", "127.0.0.1:" + std::to_string(port));
-  EXPECT_EQ(google_identity().words, "service account trainer@project.iam.gserviceaccount.com (of this machine)");
+  EXPECT_EQ(google_identity().words,
+            "service account trainer@project.iam.gserviceaccount.com (of this machine)");
 }
 
 TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {
@@ -65,7 +67,8 @@ TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {
 
 TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
-  EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): there is no such file"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): there is no such file"));
   write_file(key_, "SECRET");
   EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): not a JSON object"));
   EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
@@ -74,7 +77,8 @@ TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
 }
 
 TEST_F(IdentityTest, AwsIdentitiesAreNamedByTheirSource) {
-  const ScopedVariable file("AWS_SHARED_CREDENTIALS_FILE"), profile("AWS_PROFILE"), role("AWS_ROLE_ARN");
+  const ScopedVariable file("AWS_SHARED_CREDENTIALS_FILE"), profile("AWS_PROFILE"),
+      role("AWS_ROLE_ARN");
   const ScopedVariable none("AWS_ACCESS_KEY_ID");
   EXPECT_TRUE(aws_identity().anonymous);
   write_file(dir_.file(".aws/credentials"), "");

@@ -57,7 +57,8 @@ void expect_ranged_reads(const std::string& folder) {
   const auto check = [&](std::size_t offset, std::size_t count) {
     std::string got(count, '\0');
     got.resize(file.read_at(offset, got));
-    EXPECT_TRUE(got == bytes.substr(std::min(offset, bytes.size()), count)) << offset << " " << count;
+    EXPECT_TRUE(got == bytes.substr(std::min(offset, bytes.size()), count))
+        << offset << " " << count;
   };
   std::vector<std::thread> threads;
   for (std::size_t thread = 0; thread < 4; ++thread)
@@ -73,34 +74,41 @@ void expect_ranged_reads(const std::string& folder) {
   for (const std::size_t offset : {9 << 20, 0, 5 << 20, 100}) {
     input.seek(offset);
     EXPECT_EQ(input.read(got), std::min(got.size(), bytes.size() - offset));
-    EXPECT_TRUE(bytes.substr(offset).starts_with(got.substr(0, std::min(got.size(), bytes.size() - offset))));
+    EXPECT_TRUE(bytes.substr(offset).starts_with(
+        got.substr(0, std::min(got.size(), bytes.size() - offset))));
   }
 }
 
 void expect_patterns(const std::string& folder) {
   const auto at = [&](const std::string& name) { return join_path(folder, name); };
-  for (const char* name : {"x-00001-of-00500", "x-00499-of-00500", "x-00500-of-00501", "a.tfrecord", "b.tfrecord",
-                           ".hidden.tfrecord", "day=1/p.txt", "day=2/p.txt", "day=2/deep/p.txt"})
+  for (const char* name :
+       {"x-00001-of-00500", "x-00499-of-00500", "x-00500-of-00501", "a.tfrecord", "b.tfrecord",
+        ".hidden.tfrecord", "day=1/p.txt", "day=2/p.txt", "day=2/deep/p.txt"})
     write_file(at(str("glob/", name)), name);
-  EXPECT_THAT(expand_patterns(at("glob/x-00??""?-of-00500"), "input"),
+  EXPECT_THAT(expand_patterns(at("glob/x-00??"
+                                 "?-of-00500"),
+                              "input"),
               ElementsAre(at("glob/x-00001-of-00500"), at("glob/x-00499-of-00500")));
   EXPECT_THAT(expand_patterns(at("glob/*tfrecord"), "input"),
               ElementsAre(at("glob/a.tfrecord"), at("glob/b.tfrecord")));
   EXPECT_THAT(expand_patterns(at("glob/day=?/*.txt"), "input"),
               ElementsAre(at("glob/day=1/p.txt"), at("glob/day=2/p.txt")));
-  EXPECT_THAT(expand_patterns(at("g*b/[bx]*") + " , " + at("glob/a.tfrecord"), "input"),
-              ElementsAre(at("glob/b.tfrecord"), at("glob/x-00001-of-00500"), at("glob/x-00499-of-00500"),
-                          at("glob/x-00500-of-00501"), at("glob/a.tfrecord")));
+  EXPECT_THAT(
+      expand_patterns(at("g*b/[bx]*") + " , " + at("glob/a.tfrecord"), "input"),
+      ElementsAre(at("glob/b.tfrecord"), at("glob/x-00001-of-00500"), at("glob/x-00499-of-00500"),
+                  at("glob/x-00500-of-00501"), at("glob/a.tfrecord")));
   EXPECT_THAT(message_of([&] { expand_patterns(at("glob/y*"), "input"); }),
               HasSubstr(str("input: no file matches '", at("glob/y*"), "'")));
-  EXPECT_THAT(message_of([&] { expand_patterns(at("glob/none"), "input"); }), HasSubstr("glob/none', asked as"));
+  EXPECT_THAT(message_of([&] { expand_patterns(at("glob/none"), "input"); }),
+              HasSubstr("glob/none', asked as"));
 }
 
 void expect_folders(const std::string& folder) {
   const auto at = [&](const std::string& name) { return join_path(folder, name); };
   EXPECT_FALSE(exists(at("tree")));
   EXPECT_THAT(list_folder(at("tree")), IsEmpty());
-  for (const char* name : {"tree/b", "tree/a/x", "tree/a/y/z", "tree2/x"}) write_file(at(name), name);
+  for (const char* name : {"tree/b", "tree/a/x", "tree/a/y/z", "tree2/x"})
+    write_file(at(name), name);
   EXPECT_THAT(list_folder(at("tree")), ElementsAre("a", "b"));
   EXPECT_TRUE(file_status(at("tree/a"))->is_folder);
   EXPECT_FALSE(file_status(at("tree/b"))->is_folder);

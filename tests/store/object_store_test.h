@@ -1,4 +1,5 @@
-// What every object store must do, the same for each: used by gcs_test and s3_test with their emulators.
+// What every object store must do, the same for each: used by gcs_test and s3_test with their
+// emulators.
 #pragma once
 
 #include <string>

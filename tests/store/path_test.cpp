@@ -60,19 +60,30 @@ TEST(Path, AnObjectStoresPathIsTakenApart) {
 }
 
 TEST(Path, AQuestionMarkIsAWildcardUnlessOptionsFollow) {
-  EXPECT_EQ(parse_remote("gs://b/x-00??""?-of-00500").key, "x-00??""?-of-00500");
-  EXPECT_EQ(parse_remote("gs://b/x-00??""?-of-00500?scheme=http").key, "x-00??""?-of-00500");
+  EXPECT_EQ(parse_remote("gs://b/x-00??"
+                         "?-of-00500")
+                .key,
+            "x-00??"
+            "?-of-00500");
+  EXPECT_EQ(parse_remote("gs://b/x-00??"
+                         "?-of-00500?scheme=http")
+                .key,
+            "x-00??"
+            "?-of-00500");
   EXPECT_EQ(parse_remote("gs://b/day=?/x").key, "day=?/x");
   EXPECT_EQ(parse_remote("gs://b/a?/day=1").key, "a?/day=1");
 }
 
 TEST(Path, LocalPathsStayLocal) {
-  for (const char* path : {"a", "/a/b", "./a://b", "C:/x", "gs:/b", "://x", ""}) EXPECT_FALSE(is_remote(path)) << path;
+  for (const char* path : {"a", "/a/b", "./a://b", "C:/x", "gs:/b", "://x", ""})
+    EXPECT_FALSE(is_remote(path)) << path;
 }
 
 TEST(Path, AnUnknownStorageIsRefused) {
-  EXPECT_THAT(refusal("https://host/x"), HasSubstr("path: https://…: no storage is called 'https'"));
-  EXPECT_THAT(refusal("https://host/x"), HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
+  EXPECT_THAT(refusal("https://host/x"),
+              HasSubstr("path: https://…: no storage is called 'https'"));
+  EXPECT_THAT(refusal("https://host/x"),
+              HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
 }
 
 TEST(Path, ThereMustBeABucket) {

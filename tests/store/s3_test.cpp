@@ -1,5 +1,6 @@
-// s3:// against an emulator, judged by Amazon's own client. ctest runs each test as a process of its own, which
-// fails if that process crashes at its end, as it does when Amazon's library is not shut down before.
+// s3:// against an emulator, judged by Amazon's own client. ctest runs each test as a process of
+// its own, which fails if that process crashes at its end, as it does when Amazon's library is not
+// shut down before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,17 +22,20 @@ class S3Test : public testing::Test {
   void SetUp() override {
     REQUIRE_ORACLE();
     server_ = std::make_unique<ServerProcess>(
-        std::vector<std::string>{oracle_python(), "-m", "moto.server", "-H", "127.0.0.1", "-p", std::to_string(port_)},
+        std::vector<std::string>{oracle_python(), "-m", "moto.server", "-H", "127.0.0.1", "-p",
+                                 std::to_string(port_)},
         port_, dir_.file("log"));
     client("make");
   }
   std::string at(std::string_view key, std::string_view bucket = "bucket") const {
-    return str("s3://", bucket, "/", key, "?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port_);
+    return str("s3://", bucket, "/", key,
+               "?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port_);
   }
   // What Amazon's client answers.
   std::string client(const std::string& arguments) const {
-    const CommandOutput output = run_command(str(oracle_python(), " ", source_path("tests/store/s3_client.py"),
-                                                 " http://127.0.0.1:", port_, " bucket ", arguments));
+    const CommandOutput output =
+        run_command(str(oracle_python(), " ", source_path("tests/store/s3_client.py"),
+                        " http://127.0.0.1:", port_, " bucket ", arguments));
     EXPECT_EQ(output.status, 0) << output.text;
     return output.text;
   }
@@ -39,7 +43,8 @@ class S3Test : public testing::Test {
   const TempDir dir_;
   const int port_ = free_port();
   const ScopedVariable home_{"HOME", dir_.path()};
-  const ScopedVariable id_{"AWS_ACCESS_KEY_ID", "AKIATEST"}, key_{"AWS_SECRET_ACCESS_KEY", "SECRET"};
+  const ScopedVariable id_{"AWS_ACCESS_KEY_ID", "AKIATEST"},
+      key_{"AWS_SECRET_ACCESS_KEY", "SECRET"};
   std::unique_ptr<ServerProcess> server_;
 };
 
@@ -62,9 +67,11 @@ TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
 }
 
 TEST_F(S3Test, WhatIsMissingIsNamed) {
-  EXPECT_THAT(message_of([&] { read_file(at("dir/x")); }),
-              HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as the key in "
-                        "AWS_ACCESS_KEY_ID"));
+  EXPECT_THAT(
+      message_of([&] { read_file(at("dir/x")); }),
+      HasSubstr(
+          "open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as the key in "
+          "AWS_ACCESS_KEY_ID"));
   EXPECT_THAT(message_of([&] { read_file(at("x", "other")); }),
               HasSubstr("open: s3://other/x: there is no bucket 'other'"));
   EXPECT_THAT(message_of([&] { write_file(at("x", "other"), ""); }),
@@ -73,7 +80,8 @@ TEST_F(S3Test, WhatIsMissingIsNamed) {
 }
 
 TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {
-  const ScopedVariable endpoint("AWS_ENDPOINT_URL", str("http://127.0.0.1:", port_)), region("AWS_REGION", "us-east-1");
+  const ScopedVariable endpoint("AWS_ENDPOINT_URL", str("http://127.0.0.1:", port_)),
+      region("AWS_REGION", "us-east-1");
   write_file("s3://bucket/by/environment", "x");
   EXPECT_EQ(client("list"), "by/environment 1\n");
   EXPECT_EQ(read_file("s3://bucket/by/environment"), "x");
@@ -85,8 +93,9 @@ class S3RefusalTest : public S3Test {
   // A path of a server that answers everything with `status`.
   std::string refused(int status) {
     server_ = std::make_unique<ServerProcess>(
-        std::vector<std::string>{oracle_python(), source_path("tests/store/refusing_server.py"), std::to_string(port_),
-                                 std::to_string(status), dir_.file("requests")},
+        std::vector<std::string>{oracle_python(), source_path("tests/store/refusing_server.py"),
+                                 std::to_string(port_), std::to_string(status),
+                                 dir_.file("requests")},
         port_, dir_.file("log"));
     return at("dir/x");
   }
@@ -94,17 +103,22 @@ class S3RefusalTest : public S3Test {
 
 TEST_F(S3RefusalTest, NamesThePermission) {
   const std::string path = refused(403);
-  const std::string who = " on bucket 'bucket', object 'dir/x' is denied to the key in AWS_ACCESS_KEY_ID: ";
-  EXPECT_THAT(message_of([&] { read_file(path); }), HasSubstr("open: s3://bucket/dir/x: permission s3:GetObject" + who));
-  EXPECT_THAT(message_of([&] { write_file(path, ""); }), HasSubstr("permission s3:PutObject" + who));
+  const std::string who =
+      " on bucket 'bucket', object 'dir/x' is denied to the key in AWS_ACCESS_KEY_ID: ";
+  EXPECT_THAT(message_of([&] { read_file(path); }),
+              HasSubstr("open: s3://bucket/dir/x: permission s3:GetObject" + who));
+  EXPECT_THAT(message_of([&] { write_file(path, ""); }),
+              HasSubstr("permission s3:PutObject" + who));
   EXPECT_THAT(message_of([&] { list_folder(path); }), HasSubstr("permission s3:ListBucket" + who));
   EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
 }
 
 TEST_F(S3RefusalTest, ABucketOfAnotherRegionIsSaid) {
   const std::string message = message_of([path = refused(301)] { read_file(path); });
-  EXPECT_THAT(message, HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' is in another region: "));
-  EXPECT_THAT(message, HasSubstr("hint: give its region: s3://bucket/…?region=…, or set AWS_REGION"));
+  EXPECT_THAT(message,
+              HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' is in another region: "));
+  EXPECT_THAT(message,
+              HasSubstr("hint: give its region: s3://bucket/…?region=…, or set AWS_REGION"));
 }
 
 }  // namespace

@@ -7,8 +7,9 @@ namespace smelt {
 
 GcsEmulator::GcsEmulator()
     : port_(free_port()),
-      server_({oracle_python(), source_path("tests/support/gcs_emulator.py"), std::to_string(port_)}, port_,
-              dir_.file("log")) {}
+      server_(
+          {oracle_python(), source_path("tests/support/gcs_emulator.py"), std::to_string(port_)},
+          port_, dir_.file("log")) {}
 
 std::string GcsEmulator::endpoint() const { return str("127.0.0.1:", port_); }
 
@@ -17,8 +18,9 @@ std::string GcsEmulator::path(std::string_view key, std::string_view bucket) con
 }
 
 std::string GcsEmulator::client(const std::string& arguments) const {
-  const CommandOutput output = run_command(str(oracle_python(), " ", source_path("tests/support/gcs_client.py"),
-                                               " http://", endpoint(), " bucket ", arguments));
+  const CommandOutput output =
+      run_command(str(oracle_python(), " ", source_path("tests/support/gcs_client.py"), " http://",
+                      endpoint(), " bucket ", arguments));
   CHECK(output.status == 0, output.text);
   return output.text;
 }

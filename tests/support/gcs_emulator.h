@@ -13,10 +13,12 @@ namespace smelt {
 class GcsEmulator {
  public:
   GcsEmulator();
-  std::string endpoint() const;  // "127.0.0.1:<port>"; "http://" before it for CLOUD_STORAGE_EMULATOR_ENDPOINT
+  std::string endpoint()
+      const;  // "127.0.0.1:<port>"; "http://" before it for CLOUD_STORAGE_EMULATOR_ENDPOINT
   // A path of the emulator that works without any environment.
   std::string path(std::string_view key, std::string_view bucket = "bucket") const;
-  // What Google's own client answers to the arguments of tests/support/gcs_client.py after the bucket.
+  // What Google's own client answers to the arguments of tests/support/gcs_client.py after the
+  // bucket.
   std::string client(const std::string& arguments) const;
 
  private:

@@ -20,7 +20,7 @@ inline std::string oracle_python() { return source_path(".venv-oracle/bin/python
 }  // namespace smelt
 
 // Skips the test, with the reason, where scripts/test has not installed the oracles.
-#define REQUIRE_ORACLE()                                      \
-  if (!std::filesystem::exists(::smelt::oracle_python()))     \
+#define REQUIRE_ORACLE()                                    \
+  if (!std::filesystem::exists(::smelt::oracle_python()))   \
   GTEST_SKIP() << "no oracle: " << ::smelt::oracle_python() \
                << " is missing; scripts/test installs it"

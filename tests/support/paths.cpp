@@ -6,9 +6,7 @@
 
 namespace smelt {
 
-std::string source_path(std::string_view relative) {
-  return str(SMELT_SOURCE_DIR, "/", relative);
-}
+std::string source_path(std::string_view relative) { return str(SMELT_SOURCE_DIR, "/", relative); }
 
 TempDir::TempDir() {
   std::string pattern = (std::filesystem::temp_directory_path() / "smelt-XXXXXX").string();

@@ -24,7 +24,8 @@ namespace {
 bool accepts(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const ::sockaddr_in address = loopback(port);
-  const bool connected = ::connect(fd, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0;
+  const bool connected =
+      ::connect(fd, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0;
   ::close(fd);
   return connected;
 }
@@ -42,8 +43,8 @@ bool accepts(int port) {
 
 }  // namespace
 
-// The socket stays bound, so that nobody else is given the port before the server has it: who says SO_REUSEADDR may
-// share a port on which nobody listens.
+// The socket stays bound, so that nobody else is given the port before the server has it: who says
+// SO_REUSEADDR may share a port on which nobody listens.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
@@ -55,12 +56,14 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-ServerProcess::ServerProcess(const std::vector<std::string>& command, int port, const std::string& log)
+ServerProcess::ServerProcess(const std::vector<std::string>& command, int port,
+                             const std::string& log)
     : pid_(::fork()) {
   CHECK(pid_ >= 0);
   if (pid_ == 0) execute(command, log);
   for (int waited = 0; !accepts(port); ++waited) {
-    CHECK(waited < 1200 && ::waitpid(pid_, nullptr, WNOHANG) == 0, command[0], ": ", read_file(log));
+    CHECK(waited < 1200 && ::waitpid(pid_, nullptr, WNOHANG) == 0, command[0], ": ",
+          read_file(log));
     ::usleep(50000);
   }
 }

@@ -1,4 +1,5 @@
-// A server on the loopback that lives as long as this object: an emulator of an object store, or a fake one.
+// A server on the loopback that lives as long as this object: an emulator of an object store, or a
+// fake one.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +14,9 @@ int free_port();
 
 class ServerProcess {
  public:
-  // Runs `command`, whose output goes to the file `log`, and returns once 127.0.0.1:`port` accepts connections.
-  // Fails a CHECK, with what was logged, when the server ends or does not listen within a minute.
+  // Runs `command`, whose output goes to the file `log`, and returns once 127.0.0.1:`port` accepts
+  // connections. Fails a CHECK, with what was logged, when the server ends or does not listen
+  // within a minute.
   ServerProcess(const std::vector<std::string>& command, int port, const std::string& log);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

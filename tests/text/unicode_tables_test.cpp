@@ -1,5 +1,5 @@
-// ICU's Unicode tables and rules against Python's, by the hashes that tools/golden_tokens.py made of what the
-// original program does around every code point.
+// ICU's Unicode tables and rules against Python's, by the hashes that tools/golden_tokens.py made
+// of what the original program does around every code point.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,9 +8,9 @@
 #include "store/file.h"
 #include "support/paths.h"
 #include "support/sha256.h"
-#include "text/basic_tokenizer.h"
-#include "text/script_texts.h"
 #include "text/unicode.h"
+#include "tokenize/basic_tokenizer.h"
+#include "tokenize/script_texts.h"
 
 namespace smelt {
 namespace {
@@ -29,7 +29,8 @@ void append_joined_words(const std::string& text, std::string& out) {
   out += "\n";
 }
 
-// Every string over `letters` of at most `longest` of them, shorter ones first, the last letter changing fastest.
+// Every string over `letters` of at most `longest` of them, shorter ones first, the last letter
+// changing fastest.
 void for_each_string(const std::vector<std::string>& letters, int longest,
                      const std::function<void(const std::string&)>& visit) {
   std::vector<std::string> all{""};
@@ -72,8 +73,10 @@ TEST(BasicTokenizer, LowersTheFinalSigmaByPythonsRule) {
 }
 
 TEST(Unicode, DropsTheBytesThatPythonIgnoresInAllShortStrings) {
-  const std::string_view bytes("\x00\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef"
-                               "\xf0\xf1\xf3\xf4\xf5\xff", 25);
+  const std::string_view bytes(
+      "\x00\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef"
+      "\xf0\xf1\xf3\xf4\xf5\xff",
+      25);
   std::vector<std::string> letters;
   for (const char byte : bytes) letters.emplace_back(1, byte);
   std::string kept;

@@ -1,4 +1,5 @@
-// BERT, its gradients and its optimizers against an independent implementation (tools/golden_bert.py).
+// BERT, its gradients and its optimizers against an independent implementation
+// (tools/golden_bert.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,9 +7,9 @@
 
 #include "grad/grad.h"
 #include "ops/ops.h"
-#include "train/golden_bert.h"
 #include "support/plugins.h"
 #include "train/compiled_step.h"
+#include "train/golden_bert.h"
 
 namespace smelt {
 namespace {
@@ -53,12 +54,12 @@ Probe probe(const std::shared_ptr<const Client>& client, const GoldenBert& golde
     in.push_back(program.graph.parameter(shape));
   Parameters parameters;
   const Scope root(program.graph, parameters);
-  const BertPretraining model = bert_pretraining(root, config.model, {in[0], in[1], in[2]},
-                                                 {in[3], in[4], in[5], in[6]});
+  const BertPretraining model =
+      bert_pretraining(root, config.model, {in[0], in[1], in[2]}, {in[3], in[4], in[5], in[6]});
   std::vector<Tensor> wrt;
   for (const Parameter& parameter : parameters.all()) wrt.push_back(parameter.tensor);
   program.results = {model.masked_lm_logits, model.next_sentence_logits, model.loss,
-                   model.masked_lm_loss, model.next_sentence_loss};
+                     model.masked_lm_loss, model.next_sentence_loss};
   for (const Tensor& g : grad(model.loss, wrt)) program.results.push_back(g);
   const Executable executable = client->compile(emit_module(program, "probe"));
   const ModelState state =

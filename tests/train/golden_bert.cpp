@@ -28,10 +28,15 @@ PretrainingConfig GoldenBert::config() const {
              .seq_length = facts_["max_seq_length"],
              .max_predictions = facts_["max_predictions_per_seq"]};
   const auto& o = facts_["optimizer"];
-  c.schedule = {.learning_rate = o["init_lr"], .warmup_steps = o["warmup_steps"],
-                .total_steps = o["steps"], .power = 1.0};
-  c.optimizer = {.beta1 = o["beta_1"], .beta2 = o["beta_2"], .epsilon = o["epsilon"],
-                 .weight_decay = o["weight_decay"], .bias_correction = BiasCorrection::off};
+  c.schedule = {.learning_rate = o["init_lr"],
+                .warmup_steps = o["warmup_steps"],
+                .total_steps = o["steps"],
+                .power = 1.0};
+  c.optimizer = {.beta1 = o["beta_1"],
+                 .beta2 = o["beta_2"],
+                 .epsilon = o["epsilon"],
+                 .weight_decay = o["weight_decay"],
+                 .bias_correction = BiasCorrection::off};
   c.clip_norm = o["clip_norm"];
   return c;
 }

@@ -1,4 +1,5 @@
-// The facts of tests/golden/bert_tiny.* (made by tools/golden_bert.py from an independent implementation).
+// The facts of tests/golden/bert_tiny.* (made by tools/golden_bert.py from an independent
+// implementation).
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -35,9 +35,10 @@ class TpuCompile : public testing::TestWithParam<const char*> {
     const Topology topology = Topology::tpu(GetParam());
     EXPECT_EQ(topology.device_count(), 8);
     return topology
-        .compile(emit_module(program.program, "pretraining"),
-                 {.num_replicas = replicas ? 8 : 1, .num_partitions = replicas ? 1 : 8,
-                  .use_shardy = true, .overrides = {}})
+        .compile(emit_module(program.program, "pretraining"), {.num_replicas = replicas ? 8 : 1,
+                                                               .num_partitions = replicas ? 1 : 8,
+                                                               .use_shardy = true,
+                                                               .overrides = {}})
         .memory();
   }
 
@@ -73,7 +74,9 @@ TEST_P(TpuCompile, TheEvaluationStepCompiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
-                         [](const auto& info) { return std::string(info.param).substr(0, 2) == "v2" ? "V2" : "V5e"; });
+                         [](const auto& info) {
+                           return std::string(info.param).substr(0, 2) == "v2" ? "V2" : "V5e";
+                         });
 
 }  // namespace
 }  // namespace smelt

@@ -12,17 +12,17 @@
 #include <thread>
 
 #include "checkpoint/checkpoint.h"
-#include "data/bert_examples.h"
+#include "examples/bert_examples.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
-#include "support/error_of.h"
 #include "support/captured_log.h"
+#include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "train/compiled_step.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 #include "train/golden_bert.h"
-#include "train/compiled_step.h"
 
 namespace smelt {
 namespace {
@@ -59,7 +59,8 @@ class TrainerTest : public testing::Test {
     m.max_position_embeddings = 32;
     m.type_vocab_size = 2;
     job.config.batch = {.batch_size = 8, .seq_length = 32, .max_predictions = 5};
-    job.config.schedule = {.learning_rate = 1e-3, .warmup_steps = 2, .total_steps = 12, .power = 1.0};
+    job.config.schedule = {
+        .learning_rate = 1e-3, .warmup_steps = 2, .total_steps = 12, .power = 1.0};
     job.config.schedule.total_steps = steps;
     job.data = dir_.file("train.tfrecord");
     job.model_dir = dir_.file(model);
@@ -68,7 +69,8 @@ class TrainerTest : public testing::Test {
   }
 
   // All tensors of a step, by name.
-  std::map<std::string, std::vector<float>> state(const std::string& model, std::int64_t step) const {
+  std::map<std::string, std::vector<float>> state(const std::string& model,
+                                                  std::int64_t step) const {
     const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
     std::map<std::string, std::vector<float>> values;
     for (const auto& [name, view] : checkpoint.tensors) values[name] = tensor_values<float>(view);
@@ -79,7 +81,8 @@ class TrainerTest : public testing::Test {
   TempDir dir_;
 };
 
-// A copy of a run's folder in which only the checkpoint of `step` is left, as if it had been killed after it.
+// A copy of a run's folder in which only the checkpoint of `step` is left, as if it had been killed
+// after it.
 void cut_back(const std::string& from, const std::string& to, std::int64_t step) {
   std::filesystem::create_directories(to);
   const std::string name = str("/checkpoint-", step);
@@ -121,7 +124,8 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   std::signal(SIGTERM, SIG_DFL);
   const auto saved = latest_checkpoint(dir_.file("stopped"));
   ASSERT_TRUE(saved);
-  EXPECT_THAT(message, HasSubstr(str("train: stopped by a signal at step ", *saved, " of 1000000000; saved")));
+  EXPECT_THAT(message, HasSubstr(str("train: stopped by a signal at step ", *saved,
+                                     " of 1000000000; saved")));
   EXPECT_THAT(message, HasSubstr("hint: run the same command again"));
 }
 
@@ -140,9 +144,12 @@ TEST_F(TrainerTest, EachSettingOfACheckpointIsHeld) {
     change(other.config);
     return error_of([&] { pretrain(other); });
   };
-  EXPECT_THAT(refusal([](auto& c) { c.model.num_hidden_layers = 2; }), HasSubstr("was made with model {"));
-  EXPECT_THAT(refusal([](auto& c) { c.seed = 9; }), HasSubstr("was made with seed 12345, this run has 9"));
-  EXPECT_THAT(refusal([](auto& c) { c.optimizer.weight_decay = 0.5; }), HasSubstr("was made with optimizer {"));
+  EXPECT_THAT(refusal([](auto& c) { c.model.num_hidden_layers = 2; }),
+              HasSubstr("was made with model {"));
+  EXPECT_THAT(refusal([](auto& c) { c.seed = 9; }),
+              HasSubstr("was made with seed 12345, this run has 9"));
+  EXPECT_THAT(refusal([](auto& c) { c.optimizer.weight_decay = 0.5; }),
+              HasSubstr("was made with optimizer {"));
   EXPECT_THAT(refusal([](auto& c) { c.clip_norm = 2; }), HasSubstr("was made with optimizer {"));
   EXPECT_THAT(refusal([](auto& c) { c.reduction = Reduction::per_replica; }),
               HasSubstr("was made with reduction \"global\", this run has \"per_replica\""));
@@ -176,13 +183,17 @@ TEST_F(TrainerTest, DataThatAreNotAsDescribedAreRefused) {
     one.vocab = vocab();
     return error_of([&] { pretrain(one); });
   };
-  EXPECT_THAT(refusal([](auto& d) { d["examples"] = 3; }), HasSubstr("train.tfrecord.json: says examples 3, not "));
-  EXPECT_THAT(refusal([](auto& d) { d["seq_length"] = 64; }), HasSubstr("says seq_length 64, not 32"));
-  EXPECT_THAT(refusal([](auto& d) { d["max_predictions"] = 9; }), HasSubstr("says max_predictions 9, not 5"));
+  EXPECT_THAT(refusal([](auto& d) { d["examples"] = 3; }),
+              HasSubstr("train.tfrecord.json: says examples 3, not "));
+  EXPECT_THAT(refusal([](auto& d) { d["seq_length"] = 64; }),
+              HasSubstr("says seq_length 64, not 32"));
+  EXPECT_THAT(refusal([](auto& d) { d["max_predictions"] = 9; }),
+              HasSubstr("says max_predictions 9, not 5"));
   EXPECT_THAT(refusal([](auto& d) { d["vocabulary"]["crc32c"] = 7; }), HasSubstr("is 7, not "));
   EXPECT_THAT(refusal([](auto& d) { d["next_sentence"] = false; }),
               HasSubstr("says next_sentence false, the model learns to tell next sentences"));
-  EXPECT_THAT(refusal([](auto& d) { d["next_sentence"] = "no"; }), HasSubstr("next_sentence is neither true nor false"));
+  EXPECT_THAT(refusal([](auto& d) { d["next_sentence"] = "no"; }),
+              HasSubstr("next_sentence is neither true nor false"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("model")));
   EXPECT_THAT(refusal([](auto&) {}), "no error");
 }
@@ -202,7 +213,8 @@ TEST_F(TrainerTest, ASignalsCheckpointIsResumedToTheBitsOfAnUninterruptedRun) {
   std::signal(SIGTERM, SIG_IGN);  // what arrives after the run
   std::atomic<bool> over = false;
   std::thread killer([&] {
-    while (!std::filesystem::exists(dir_.file("stopped/checkpoint-50")) && !over) std::this_thread::yield();
+    while (!std::filesystem::exists(dir_.file("stopped/checkpoint-50")) && !over)
+      std::this_thread::yield();
     while (!over) {
       std::raise(SIGTERM);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -233,7 +245,8 @@ TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
   build_bert_examples(other);
   PretrainJob changed = job("model", 4);
   changed.data = other.output;
-  EXPECT_THAT(error_of([&] { pretrain(changed); }), HasSubstr("checkpoint-2: was made with data {"));
+  EXPECT_THAT(error_of([&] { pretrain(changed); }),
+              HasSubstr("checkpoint-2: was made with data {"));
 }
 
 TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
@@ -245,7 +258,8 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
 TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
   PretrainJob wrong = job("model", 2);
   wrong.config.devices = 3;
-  EXPECT_THAT(error_of([&] { pretrain(wrong); }), HasSubstr("batch size 8 does not divide over 3 devices"));
+  EXPECT_THAT(error_of([&] { pretrain(wrong); }),
+              HasSubstr("batch size 8 does not divide over 3 devices"));
   wrong = job("model", 2);
   wrong.config.model.max_position_embeddings = 16;
   EXPECT_THAT(error_of([&] { pretrain(wrong); }),
@@ -261,26 +275,39 @@ TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
 TEST_F(TrainerTest, ACheckpointThatDoesNotFillTheModelIsRefused) {
   const PretrainJob trained = job("model", 1);
   pretrain(trained);
-  EvaluateJob evaluation{.config = trained.config, .device = "cpu", .data = trained.data,
-                         .train_data = {}, .model_dir = trained.model_dir, .steps = 1};
+  EvaluateJob evaluation{.config = trained.config,
+                         .device = "cpu",
+                         .data = trained.data,
+                         .train_data = {},
+                         .model_dir = trained.model_dir,
+                         .steps = 1};
   evaluation.config.model.num_hidden_layers = 2;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
               HasSubstr("checkpoint-1: no tensor bert/encoder/layer_1/attention/self/"));
   evaluation.config.model.num_hidden_layers = 1;
   evaluation.config.model.intermediate_size = 64;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
-              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model wants f32[16,64]"));
+              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model "
+                        "wants f32[16,64]"));
 }
 
 TEST_F(TrainerTest, EvaluationCountsTheMajorityTokenAsByHand) {
   const PretrainJob trained = job("model", 3);
-  EvaluateJob evaluation{.config = trained.config, .device = "cpu", .data = trained.data,
-                         .train_data = {}, .model_dir = trained.model_dir, .steps = 0};
+  EvaluateJob evaluation{.config = trained.config,
+                         .device = "cpu",
+                         .data = trained.data,
+                         .train_data = {},
+                         .model_dir = trained.model_dir,
+                         .steps = 0};
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
   pretrain(trained);
   const Evaluation e = evaluate(evaluation);
-  const BertRecordSource source({.input = trained.data, .seq_length = 32, .max_predictions = 5,
-                                 .vocab_size = trained.config.model.vocab_size, .type_vocab_size = 2, .seed = 0});
+  const BertRecordSource source({.input = trained.data,
+                                 .seq_length = 32,
+                                 .max_predictions = 5,
+                                 .vocab_size = trained.config.model.vocab_size,
+                                 .type_vocab_size = 2,
+                                 .seed = 0});
   std::map<std::int32_t, double> counts;
   double all = 0;
   for (std::uint64_t i = 0; i < source.whole_batches(8); ++i) {
@@ -302,16 +329,19 @@ TEST_F(TrainerTest, MasksAreFilledWithTheBestGuessesFirst) {
   const PretrainJob trained = job("model", 3);
   pretrain(trained);
   const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
-  const FillMaskJob fill{.model = trained.config.model, .device = "cpu", .model_dir = trained.model_dir, .top = 4};
+  const FillMaskJob fill{
+      .model = trained.config.model, .device = "cpu", .model_dir = trained.model_dir, .top = 4};
   const auto filled = fill_masks(fill, tokenizer, {"a [MASK] of [MASK].", "[MASK]"});
   ASSERT_EQ(filled.size(), 2u);
   ASSERT_EQ(filled[0].masks.size(), 2u);
   ASSERT_EQ(filled[1].masks.size(), 1u);
   for (const auto& guesses : filled[0].masks) {
     ASSERT_EQ(guesses.size(), 4u);
-    for (std::size_t i = 1; i < 4; ++i) EXPECT_GE(guesses[i - 1].probability, guesses[i].probability);
+    for (std::size_t i = 1; i < 4; ++i)
+      EXPECT_GE(guesses[i - 1].probability, guesses[i].probability);
   }
-  EXPECT_THAT(error_of([&] { fill_masks(fill, tokenizer, {"no mask"}); }), HasSubstr("no [MASK] in 'no mask'"));
+  EXPECT_THAT(error_of([&] { fill_masks(fill, tokenizer, {"no mask"}); }),
+              HasSubstr("no [MASK] in 'no mask'"));
 }
 
 // First moments after one step are a tenth of the gradient that the optimizer saw.
@@ -322,8 +352,9 @@ std::map<std::string, std::vector<float>> first_moments(const std::shared_ptr<co
   PretrainingProgram program;
   build_train_step(config, program);
   const CompiledStep step(client, config, program);
-  ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.parameters,
-                                         StateParts::values_and_moments, golden.state(), "golden");
+  ModelState state =
+      ModelState::restore(*client, static_cast<int>(config.devices), program.parameters,
+                          StateParts::values_and_moments, golden.state(), "golden");
   const std::int32_t zero = 0;
   Execution execution = step.run(batch, std::span(&zero, 1), state);
   state.replace(execution.results);
@@ -336,10 +367,14 @@ std::map<std::string, std::vector<float>> first_moments(const std::shared_ptr<co
 
 BertBatch one_row(const BertBatch& b, std::int64_t row) {
   const auto cut = [&](const auto& values, std::int64_t width) {
-    return std::decay_t<decltype(values)>(values.begin() + row * width, values.begin() + (row + 1) * width);
+    return std::decay_t<decltype(values)>(values.begin() + row * width,
+                                          values.begin() + (row + 1) * width);
   };
-  return {.batch = 1, .seq_length = b.seq_length, .max_predictions = b.max_predictions,
-          .input_ids = cut(b.input_ids, b.seq_length), .input_mask = cut(b.input_mask, b.seq_length),
+  return {.batch = 1,
+          .seq_length = b.seq_length,
+          .max_predictions = b.max_predictions,
+          .input_ids = cut(b.input_ids, b.seq_length),
+          .input_mask = cut(b.input_mask, b.seq_length),
           .segment_ids = cut(b.segment_ids, b.seq_length),
           .masked_lm_positions = cut(b.masked_lm_positions, b.max_predictions),
           .masked_lm_ids = cut(b.masked_lm_ids, b.max_predictions),

@@ -1,0 +1,73 @@
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "data/record_index_file.h"
+#include "examples/example_encoder.h"
+#include "examples/example_orders.h"
+#include "format/example.h"
+#include "format/tfrecord.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kLoggedExamples = 20;
+
+// The lines that the original program logs of its first examples.
+void log_example(std::string_view record, const Vocabulary& vocabulary) {
+  const auto data = RecordReader(record).next();
+  const Example example(data.value(), "example");
+  const auto& ids = example.integers("input_ids");
+  const auto& mask = example.integers("input_mask");
+  std::vector<std::string> tokens;
+  for (std::size_t i = 0; i < ids.size() && mask[i] != 0; ++i)
+    tokens.push_back(vocabulary.token(static_cast<std::int32_t>(ids[i])));
+  spdlog::info("*** Example ***");
+  spdlog::info("tokens: {}", join(tokens, " "));
+  for (const std::string& name : example.names()) {
+    if (name != "masked_lm_weights") {
+      spdlog::info("{}: {}", name, join(example.integers(name), " "));
+      continue;
+    }
+    std::vector<std::string> weights;
+    for (const float weight : example.reals(name)) weights.push_back(weight == 0 ? "0.0" : "1.0");
+    spdlog::info("{}: {}", name, join(weights, " "));
+  }
+}
+
+}  // namespace
+
+BuildSummary build_in_original_order(const ExampleBuild& build) {
+  const BertExamplesJob& job = build.job;
+  check_free(build);
+  BuildSummary summary;
+  TokenCorpus corpus = build.reader.read(build.inputs, job.text.strict, summary.text);
+  PythonRandom random(job.seed);
+  const MaskVocabulary& vocabulary = build.reader.mask_vocabulary();
+  const PairList list = draw_original_pairs(corpus, vocabulary, job.pairs, random);
+  log_files("Writing to output files", build.outputs);
+  std::vector<OutputFile> files;
+  for (const std::string& path : build.outputs) files.emplace_back(path);
+  std::vector<RecordIndexBuilder> indexes(files.size());
+  ExampleEncoder encoder(vocabulary, job.pairs);
+  std::string record;
+  for (std::size_t i = 0; i < list.pairs.size(); ++i) {
+    record.clear();
+    const MaskedPair pair = list.view(corpus, list.pairs[i]);
+    encoder.append(pair, record);
+    indexes[i % files.size()].add(record, pair.tokens());
+    if (job.log_examples && i < kLoggedExamples)
+      log_example(record, build.reader.tokenizer().vocabulary());
+    files[i % files.size()].write(record);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].commit();
+    if (job.description) indexes[i].write(build.outputs[i]);
+  }
+  summary.examples = list.pairs.size();
+  summary.masked_tokens = list.masks.size();
+  write_description(build, summary);
+  return summary;
+}
+
+}  // namespace smelt

@@ -1,0 +1,71 @@
+#include "examples/text_corpus.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/lines.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags) {
+  BertTokenizer tokenizer = BertTokenizer::load(vocab, flags);
+  tokenizer.vocabulary().check_special_tokens();
+  return tokenizer;
+}
+
+MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
+  MaskVocabulary mask{.cls = vocabulary.id("[CLS]"),
+                      .sep = vocabulary.id("[SEP]"),
+                      .mask = vocabulary.id("[MASK]"),
+                      .words = {},
+                      .continues = {}};
+  for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
+    mask.words.push_back(id);
+    mask.continues.push_back(vocabulary.token(id).starts_with("##"));
+  }
+  return mask;
+}
+
+}  // namespace
+
+void throw_no_text(std::size_t files) {
+  throw UsageError(str("training data: the input holds no text (", files, " files)"),
+                   "give files with one sentence a line and a blank line between documents");
+}
+
+CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
+    : tokenizer_(load_checked(vocab, flags)),
+      mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
+
+TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
+                               CorpusCounts& counts) const {
+  const std::int32_t unknown = tokenizer_.vocabulary().id("[UNK]");
+  Utf8Filter utf8(strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop);
+  TokenCorpus corpus;
+  std::string line;
+  for (const std::string& file : files) {
+    LineReader lines(file);
+    while (lines.next(line)) {
+      utf8.apply(line, lines);
+      std::erase(line, '\r');  // TensorFlow's readline, which the original reads with, drops them
+      const std::string_view sentence = python_strip(line);
+      if (sentence.empty()) corpus.end_document();
+      const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
+      counts.unknown_tokens += std::ranges::count(ids, unknown);
+      corpus.add_sentence(ids);
+    }
+  }
+  corpus.end_document();
+  utf8.warn();
+  counts.files = files.size();
+  counts.documents = corpus.documents().size();
+  counts.sentences = corpus.sentence_count();
+  counts.tokens = corpus.ids().size();
+  counts.dropped_bytes = utf8.dropped_bytes();
+  if (counts.documents == 0) throw_no_text(files.size());
+  return corpus;
+}
+
+}  // namespace smelt

@@ -1,0 +1,78 @@
+// Documents of sentences from files of many formats, one document at a time in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/line_source.h"
+
+namespace smelt {
+
+// The sentences of one document, one after another in `text`; sentence i ends before ends[i].
+struct Document {
+  std::string text;
+  std::vector<std::size_t> ends;
+
+  std::size_t size() const { return ends.size(); }
+  std::string_view sentence(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::string_view(text).substr(begin, ends[i] - begin);
+  }
+  void add(std::string_view sentence) {
+    text += sentence;
+    ends.push_back(text.size());
+  }
+  void clear() {
+    text.clear();
+    ends.clear();
+  }
+};
+
+constexpr std::size_t kProseSentences = 40;
+
+// A longer document is handed out in pieces of about this size, so that memory stays bounded.
+constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
+
+struct DocumentOptions {
+  std::string input;  // comma list of files and patterns; .gz and .zst are unpacked
+  TextFormat format;
+  // "lines": a line is a sentence; in text files an empty line ends a document. "prose": an empty
+  // line ends a paragraph, which is cut into sentences by Unicode's rules; a document of a text
+  // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV or Parquet is
+  // always one document.
+  std::string sentences = "lines";
+  // What is left out: "none"; "lines" (in prose: paragraphs) that stood before; documents that
+  // stood before, "exact" or "near" (text/duplicates.h, which says what it costs in memory).
+  std::string dedup = "none";
+  std::int64_t max_lines = 0;  // stop after so many lines (rows) of input in all; 0: no limit
+  bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
+};
+
+struct DocumentCounts {
+  std::uint64_t files = 0, documents = 0, sentences = 0, bytes = 0;
+  std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
+  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
+};
+
+class DocumentReader {
+ public:
+  // UsageError for an unknown format, field or option, a missing file.
+  explicit DocumentReader(DocumentOptions options);
+  ~DocumentReader();
+
+  // The next document, never empty; false at the end. The end of a file or of a row ends a
+  // document. Sentences are stripped as Python's str.strip() does and never empty. UsageError
+  // naming file and line (or row) for malformed input.
+  bool next(Document& document);
+  const DocumentCounts& counts() const;
+  const std::vector<std::string>& files() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace smelt

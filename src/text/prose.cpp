@@ -1,0 +1,69 @@
+#include "text/prose.h"
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+// Documents to one of two files, each followed by a blank line.
+class DocumentWriter {
+ public:
+  DocumentWriter(const ProseJob& job, ProseSummary& summary)
+      : job_(job), summary_(summary), train_(job.train_out), heldout_(job.heldout_out) {}
+
+  void write(const Document& document) {
+    const bool held_out = keep_out(summary_.documents++);
+    summary_.heldout_documents += held_out ? 1 : 0;
+    summary_.sentences += static_cast<std::int64_t>(document.size());
+    OutputFile& out = held_out ? heldout_ : train_;
+    for (std::size_t i = 0; i < document.size(); ++i) {
+      out.write(document.sentence(i));
+      out.write("\n");
+    }
+    out.write("\n");
+  }
+
+  void commit() {
+    if (summary_.documents < 2)
+      throw UsageError(str("text: ", job_.text.input, " holds ", summary_.documents,
+                           " documents; at least 2 are needed, one of them for evaluation"),
+                       str("give more text; a document of prose is about ", kProseSentences,
+                           " sentences of one file"));
+    train_.commit();
+    heldout_.commit();
+  }
+
+ private:
+  // The first two documents go one to each side, the others by a draw.
+  bool keep_out(std::int64_t number) const {
+    if (number < 2) return number == 0;
+    const auto bits =
+        philox(random_key(job_.seed, "heldout"), static_cast<std::uint64_t>(number), 0)[0];
+    return static_cast<double>(bits) < job_.heldout * 4294967296.0;
+  }
+
+  const ProseJob& job_;
+  ProseSummary& summary_;
+  OutputFile train_, heldout_;
+};
+
+}  // namespace
+
+ProseSummary prepare_prose(const ProseJob& job) {
+  if (!(job.heldout > 0 && job.heldout < 1))
+    throw UsageError(str("text.heldout is ", job.heldout, ", must be above 0 and below 1"),
+                     "0.05 is usual");
+  ProseSummary summary;
+  DocumentReader reader(job.text);
+  DocumentWriter writer(job, summary);
+  for (Document document; reader.next(document);) writer.write(document);
+  if (summary.documents == 0)
+    throw UsageError(str("text.input: ", job.text.input, " holds no text"), "give files with text");
+  writer.commit();
+  summary.read = reader.counts();
+  return summary;
+}
+
+}  // namespace smelt

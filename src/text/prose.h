@@ -1,0 +1,28 @@
+// Raw text into the form that example builders read: one sentence a line, a blank line between
+// documents; some documents are held out for evaluation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "text/documents.h"
+
+namespace smelt {
+
+struct ProseJob {
+  DocumentOptions text;
+  std::string train_out, heldout_out;
+  double heldout = 0.05;  // share of the documents, above 0 and below 1
+  std::uint64_t seed = 12345;
+};
+
+struct ProseSummary {
+  std::int64_t documents = 0, heldout_documents = 0, sentences = 0;
+  DocumentCounts read;
+};
+
+// Which documents are held out depends on the seed and their number alone; at least one stays on
+// each side. UsageError for an empty corpus, one of a single document or a share out of range.
+ProseSummary prepare_prose(const ProseJob& job);
+
+}  // namespace smelt

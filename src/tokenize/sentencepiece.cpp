@@ -1,0 +1,57 @@
+#include "tokenize/sentencepiece.h"
+
+#include <sentencepiece_processor.h>
+
+#include "base/error.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+void check(const sentencepiece::util::Status& status, std::string_view path) {
+  CHECK(status.ok(), path, ": ", status.message());
+}
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path)
+    : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+  const std::string model = read_file(path, kSmallFileBytes);
+  const auto status = processor_->LoadFromSerializedProto(model);
+  if (!status.ok())
+    throw UsageError(
+        str(path, ": is no SentencePiece model of ", model.size(), " bytes: ", status.message()),
+        "give a file like T5's spiece.model");
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+std::int32_t SentencePieceTokenizer::size() const { return processor_->GetPieceSize(); }
+const std::string& SentencePieceTokenizer::token(std::int32_t id) const {
+  return processor_->IdToPiece(id);
+}
+std::int32_t SentencePieceTokenizer::unknown() const { return processor_->unk_id(); }
+
+void SentencePieceTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
+  std::vector<int> found;
+  check(processor_->Encode(utf8, &found), path_);
+  ids.insert(ids.end(), found.begin(), found.end());
+}
+
+std::vector<TokenSpan> SentencePieceTokenizer::encode_with_offsets(std::string_view utf8) const {
+  sentencepiece::ImmutableSentencePieceText text;
+  check(processor_->Encode(utf8, text.mutable_proto()), path_);
+  std::vector<TokenSpan> spans;
+  for (const auto& piece : text.pieces())
+    spans.push_back({static_cast<std::int32_t>(piece.id()), piece.begin(), piece.end()});
+  return spans;
+}
+
+std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) const {
+  check_ids(ids, path_);
+  std::string text;
+  check(processor_->Decode(std::vector<int>(ids.begin(), ids.end()), &text), path_);
+  return text;
+}
+
+}  // namespace smelt

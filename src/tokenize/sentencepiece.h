@@ -1,0 +1,36 @@
+// SentencePiece models (Kudo and Richardson 2018), unigram or BPE, such as T5's spiece.model,
+// through the library.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenize/tokenizer.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace smelt {
+
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  // UsageError when the file is missing or no SentencePiece model.
+  explicit SentencePieceTokenizer(const std::string& path);
+  ~SentencePieceTokenizer() override;
+
+  std::int32_t size() const override;
+  const std::string& token(std::int32_t id) const override;
+  std::int32_t unknown() const override;
+  void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const override;
+  std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+
+ private:
+  std::string path_;
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+};
+
+}  // namespace smelt

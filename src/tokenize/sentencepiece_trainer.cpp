@@ -1,0 +1,99 @@
+#include "tokenize/sentencepiece_trainer.h"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+// The work is cut into as many parts, whose sums are added in order: the same model on every
+// machine.
+constexpr int kParts = 8;
+constexpr int kSilent = 3;  // log level
+
+class Texts : public sentencepiece::SentenceIterator {
+ public:
+  explicit Texts(const NextText& next) : next_(next) { Next(); }
+  bool done() const override { return done_; }
+  void Next() override {
+    do done_ = !next_(text_);
+    while (!done_ && text_.empty());
+  }
+  const std::string& value() const override { return text_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const NextText& next_;
+  std::string text_;
+  bool done_ = false;
+};
+
+std::unordered_map<std::string, std::string> arguments(const SentencePieceOptions& o) {
+  const bool own = o.kind == SentencePieceOptions::Kind::own_model;
+  return {{"model_type", o.type},
+          {"vocab_size", str(o.size)},
+          {"character_coverage", str(o.coverage)},
+          {"pad_id", own ? "0" : "-1"},
+          {"eos_id", own ? "1" : "-1"},
+          {"unk_id", own ? "2" : "0"},
+          {"bos_id", "-1"},
+          {"normalization_rule_name", own ? "nmt_nfkc" : "identity"},
+          {"hard_vocab_limit", "false"},
+          {"num_threads", str(kParts)},
+          {"max_sentence_length", str(1 << 20)},
+          {"minloglevel", str(kSilent)}};
+}
+
+}  // namespace
+
+std::string train_sentencepiece(const NextText& next, const SentencePieceOptions& options) {
+  if (!(options.coverage > 0 && options.coverage <= 1))
+    throw UsageError(
+        str("vocab: the coverage is ", options.coverage, ", not above 0 and at most 1"),
+        "0.9995 is usual");
+  Texts texts(next);
+  if (texts.done()) throw UsageError("vocab: the text holds no words", "give files with text");
+  std::string model;
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(arguments(options), &texts, &model);
+  if (!status.ok())
+    throw UsageError(str("vocab: ", options.type, " pieces cannot be trained: ", status.message()),
+                     "give more text, or another size");
+  return model;
+}
+
+std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t limit) {
+  constexpr std::string_view kWordBegin = "\xE2\x96\x81";
+  sentencepiece::SentencePieceProcessor processor;
+  const auto status = processor.LoadFromSerializedProto(model);
+  CHECK(status.ok(), status.message());
+  std::set<std::string> characters;
+  std::vector<std::string> longer;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    const std::string& piece = processor.IdToPiece(id);
+    if (processor.IsUnknown(id) || processor.IsControl(id) || piece == kWordBegin) continue;
+    const bool begins = piece.starts_with(kWordBegin);
+    const std::string text = begins ? piece.substr(kWordBegin.size()) : piece;
+    if (to_code_points(text).size() == 1)
+      characters.insert(text);
+    else
+      longer.push_back(begins ? text : "##" + text);
+  }
+  if (2 * std::ssize(characters) > limit)
+    throw UsageError(str("vocab: ", limit, " pieces have no room for ", characters.size(),
+                         " characters in two forms"),
+                     "raise the vocabulary's size or lower the coverage");
+  std::vector<std::string> pieces(characters.begin(), characters.end());
+  for (const std::string& character : characters) pieces.push_back("##" + character);
+  for (std::string& piece : longer)
+    if (std::ssize(pieces) < limit) pieces.push_back(std::move(piece));
+  return pieces;
+}
+
+}  // namespace smelt

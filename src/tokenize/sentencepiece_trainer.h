@@ -1,0 +1,34 @@
+// Trains unigram (Kudo 2018) and BPE (Sennrich et al. 2016) models by the SentencePiece library.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct SentencePieceOptions {
+  std::string type = "unigram";  // or "bpe"
+  std::int64_t size = 32000;     // pieces, those of `kind` included
+  double coverage = 0.9995;      // share of the text's characters that the alphabet must cover
+  // A model of its own has T5's special pieces, <pad> 0, </s> 1, <unk> 2, and normalises text by
+  // NFKC; one whose pieces go into a WordPiece vocabulary has <unk> 0 alone and takes text as it
+  // is.
+  enum class Kind { own_model, for_wordpiece } kind = Kind::own_model;
+};
+
+// Sets its argument to the next text; false at the end.
+using NextText = std::function<bool(std::string&)>;
+
+// The serialized model. The texts are all in memory meanwhile. UsageError for too little text, or a
+// size that the alphabet does not fit in.
+std::string train_sentencepiece(const NextText& next, const SentencePieceOptions& options);
+
+// "▁x" -> "x", others "##x", without special pieces: first every character of the model, as a
+// word's beginning and as its continuation, so that no word of known characters is unknown; then
+// the model's longer pieces, the best first. At most `limit`; UsageError when it does not hold the
+// characters.
+std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t limit);
+
+}  // namespace smelt

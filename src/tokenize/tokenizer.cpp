@@ -1,0 +1,35 @@
+#include "tokenize/tokenizer.h"
+
+#include "base/error.h"
+#include "store/path.h"
+#include "tokenize/sentencepiece.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+
+std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans) {
+  std::vector<std::size_t> before(text.size() + 1, 0);  // characters that begin before a byte
+  for (std::size_t i = 0; i < text.size(); ++i)
+    before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
+  for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
+  return spans;
+}
+
+void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view origin) const {
+  for (const std::int32_t id : ids)
+    if (id < 0 || id >= size())
+      throw UsageError(str(origin, ": has ", size(), " pieces, none of id ", id),
+                       "decode with the vocabulary that the ids were made with");
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
+  if (!path_name(path).ends_with(".model"))
+    return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
+  if (flags != TokenizerFlags{})
+    throw UsageError(
+        str(path, ": a SentencePiece model has its own normalisation, which no flag changes"),
+        "leave out the flags for case, accents and control characters");
+  return std::make_unique<SentencePieceTokenizer>(path);
+}
+
+}  // namespace smelt

@@ -1,0 +1,48 @@
+// What every tokenizer does, of whichever family: text to ids and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenize/tokenizer_config.h"
+
+namespace smelt {
+
+// A piece and the bytes of the text that it stands for.
+struct TokenSpan {
+  std::int32_t id;
+  std::size_t begin, end;
+
+  bool operator==(const TokenSpan&) const = default;
+};
+
+// The offsets in characters (code points), as Hugging Face gives them.
+std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans);
+
+// Immutable: one may serve several threads.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual std::int32_t size() const = 0;
+  virtual const std::string& token(std::int32_t id) const = 0;  // id < size()
+  virtual std::int32_t unknown() const = 0;
+  // Appends the ids of the pieces of one text, without special tokens.
+  virtual void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const = 0;
+  virtual std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const = 0;
+  // UsageError for an id that is negative or not below size().
+  virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+
+ protected:
+  void check_ids(std::span<const std::int32_t> ids, std::string_view origin) const;
+};
+
+// vocab.txt, tokenizer.json (BertTokenizer::load), or a SentencePiece model, which is a file
+// *.model. UsageError for flags that a SentencePiece model has no use for.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags);
+
+}  // namespace smelt

@@ -1,0 +1,32 @@
+// Hugging Face's tokenizer.json of WordPiece models: the vocabulary and the options in one file.
+//
+// Such a file is read as Hugging Face applies it: its BertNormalizer drops every category of
+// control characters, as ELECTRA does. Two habits of that library are not taken over, in which it
+// differs from the original program: a capital sigma at a word's end becomes the final sigma here,
+// and "[MASK]" in a text is text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenize/tokenizer_options.h"
+#include "tokenize/vocabulary.h"
+
+namespace smelt {
+
+struct WordPieceModel {
+  std::vector<std::string> tokens;
+  TokenizerOptions options;
+};
+
+bool is_tokenizer_json(std::string_view path);
+
+// UsageError for text that is no JSON, another kind of model or of normalisation, and ids with
+// gaps.
+WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path);
+
+// [CLS] text [SEP], or [CLS] a [SEP] b [SEP] for pairs. UsageError without those two tokens.
+std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options);
+
+}  // namespace smelt

@@ -1,0 +1,31 @@
+// How a tokenizer of the BERT family normalises text before it cuts words.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace smelt {
+
+constexpr std::size_t kMaxCharactersPerWord = 200;
+
+// Which characters vanish from a text; tab, line feed and carriage return are white space in both.
+enum class ControlCharacters {
+  bert,     // categories Cc and Cf
+  electra,  // every category C*: also unassigned code points, surrogates and private use
+};
+
+struct TokenizerOptions {
+  bool lower_case = true;
+  std::optional<bool> strip_accents =
+      {};  // NFD without marks, which takes Hangul apart into Jamo; unset: as lower_case
+  ControlCharacters control = ControlCharacters::bert;
+  bool split_chinese = true;  // every character of the original's Chinese blocks is a word
+  std::size_t max_characters_per_word = kMaxCharactersPerWord;  // a longer word is [UNK]
+  std::string continuing_prefix = "##";
+
+  bool strips_accents() const { return strip_accents.value_or(lower_case); }
+  bool operator==(const TokenizerOptions&) const = default;
+};
+
+}  // namespace smelt

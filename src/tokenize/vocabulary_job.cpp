@@ -1,0 +1,109 @@
+#include "tokenize/vocabulary_job.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/parallel.h"
+#include "store/folder.h"
+#include "tokenize/sentencepiece_trainer.h"
+#include "tokenize/tokenizer_config.h"
+#include "tokenize/vocabulary.h"
+
+namespace smelt {
+namespace {
+
+bool is_model(const std::string& path) { return path.ends_with(".model"); }
+
+void check(const VocabularyJob& job) {
+  const std::vector<std::string> types{"wordpiece", "unigram", "bpe"};
+  if (std::ranges::find(types, job.type) == types.end())
+    throw UsageError(str("vocab: type '", job.type, "' is unknown"), did_you_mean(job.type, types));
+  if (is_model(job.out) && job.type == "wordpiece")
+    throw UsageError(
+        str("vocab: --out ", job.out, " is a SentencePiece model, the type is wordpiece"),
+        "say --type unigram or bpe, or name a .txt file");
+  if (job.unused < 0 || job.threads < 0)
+    throw UsageError(
+        str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
+        "leave them out for the defaults");
+  check_apart({job.out, tokenizer_config_path(job.out)},
+              expand_patterns(job.text.input, "--input"));
+  for (const std::string& path : {job.out, tokenizer_config_path(job.out)})
+    if (!job.overwrite && exists(path))
+      throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
+}
+
+WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
+  WordPieceTrainerOptions options = job.trainer;
+  for (std::int64_t i = 0; i < job.unused; ++i) options.reserved.push_back(str("[unused", i, "]"));
+  return options;
+}
+
+std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines& lines,
+                                          VocabularySummary& summary) {
+  const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
+  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads);
+  if (counts.empty())
+    throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
+  for (const auto& [word, count] : counts) summary.words += count;
+  summary.distinct_words = std::ssize(counts);
+  return train_wordpiece(counts, with_unused(job));
+}
+
+// SentencePiece's pieces of the BasicTokenizer's words, as the usual recipe for BERT has them.
+std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, SampledLines& lines) {
+  std::vector<std::string> tokens = first_tokens(with_unused(job).reserved);
+  const WordSplitter split = bert_words(job.tokenizer);
+  std::string line;
+  const NextText next = [&](std::string& text) {
+    if (!lines.next(line)) return false;
+    text.clear();
+    split(line, [&](std::string_view word) { (text += text.empty() ? "" : " ") += word; });
+    return true;
+  };
+  const std::int64_t room = job.trainer.vocab_size - std::ssize(tokens);
+  const std::string model =
+      train_sentencepiece(next, {.type = job.type,
+                                 .size = room + 1,
+                                 .coverage = job.coverage,
+                                 .kind = SentencePieceOptions::Kind::for_wordpiece});
+  for (std::string& piece : as_wordpieces(model, room)) tokens.push_back(std::move(piece));
+  fill_with_unused(tokens, job.trainer.vocab_size);
+  return tokens;
+}
+
+void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
+  const std::string model = train_sentencepiece(
+      [&](std::string& text) { return lines.next(text); },
+      {.type = job.type, .size = job.trainer.vocab_size, .coverage = job.coverage});
+  write_file(job.out, model);
+  summary.size = job.trainer.vocab_size;
+}
+
+}  // namespace
+
+VocabularySummary train_vocabulary(const VocabularyJob& job) {
+  const auto start = std::chrono::steady_clock::now();
+  check(job);
+  VocabularySummary summary;
+  SampledLines lines(job.text);
+  if (is_model(job.out)) {
+    train_model(job, lines, summary);
+  } else {
+    const Vocabulary vocabulary(job.type == "wordpiece" ? train_wordpieces(job, lines, summary)
+                                                        : train_by_sentencepiece(job, lines),
+                                job.out);
+    save_tokenizer_config(job.out, job.tokenizer);
+    vocabulary.save(job.out);
+    summary.size = vocabulary.size();
+    summary.unused = std::ranges::count_if(
+        vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
+  }
+  summary.text = lines.summary();
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+}  // namespace smelt

@@ -1,0 +1,41 @@
+// From text files to a vocabulary file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tokenize/tokenizer_options.h"
+#include "tokenize/word_counts.h"
+#include "tokenize/wordpiece_trainer.h"
+
+namespace smelt {
+
+struct VocabularyJob {
+  LinesOptions text;
+  std::string out;  // vocab.txt; or x.model, a SentencePiece model, for types unigram and bpe
+  // "wordpiece": merges of pairs within words (tokenize/wordpiece_trainer.h); "unigram" and "bpe":
+  // by SentencePiece (tokenize/sentencepiece_trainer.h), whose pieces become WordPieces when `out`
+  // is not a model.
+  std::string type = "wordpiece";
+  WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
+  std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
+  double coverage = 0.9995;         // of the text's characters, for unigram and bpe
+  TokenizerOptions tokenizer;
+  std::int64_t threads = 0;  // 0: as many as there are cores
+  bool overwrite = false;    // of an existing output
+};
+
+struct VocabularySummary {
+  LinesSummary text;
+  std::int64_t words = 0, distinct_words = 0, size = 0;
+  std::int64_t unused = 0;  // of size, [unusedN]
+  double seconds = 0;
+};
+
+// Words are the BasicTokenizer's, whose options are stored beside the vocabulary
+// (tokenize/tokenizer_config.h). The same text, however it is cut into files, gives the same bytes.
+// UsageError for a missing or empty corpus, an unknown type or an output that exists.
+VocabularySummary train_vocabulary(const VocabularyJob& job);
+
+}  // namespace smelt

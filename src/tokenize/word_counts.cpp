@@ -1,0 +1,134 @@
+#include "tokenize/word_counts.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/philox.h"
+#include "tokenize/character_table.h"
+#include "tokenize/word_scanner.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kBatchBytes = 1 << 20;
+
+struct Hash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+using Table = std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>>;
+
+struct WordSink {
+  const EmitWord& emit;
+  std::string word = {};
+
+  void from(std::size_t, std::size_t) {}
+  void append(std::uint8_t byte) { word += static_cast<char>(byte); }
+  void append(std::string_view bytes, std::size_t) { word += bytes; }
+  void end_word() {
+    if (!word.empty()) emit(word);
+    word.clear();
+  }
+};
+
+void read_batches(SampledLines& lines, BoundedQueue<std::string>& queue) {
+  std::string batch, line;
+  while (lines.next(line)) {
+    (batch += line) += '\n';
+    if (batch.size() < kBatchBytes) continue;
+    if (!queue.push(std::move(batch))) return;
+    batch.clear();
+  }
+  queue.push(std::move(batch));
+}
+
+void count_batch(std::string_view batch, const WordSplitter& split, Table& counts) {
+  const EmitWord count = [&](std::string_view word) {
+    const auto found = counts.find(word);
+    if (found == counts.end())
+      counts.emplace(word, 1);
+    else
+      ++found->second;
+  };
+  split(batch, count);
+}
+
+}  // namespace
+
+SampledLines::SampledLines(const LinesOptions& options)
+    : files_(expand_patterns(options.input, "--input")),
+      format_(options.format),
+      sample_(options.sample),
+      utf8_(options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {
+  check_format(format_);
+  if (!(sample_ > 0 && sample_ <= 1))
+    throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
+                     "0.1 takes a tenth of the lines");
+}
+
+bool SampledLines::open_next() {
+  if (next_ == files_.size()) return false;
+  source_ = open_source(files_[next_++], format_, utf8_);
+  return true;
+}
+
+bool SampledLines::is_taken(std::uint64_t number) const {
+  return sample_ == 1 || philox(0, number, 0)[0] < sample_ * 4294967296.0;
+}
+
+bool SampledLines::next(std::string& line) {
+  while (source_ || open_next()) {
+    const LineSource::Event event = source_->next(line);
+    if (event == LineSource::Event::end) source_.reset();
+    if (event != LineSource::Event::line || !is_taken(number_++)) continue;
+    ++summary_.lines;
+    return true;
+  }
+  if (summary_.dropped_bytes == 0) utf8_.warn();
+  summary_.dropped_bytes = utf8_.dropped_bytes();
+  return false;
+}
+
+WordSplitter bert_words(const TokenizerOptions& options) {
+  return [&table = CharacterTable::of(options)](std::string_view text, const EmitWord& emit) {
+    WordSink sink{.emit = emit};
+    scan_words(table, text, sink);
+  };
+}
+
+WordSplitter white_space_words() {
+  return [](std::string_view text, const EmitWord& emit) {
+    constexpr std::string_view kSpace = " \t\n\r\f\v";
+    for (std::size_t begin = 0;
+         (begin = text.find_first_not_of(kSpace, begin)) != std::string_view::npos;) {
+      const std::size_t end = std::min(text.size(), text.find_first_of(kSpace, begin));
+      emit(text.substr(begin, end - begin));
+      begin = end;
+    }
+  };
+}
+
+WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads) {
+  BoundedQueue<std::string> queue(2 * static_cast<std::size_t>(threads));
+  std::vector<Table> tables(static_cast<std::size_t>(threads));
+  run_parallel(
+      threads + 1,
+      [&](int worker) {
+        if (worker == threads) {
+          read_batches(lines, queue);
+          return queue.close();
+        }
+        while (const auto batch = queue.pop())
+          count_batch(*batch, split, tables[static_cast<std::size_t>(worker)]);
+      },
+      [&] { queue.close(); });
+  WordCounts counts;
+  for (const Table& table : tables)
+    for (const auto& [word, count] : table) counts[word] += count;
+  return counts;
+}
+
+}  // namespace smelt

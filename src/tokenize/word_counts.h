@@ -1,0 +1,62 @@
+// How often each word stands in text files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/line_source.h"
+#include "tokenize/tokenizer_options.h"
+
+namespace smelt {
+
+struct LinesOptions {
+  std::string input;  // comma list of files and patterns; .gz and .zst are unpacked
+  TextFormat format = {};
+  bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
+  double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
+};
+
+struct LinesSummary {
+  std::int64_t lines = 0;          // that were taken
+  std::int64_t dropped_bytes = 0;  // of all lines
+};
+
+// The lines of many files one after another, perhaps a sample of them.
+class SampledLines {
+ public:
+  // UsageError for a missing file or a share that is not above 0 and at most 1.
+  explicit SampledLines(const LinesOptions& options);
+
+  bool next(std::string& line);
+  const LinesSummary& summary() const { return summary_; }
+
+ private:
+  bool open_next();
+  bool is_taken(std::uint64_t number) const;
+
+  std::vector<std::string> files_;
+  TextFormat format_;
+  double sample_;
+  Utf8Filter utf8_;
+  std::unique_ptr<LineSource> source_;  // of file next_ - 1
+  std::size_t next_ = 0;
+  std::uint64_t number_ = 0;  // of lines before the next, in all files
+  LinesSummary summary_;
+};
+
+using WordCounts = std::map<std::string, std::int64_t>;
+using EmitWord = std::function<void(std::string_view)>;
+using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>;
+
+WordSplitter bert_words(const TokenizerOptions& options);  // those of the BasicTokenizer
+WordSplitter white_space_words();
+
+// The same for any number of threads.
+WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads);
+
+}  // namespace smelt

@@ -1,0 +1,149 @@
+#include "tokenize/wordpiece.h"
+
+#include <algorithm>
+
+#include "store/file.h"
+#include "tokenize/tokenizer_json.h"
+#include "tokenize/word_scanner.h"
+
+namespace smelt {
+namespace {
+
+bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
+
+}  // namespace
+
+// Cuts a word while it is read.
+struct BertTokenizer::IdSink {
+  const WordPieceTrie& trie;
+  std::vector<std::int32_t>& ids;
+  const std::size_t limit;
+  const std::int32_t unknown;
+  WordPieceTrie::Node node = WordPieceTrie::kBegin;
+  std::size_t characters = 0;
+  std::size_t word_begin = ids.size();
+
+  IdSink(const BertTokenizer& tokenizer, std::vector<std::int32_t>& to)
+      : trie(tokenizer.trie_),
+        ids(to),
+        limit(tokenizer.options_.max_characters_per_word),
+        unknown(tokenizer.unknown_) {}
+
+  void from(std::size_t, std::size_t) {}
+  void append(std::uint8_t byte) {
+    node = trie.step(node, byte, ids);
+    ++characters;
+  }
+  void append(std::string_view bytes, std::size_t count) {
+    for (const char byte : bytes) node = trie.step(node, static_cast<std::uint8_t>(byte), ids);
+    characters += count;
+  }
+  void end_word() {
+    if (node == WordPieceTrie::kBegin) return;
+    if (characters > limit || !trie.finish(node, ids)) {
+      ids.resize(word_begin);
+      ids.push_back(unknown);
+    }
+    node = WordPieceTrie::kBegin;
+    characters = 0;
+    word_begin = ids.size();
+  }
+};
+
+// Keeps for every byte of a word where it came from.
+struct BertTokenizer::SpanSink {
+  struct Source {
+    std::size_t begin, end;
+  };
+  const BertTokenizer& tokenizer;
+  std::vector<TokenSpan> spans;
+  std::string word;
+  std::vector<Source> sources;
+  Source now{0, 0};
+  std::vector<std::int32_t> ids;
+
+  void from(std::size_t begin, std::size_t end) { now = {begin, end}; }
+  void append(std::uint8_t byte) {
+    append(std::string_view(reinterpret_cast<const char*>(&byte), 1), 1);
+  }
+  void append(std::string_view bytes, std::size_t) {
+    word.append(bytes);
+    sources.resize(word.size(), now);
+  }
+  void end_word() {
+    if (word.empty()) return;
+    ids.clear();
+    tokenizer.encode_word(word, ids);
+    const bool whole = ids.size() == 1;  // a single piece, or [UNK]
+    std::size_t begin = 0;
+    for (const std::int32_t id : ids) {
+      const std::size_t prefix = begin == 0 ? 0 : tokenizer.options_.continuing_prefix.size();
+      const std::size_t end = whole ? word.size() : begin + tokenizer.token(id).size() - prefix;
+      spans.push_back({id, sources[begin].begin, sources[end - 1].end});
+      begin = end;
+    }
+    word.clear();
+    sources.clear();
+  }
+};
+
+BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags& flags) {
+  if (is_tokenizer_json(path)) {
+    WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
+    check_flags(flags, model.options, path);
+    return {Vocabulary(std::move(model.tokens), path), model.options};
+  }
+  const auto stored = load_tokenizer_config(path);
+  if (stored) check_flags(flags, *stored, tokenizer_config_path(path));
+  return {Vocabulary::load(path), stored.value_or(options_of(flags))};
+}
+
+BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options)
+    : vocabulary_(std::move(vocabulary)),
+      options_(options),
+      table_(&CharacterTable::of(options)),
+      trie_(vocabulary_.tokens(), options.continuing_prefix),
+      unknown_(vocabulary_.id("[UNK]")) {}
+
+void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+  IdSink sink(*this, ids);
+  sink.append(word, word.size() - std::ranges::count_if(word, continues_character));
+  sink.end_word();
+}
+
+void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
+  IdSink sink(*this, ids);
+  scan_words(*table_, utf8, sink);
+}
+
+std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {
+  std::vector<std::int32_t> ids;
+  encode(utf8, ids);
+  return ids;
+}
+
+std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8) const {
+  SpanSink sink{.tokenizer = *this, .spans = {}, .word = {}, .sources = {}, .ids = {}};
+  scan_words(*table_, utf8, sink);
+  return std::move(sink.spans);
+}
+
+std::string BertTokenizer::decode(std::span<const std::int32_t> ids) const {
+  check_ids(ids, vocabulary_.origin());
+  std::string text;
+  for (const std::int32_t id : ids) {
+    const std::string& piece = token(id);
+    const bool continues = !text.empty() && piece.starts_with(options_.continuing_prefix);
+    if (!text.empty() && !continues) text += ' ';
+    text += continues ? piece.substr(options_.continuing_prefix.size()) : piece;
+  }
+  return text;
+}
+
+std::vector<std::string> BertTokenizer::tokenize(std::string_view utf8) const {
+  std::vector<std::string> tokens;
+  for (const std::int32_t id : encode(utf8)) tokens.push_back(vocabulary_.token(id));
+  return tokens;
+}
+
+}  // namespace smelt

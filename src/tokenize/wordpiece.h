@@ -1,0 +1,57 @@
+// WordPiece (Wu et al. 2016, section 4.1) as the original BERT's FullTokenizer applies it: words of
+// the BasicTokenizer, each cut greedily into the longest known pieces; "##" begins a continuation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenize/character_table.h"
+#include "tokenize/tokenizer.h"
+#include "tokenize/vocabulary.h"
+#include "tokenize/wordpiece_trie.h"
+
+namespace smelt {
+
+// Immutable: one may serve several threads.
+class BertTokenizer final : public Tokenizer {
+ public:
+  // vocab.txt with the options stored beside it, if any (tokenize/tokenizer_config.h), or
+  // tokenizer.json with its own. UsageError for a flag that contradicts them.
+  static BertTokenizer load(const std::string& path, const TokenizerFlags& flags);
+  // UsageError when the vocabulary has no [UNK].
+  BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options);
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  const TokenizerOptions& options() const { return options_; }
+  std::int32_t size() const override { return vocabulary_.size(); }
+  const std::string& token(std::int32_t id) const override { return vocabulary_.token(id); }
+  std::int32_t unknown() const override { return unknown_; }
+
+  std::vector<std::int32_t> encode(std::string_view utf8) const;
+  // One pass over the text; allocates nothing but the growth of `ids`.
+  void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const override;
+  // The bytes that became a piece, without those before and after it that vanished; of [UNK] the
+  // whole word.
+  std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
+  std::vector<std::string> tokenize(std::string_view utf8) const;
+  // Words separated by spaces, pieces put together; what normalisation took away is not brought
+  // back.
+  std::string decode(std::span<const std::int32_t> ids) const override;
+  // Appends the pieces of one word; [UNK] for the whole word when any part of it is unknown, or
+  // when it is longer than the options' limit.
+  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
+
+ private:
+  struct IdSink;
+  struct SpanSink;
+
+  Vocabulary vocabulary_;
+  TokenizerOptions options_;
+  const CharacterTable* table_;
+  WordPieceTrie trie_;
+  std::int32_t unknown_;
+};
+
+}  // namespace smelt

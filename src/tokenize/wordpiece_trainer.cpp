@@ -1,0 +1,223 @@
+#include "tokenize/wordpiece_trainer.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "text/unicode.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+using PieceId = std::int32_t;
+using Pair = std::pair<PieceId, PieceId>;
+
+struct PairHash {
+  std::size_t operator()(const Pair& p) const {
+    return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(p.first) << 32 |
+                                      static_cast<std::uint32_t>(p.second));
+  }
+};
+
+struct Word {
+  std::vector<PieceId> pieces;
+  std::int64_t count = 0;
+};
+
+std::string utf8(char32_t c) {
+  std::string text;
+  append_utf8(c, text);
+  return text;
+}
+
+using SpelledWords = std::vector<std::pair<std::u32string, std::int64_t>>;
+
+// Without the long ones: every merge walks the words it is in, and a dump of hex digits may be one
+// word of millions.
+SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
+  SpelledWords spelled;
+  for (const auto& [word, count] : words) {
+    std::u32string characters = to_code_points(word);
+    if (characters.size() <= kMaxCharactersPerWord)
+      spelled.emplace_back(std::move(characters), count);
+  }
+  return spelled;
+}
+
+// The most frequent characters, at most `limit`; ties to the smaller code point.
+std::set<char32_t> alphabet(const SpelledWords& words, std::int64_t limit) {
+  std::map<char32_t, std::int64_t> counts;
+  for (const auto& [characters, count] : words)
+    for (const char32_t c : characters) counts[c] += count;
+  std::vector<std::pair<char32_t, std::int64_t>> order(counts.begin(), counts.end());
+  std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second > b.second; });
+  if (std::ssize(order) > limit) order.resize(limit);
+  std::set<char32_t> kept;
+  for (const auto& [c, count] : order) kept.insert(c);
+  return kept;
+}
+
+void check_at_least_one(std::string_view option, std::int64_t value) {
+  if (value < 1)
+    throw UsageError(str("vocab: the ", option, " is ", value, ", not at least 1"),
+                     "leave it out for the default");
+}
+
+class Trainer {
+ public:
+  Trainer(const std::map<std::string, std::int64_t>& words, const WordPieceTrainerOptions& options)
+      : options_(options) {
+    add_words(spell_words(words));
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::size_t i = 0; i + 1 < words_[w].pieces.size(); ++i)
+        count_pair({words_[w].pieces[i], words_[w].pieces[i + 1]}, words_[w].count, w);
+    for (const auto& [pair, count] : counts_) push(pair, count);
+  }
+
+  std::vector<std::string> run() {
+    while (std::ssize(pieces_) < options_.vocab_size && !queue_.empty()) {
+      const Candidate best = queue_.top();
+      queue_.pop();
+      const std::int64_t now = counts_[best.pair];
+      if (now < options_.min_frequency) continue;
+      if (now == best.count)
+        merge(best.pair);
+      else
+        push(best.pair, now);  // its count has changed since it was queued
+    }
+    fill_with_unused(pieces_, options_.vocab_size);
+    return std::move(pieces_);
+  }
+
+ private:
+  struct Candidate {
+    std::int64_t count;
+    Pair pair;
+    std::string text;  // both pieces, to order equals
+  };
+  struct Worse {
+    bool operator()(const Candidate& a, const Candidate& b) const {
+      return a.count != b.count ? a.count < b.count : a.text > b.text;
+    }
+  };
+
+  void add_words(const SpelledWords& words) {
+    const std::set<char32_t> kept = alphabet(words, options_.alphabet_limit);
+    std::set<std::string> forms;
+    std::vector<std::pair<std::vector<std::string>, std::int64_t>> spelled;
+    for (const auto& [characters, count] : words) {
+      if (!std::ranges::all_of(characters, [&](char32_t c) { return kept.contains(c); })) continue;
+      std::vector<std::string> spelling;
+      for (const char32_t c : characters)
+        spelling.push_back((spelling.empty() ? "" : "##") + utf8(c));
+      forms.insert(spelling.begin(), spelling.end());
+      spelled.emplace_back(std::move(spelling), count);
+    }
+    pieces_ = first_tokens(options_.reserved);
+    if (std::ssize(pieces_) + std::ssize(forms) > options_.vocab_size)
+      throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for ",
+                           pieces_.size(), " special tokens and an alphabet of ", forms.size()),
+                       "raise the vocabulary's size or lower the alphabet's");
+    for (const std::string& form : forms) add_piece(form);
+    for (const auto& [spelling, count] : spelled) {
+      Word& word = words_.emplace_back(Word{.pieces = {}, .count = count});
+      for (const std::string& form : spelling) word.pieces.push_back(ids_.at(form));
+    }
+  }
+
+  // Two ways to the same text are one piece.
+  PieceId add_piece(const std::string& text) {
+    const auto [found, added] = ids_.emplace(text, static_cast<PieceId>(pieces_.size()));
+    if (added) pieces_.push_back(text);
+    return found->second;
+  }
+
+  void push(const Pair& pair, std::int64_t count) {
+    queue_.push({count, pair, str(pieces_[pair.first], " ", pieces_[pair.second])});
+  }
+
+  void count_pair(const Pair& pair, std::int64_t by, std::size_t word) {
+    counts_[pair] += by;
+    if (by > 0) places_[pair].push_back(word);
+  }
+
+  void merge(const Pair& pair) {
+    const PieceId merged = add_piece(pieces_[pair.first] + pieces_[pair.second].substr(2));
+    auto places = std::move(places_[pair]);
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<Pair> grown;
+    for (const std::size_t w : places) merge_in(w, pair, merged, grown);
+    std::ranges::sort(grown);
+    grown.erase(std::unique(grown.begin(), grown.end()), grown.end());
+    for (const Pair& p : grown) push(p, counts_[p]);
+    counts_[pair] = 0;
+  }
+
+  // Replaces the pair in one word; its neighbours form new pairs.
+  void merge_in(std::size_t w, const Pair& pair, PieceId merged, std::vector<Pair>& grown) {
+    Word& word = words_[w];
+    std::vector<PieceId> next;
+    for (std::size_t i = 0; i < word.pieces.size(); ++i) {
+      const bool here = i + 1 < word.pieces.size() && word.pieces[i] == pair.first &&
+                        word.pieces[i + 1] == pair.second;
+      next.push_back(here ? merged : word.pieces[i]);
+      if (here) ++i;
+    }
+    for (std::size_t i = 0; i + 1 < word.pieces.size(); ++i)
+      counts_[{word.pieces[i], word.pieces[i + 1]}] -= word.count;
+    for (std::size_t i = 0; i + 1 < next.size(); ++i) {
+      const Pair p{next[i], next[i + 1]};
+      counts_[p] += word.count;
+      if (p.first != merged && p.second != merged) continue;
+      places_[p].push_back(w);
+      grown.push_back(p);
+    }
+    word.pieces = std::move(next);
+  }
+
+  const WordPieceTrainerOptions& options_;
+  std::vector<std::string> pieces_;
+  std::unordered_map<std::string, PieceId> ids_;
+  std::vector<Word> words_;
+  std::unordered_map<Pair, std::int64_t, PairHash> counts_;
+  std::unordered_map<Pair, std::vector<std::size_t>, PairHash>
+      places_;  // words that may hold the pair
+  std::priority_queue<Candidate, std::vector<Candidate>, Worse> queue_;
+};
+
+}  // namespace
+
+std::vector<std::string> first_tokens(const std::vector<std::string>& reserved) {
+  std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  for (const std::string& token : reserved) {
+    if (std::ranges::find(tokens, token) != tokens.end())
+      throw UsageError(str("vocab: the token '", token, "' is reserved twice"),
+                       "the five special tokens are always there");
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size) {
+  const std::set<std::string> known(tokens.begin(), tokens.end());
+  for (std::int64_t i = 0; std::ssize(tokens) < size; ++i)
+    if (const std::string token = str("[unused", i, "]"); !known.contains(token))
+      tokens.push_back(token);
+}
+
+std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
+                                         const WordPieceTrainerOptions& options) {
+  if (options.vocab_size > kMaxVocabularySize)
+    throw UsageError(
+        str("vocab: the size is ", options.vocab_size, ", more than ", kMaxVocabularySize),
+        "30522 is usual");
+  check_at_least_one("minimum frequency", options.min_frequency);
+  check_at_least_one("alphabet's limit", options.alphabet_limit);
+  return Trainer(word_counts, options).run();
+}
+
+}  // namespace smelt

@@ -1,0 +1,39 @@
+// Trains a WordPiece vocabulary by merges of pairs as in byte-pair encoding (Sennrich et al. 2016):
+// the most frequent pair of neighbouring pieces becomes a piece, again and again. This is how
+// Hugging Face's BertWordPieceTrainer works too; Google's own trainer, which maximises likelihood,
+// was never published.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
+
+struct WordPieceTrainerOptions {
+  std::int64_t vocab_size = 30522;  // at most kMaxVocabularySize
+  std::int64_t min_frequency = 2;   // a rarer pair is not merged
+  std::int64_t alphabet_limit =
+      1000;  // the most frequent characters are kept; words with others are left out
+  std::vector<std::string> reserved = {};  // tokens that stand after the special ones
+};
+
+// [PAD] [UNK] [CLS] [SEP] [MASK], then the reserved ones. UsageError for a reserved token that
+// stands twice.
+std::vector<std::string> first_tokens(const std::vector<std::string>& reserved);
+// Appends [unused0], [unused1], … that are not there yet until there are `size` tokens.
+void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
+
+// The tokens in order of id: the first ones as above, the alphabet (each character as a word's
+// beginning and as "##" continuation, where it occurs so, sorted), then the merged pieces, best
+// first. Of equally frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces
+// are filled up with [unusedN]. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
+// which the tokenizer never cuts, are left out. UsageError when vocab_size has no room for the
+// special tokens and the alphabet or is beyond its limit, or another option is below 1.
+std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
+                                         const WordPieceTrainerOptions& options);
+
+}  // namespace smelt

@@ -1,0 +1,171 @@
+// The examples against the original program's bytes (tools/golden_pretraining_data.py), and wrong
+// input.
+#include "examples/bert_examples.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/inspect.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/file_size_limit.h"
+#include "support/paths.h"
+#include "support/sha256.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+std::string golden(const std::string& name) {
+  return source_path("tests/golden/pretraining/" + name);
+}
+
+BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
+  BertExamplesJob job;
+  for (const std::string name : item["inputs"]) job.text.input += golden(name) + ",";
+  job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
+  for (int i = 0; i < item["shards"]; ++i) job.output += dir.file(str(i)) + ",";
+  job.order = "original";
+  job.tokenizer.lower_case = !item["cased"].get<bool>();
+  job.seed = item["seed"];
+  job.pairs = {.seq_length = item["seq_length"],
+               .max_predictions = item["max_predictions"],
+               .dupe_factor = item["dupe_factor"],
+               .masked_lm_prob = item["masked_lm_prob"],
+               .short_seq_prob = item["short_seq_prob"],
+               .whole_word_mask = item["whole_word_mask"]};
+  return job;
+}
+
+// From the first example on, without date and level.
+std::string logged_examples(const std::string& log) {
+  std::string out;
+  for (const std::string_view line : split(log, '\n')) {
+    const std::size_t begin = line.find("[info] ");
+    if (begin == std::string_view::npos) continue;
+    const std::string_view text = line.substr(begin + 7);
+    if (!out.empty() || text == "*** Example ***") out += str(text, "\n");
+  }
+  return out.substr(0, out.rfind("Wrote "));
+}
+
+TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
+  const auto items = nlohmann::json::parse(read_file(golden("hashes.json")));
+  ASSERT_GE(items.size(), 20u);
+  for (const auto& item : items) {
+    const TempDir dir;
+    const CapturedLog log;
+    BertExamplesJob job = golden_job(item, dir);
+    job.log_examples = true;
+    const BuildSummary summary = build_bert_examples(job);
+    EXPECT_EQ(sha256(logged_examples(log.text())), item["log_sha256"]) << item["name"];
+    EXPECT_EQ(summary.examples, item["instances"].get<std::uint64_t>()) << item["name"];
+    for (std::size_t i = 0; i < item["sha256"].size(); ++i)
+      EXPECT_EQ(sha256(read_file(dir.file(str(i)))), item["sha256"][i])
+          << item["name"] << ", file " << i;
+  }
+}
+
+class BertExamplesTest : public testing::Test {
+ protected:
+  BertExamplesJob job(std::string_view text) {
+    write_file(dir_.file("in.txt"), text);
+    BertExamplesJob job;
+    job.text.input = dir_.file("in.txt");
+    job.vocab = golden("vocab_uncased.txt");
+    job.output = dir_.file("out.tfrecord");
+    job.pairs.seq_length = 32;
+    job.pairs.max_predictions = 5;
+    return job;
+  }
+  std::string refusal(const BertExamplesJob& job) {
+    const std::string message = error_of([&] { build_bert_examples(job); });
+    EXPECT_FALSE(std::filesystem::exists(dir_.file("out.tfrecord"))) << message;
+    return message;
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(BertExamplesTest, RefusesAnEmptyCorpus) {
+  EXPECT_THAT(refusal(job(" \n\n\n")), HasSubstr("the input holds no text (1 files)"));
+}
+
+TEST_F(BertExamplesTest, RefusesMissingInput) {
+  BertExamplesJob missing = job("a");
+  missing.text.input = dir_.file("none.txt");
+  EXPECT_THAT(refusal(missing), HasSubstr("none.txt: No such file or directory"));
+}
+
+TEST_F(BertExamplesTest, RefusesAVocabularyWithoutMask) {
+  BertExamplesJob without = job("a b.");
+  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n");
+  without.vocab = dir_.file("v.txt");
+  EXPECT_THAT(refusal(without), HasSubstr("v.txt: has no token [MASK]"));
+}
+
+TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothing) {
+  BertExamplesJob tiny = job("a b.");
+  tiny.pairs.seq_length = 4;
+  EXPECT_THAT(refusal(tiny), HasSubstr("seq_length 4 is less than the 5 of [CLS] a [SEP] b [SEP]"));
+  tiny = job("a b.");
+  tiny.pairs.max_predictions = 0;
+  EXPECT_THAT(refusal(tiny), HasSubstr("max_predictions 0 is less than 1"));
+}
+
+TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
+  BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
+  latin1.text.strict = true;
+  EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 bytes)"));
+  latin1.text.strict = false;
+  EXPECT_EQ(build_bert_examples(latin1).text.dropped_bytes, 1u);
+  EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out"));
+}
+
+TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {
+  BertExamplesJob twice = job("The first line.\nThe second line.\n");
+  build_bert_examples(twice);
+  EXPECT_THAT(error_of([&] { build_bert_examples(twice); }),
+              HasSubstr("out.tfrecord exists already"));
+  BertExamplesJob among = twice;
+  among.output = dir_.file("new.tfrecord") + "," + twice.output;
+  EXPECT_THAT(error_of([&] { build_bert_examples(among); }),
+              HasSubstr("out.tfrecord exists already"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("new.tfrecord")));
+  twice.overwrite = true;
+  EXPECT_EQ(error_of([&] { build_bert_examples(twice); }), "no error");
+}
+
+TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "The quick brown fox jumps over the lazy dog again.\n";
+  BertExamplesJob large = job(text);
+  large.output += "," + dir_.file("second.tfrecord");
+  large.order = "original";
+  const FileSizeLimit limit(1 << 14);
+  EXPECT_THAT(refusal(large), HasSubstr(".tfrecord: File too large"));
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
+    EXPECT_EQ(entry.path().filename(), "in.txt");
+}
+
+TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
+  const BuildSummary summary =
+      build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
+  const RecordStatistics s = inspect_bert_records({.input = dir_.file("out.tfrecord")});
+  EXPECT_EQ(s.records, summary.examples);
+  EXPECT_EQ(s.predictions, summary.masked_tokens);
+  EXPECT_EQ(s.shape.seq_length, 32);
+  EXPECT_EQ(s.bad_records, 0u);
+  EXPECT_GT(inspect_bert_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records,
+            0u);
+}
+
+}  // namespace
+}  // namespace smelt

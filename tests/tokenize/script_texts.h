@@ -1,0 +1,51 @@
+// Texts in many scripts, drawn as tools/golden_scripts.py draws them from the lists in
+// tests/golden/scripts.json.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// splitmix64 (Steele, Lea and Flood 2014).
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t count);
+
+ private:
+  std::uint64_t state_;
+};
+
+class ScriptTexts {
+ public:
+  ScriptTexts();
+
+  const nlohmann::ordered_json& golden() const { return golden_; }
+  std::vector<std::string> names() const;
+  // Lines of words of that script and of random letters of its blocks, of `bytes` bytes or a little
+  // more.
+  std::vector<std::string> lines(const std::string& name, std::uint64_t seed,
+                                 std::size_t bytes) const;
+  // A string over all code points that Unicode 14 knows.
+  std::string random_string(Draw& draw) const;
+
+ private:
+  using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  struct Script {
+    std::vector<std::string> words;
+    Ranges ranges;
+  };
+  std::string line(Draw& draw, const Script& script) const;
+
+  nlohmann::ordered_json golden_;
+  std::vector<std::string> separators_;
+  Ranges random_ranges_;
+};
+
+// Tables of others may be older than those of ICU; Python 3.11 has those of Unicode 14.
+bool known_to_unicode(int version, char32_t code_point);
+
+}  // namespace smelt

@@ -1,0 +1,235 @@
+// Vocabularies by SentencePiece, samples and threads; new words in unused places; how well a
+// vocabulary fits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/stream_random.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "tokenize/sentencepiece.h"
+#include "tokenize/vocabulary_extend.h"
+#include "tokenize/vocabulary_job.h"
+#include "tokenize/vocabulary_report.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+// Lines of made-up words of two to four syllables, the frequent ones much more so.
+std::string made_up_text(int lines) {
+  const std::vector<std::string> syllables{"ka",  "lo",  "mi", "tur", "ben",
+                                           "sha", "ing", "er", "qo",  "x\xC3\xA9"};
+  StreamRandom random(3, 0, 0);
+  std::string text;
+  for (int line = 0; line < lines; ++line) {
+    for (int word = 0; word < 12; ++word) {
+      StreamRandom spelling(
+          4, static_cast<std::uint64_t>(random.below(300) * random.below(300) / 300), 0);
+      for (std::int64_t i = spelling.randint(2, 4); i > 0; --i)
+        text += syllables[spelling.below(10)];
+      text += ' ';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+class VocabularyTools : public testing::Test {
+ protected:
+  VocabularyJob job(const std::string& out, const std::string& type = "wordpiece") {
+    VocabularyJob job;
+    job.text.input = dir_.file("in.txt");
+    job.out = dir_.file(out);
+    job.type = type;
+    job.trainer.vocab_size = 120;
+    return job;
+  }
+  std::string trained(const VocabularyJob& job) {
+    train_vocabulary(job);
+    return read_file(job.out);
+  }
+  void SetUp() override { write_file(dir_.file("in.txt"), made_up_text(2000)); }
+
+  TempDir dir_;
+};
+
+TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
+  const std::string whole = trained(job("a.txt"));
+  for (const int threads : {1, 3}) {
+    VocabularyJob other = job(str("threads", threads, ".txt"));
+    other.threads = threads;
+    EXPECT_EQ(trained(other), whole);
+  }
+  const std::string text = read_file(dir_.file("in.txt"));
+  const std::size_t half = text.find('\n', text.size() / 2) + 1;
+  write_file(dir_.file("part1.txt"), text.substr(0, half));
+  write_file(dir_.file("part2.txt"), text.substr(half));
+  for (const double sample : {1.0, 0.25}) {
+    VocabularyJob one = job(str("one", sample, ".txt")), cut = job(str("cut", sample, ".txt"));
+    one.text.sample = cut.text.sample = sample;
+    cut.text.input = dir_.file("part*.txt");
+    EXPECT_EQ(trained(cut), trained(one));
+  }
+}
+
+TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
+  VocabularyJob some = job("a.txt");
+  some.text.sample = 0.25;
+  EXPECT_NEAR(static_cast<double>(train_vocabulary(some).text.lines), 500,
+              100);  // five standard deviations
+  for (const double wrong : {0.0, -1.0, 1.5}) {
+    some.text.sample = wrong;
+    some.overwrite = true;
+    EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(some); }),
+                HasSubstr("is not above 0 and at most 1"));
+  }
+}
+
+TEST_F(VocabularyTools, ReservedTokensStandAfterTheSpecialOnes) {
+  VocabularyJob reserved = job("a.txt");
+  reserved.trainer.reserved = {"[DATE]", "[NAME]"};
+  reserved.unused = 2;
+  EXPECT_THAT(trained(reserved),
+              testing::StartsWith(
+                  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n[DATE]\n[NAME]\n[unused0]\n[unused1]\n"));
+  reserved.trainer.reserved = {"[MASK]"};
+  reserved.overwrite = true;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(reserved); }),
+              HasSubstr("the token '[MASK]' is reserved twice"));
+}
+
+TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
+  for (const char* type : {"unigram", "bpe"}) {
+    const VocabularyJob by = job(str(type, ".txt"), type);
+    const VocabularySummary s = train_vocabulary(by);
+    EXPECT_EQ(s.size, 120);
+    const BertTokenizer tokenizer = BertTokenizer::load(by.out, {});
+    EXPECT_EQ(tokenizer.vocabulary().token(4), "[MASK]");
+    EXPECT_FALSE(tokenizer.vocabulary().find("<unk>"));
+    std::vector<std::int32_t> ids;
+    tokenizer.encode(read_file(dir_.file("in.txt")), ids);
+    EXPECT_EQ(std::ranges::count(ids, tokenizer.unknown()), 0) << type;
+  }
+}
+
+// Google's package, with the same settings on the same lines. Its unigram trainer has changed since
+// the library's version.
+TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfThePackage) {
+  REQUIRE_ORACLE();
+  const bool same_version =
+      run_command(oracle_python() + " -c 'import sentencepiece as s; print(s.__version__)'").text ==
+      "0.1.97\n";
+  for (const char* type : {"unigram", "bpe"}) {
+    const VocabularyJob by = job(str(type, ".model"), type);
+    train_vocabulary(by);
+    const SentencePieceTokenizer model(by.out);
+    EXPECT_EQ(model.token(0), "<pad>");
+    EXPECT_EQ(model.token(1), "</s>");
+    EXPECT_EQ(model.token(2), "<unk>");
+    std::string pieces;
+    for (std::int32_t id = 0; id < model.size(); ++id) pieces += model.token(id) + "\n";
+    const CommandOutput theirs = run_command(str(
+        oracle_python(), " -c \"import sentencepiece as s; s.SentencePieceTrainer.train(input='",
+        dir_.file("in.txt"), "', model_prefix='", dir_.file("theirs"), "', model_type='", type,
+        "', vocab_size=120, pad_id=0, eos_id=1, unk_id=2,",
+        "bos_id=-1, num_threads=8, hard_vocab_limit=False, minloglevel=3); "
+        "p=s.SentencePieceProcessor(model_file='",
+        dir_.file("theirs.model"),
+        "'); print(*[p.id_to_piece(i) for i in range(p.get_piece_size())], sep='\\n')\" "
+        "2>/dev/null"));
+    if (type == std::string("bpe") || same_version) {
+      EXPECT_EQ(theirs.text, pieces) << type;
+    }
+  }
+}
+
+TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.txt", "unigramm")); }),
+              HasSubstr("type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
+              HasSubstr("a.model is a SentencePiece model, the type is wordpiece"));
+  VocabularyJob wrong = job("a.txt", "bpe");
+  wrong.coverage = 1.5;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
+              HasSubstr("the coverage is 1.5, not above 0 and at most 1"));
+  wrong = job("a.txt", "bpe");
+  wrong.trainer.vocab_size = 8;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
+              HasSubstr("bpe pieces cannot be trained: "));
+  wrong.trainer.vocab_size = 30;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
+              HasSubstr("25 pieces have no room for 17 characters in two forms"));
+  wrong = job("c.txt");
+  wrong.unused = -1;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
+              HasSubstr("--unused -1 or --threads 0 is less than 0"));
+  write_file(dir_.file("in.txt"), "\n \n");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("b.txt", "unigram")); }),
+              HasSubstr("the text holds no words"));
+}
+
+TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
+  write_file(dir_.file("v.txt"),
+             "[PAD]\n[unused1]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\n[UNUSED_7]\n");
+  write_file(dir_.file("in.txt"),
+             "the genetics genetics genetics genetic genetic\nthe qua qua qua qua rare gene\n");
+  ExtendJob extend;
+  extend.text.input = dir_.file("in.txt");
+  extend.vocab = dir_.file("v.txt");
+  extend.out = dir_.file("w.txt");
+  extend.min_frequency = 2;
+  const ExtendSummary s = extend_vocabulary(extend);
+  EXPECT_EQ(s.unused, 2);
+  EXPECT_THAT(s.added, ElementsAre(Pair("genetics", 6), Pair("qua", 4)));
+  EXPECT_EQ(read_file(extend.out),
+            "[PAD]\ngenetics\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\nqua\n");
+  EXPECT_EQ(s.pieces_before, 2 + 3 * 3 + 2 * 2 + 4 + 1 + 1);
+  EXPECT_EQ(s.pieces_after, s.pieces_before - 6);
+  EXPECT_EQ(s.unknown_before, 5);
+  EXPECT_EQ(s.unknown_after, 1);
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }), HasSubstr("w.txt exists"));
+  extend.overwrite = true;
+  extend.count = 3;
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
+              HasSubstr("v.txt: has 2 unused tokens, 3 are wanted"));
+  extend.count = 0;
+  extend.min_frequency = 100;
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
+              HasSubstr("has no word that would save a piece"));
+  write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
+  extend.vocab = dir_.file("full.txt");
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
+              HasSubstr("full.txt: has no [unusedN] token"));
+  extend.min_frequency = 0;
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
+              HasSubstr("--min-frequency 0 is too small"));
+}
+
+TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {
+  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##c\nd\n");
+  write_file(dir_.file("in.txt"), "abc ab\nd \xCE\xB1\xCE\xB2 ab\n");
+  const VocabularyReport r = report_vocabulary(
+      "v.txt", *load_tokenizer(dir_.file("v.txt"), {}),
+      words_of_report({.input = dir_.file("in.txt"), .strict = false, .sample = 1}, 2));
+  EXPECT_EQ(r.size, 8);
+  EXPECT_EQ(r.used, 4);
+  EXPECT_EQ(r.words, 5);
+  EXPECT_EQ(r.pieces, 6);
+  EXPECT_EQ(r.unknown, 1);
+  EXPECT_EQ(r.whole_words, 3);
+  ASSERT_EQ(r.scripts.size(), 2u);
+  EXPECT_EQ(r.scripts[0].script, "Latin");
+  EXPECT_EQ(r.scripts[0].characters, 8u);
+  EXPECT_EQ(r.scripts[1].script, "Greek");
+  EXPECT_EQ(r.scripts[1].unknown, 1u);
+}
+
+}  // namespace
+}  // namespace smelt
