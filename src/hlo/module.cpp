@@ -39,13 +39,13 @@ void check_donation(const Program& program) {
   if (program.donated_by.empty()) return;
   CHECK(program.donated_by.size() == program.results.size(), program.donated_by.size(),
         " donations for ", program.results.size(), " results");
-  const auto& parameters = program.graph.parameters();
+  const auto& arguments = program.graph.arguments();
   std::set<std::int64_t> taken;
   for (std::size_t i = 0; i < program.donated_by.size(); ++i) {
     const std::int64_t from = program.donated_by[i];
     if (from < 0) continue;
-    CHECK(from < static_cast<std::int64_t>(parameters.size()), "no argument ", from, " to donate");
-    const Shape& argument = parameters[from].shape();
+    CHECK(from < static_cast<std::int64_t>(arguments.size()), "no argument ", from, " to donate");
+    const Shape& argument = arguments[from].shape();
     const Shape& result = program.results[i].shape();
     if (argument != result)
       throw UsageError(
@@ -67,7 +67,7 @@ std::string sharding_attr(const Program& program, const std::vector<Sharding>& s
 }
 
 std::string argument_text(const Program& program, std::size_t i) {
-  const Shape& shape = program.graph.parameters()[i].shape();
+  const Shape& shape = program.graph.arguments()[i].shape();
   std::vector<std::string> attrs;
   for (std::size_t r = 0; r < program.donated_by.size(); ++r)
     if (program.donated_by[r] == static_cast<std::int64_t>(i))
@@ -102,18 +102,17 @@ std::string header(const Program& program, std::string_view module_name) {
 
 std::string emit_module(const Program& program, std::string_view module_name) {
   check_donation(program);
-  const auto& parameters = program.graph.parameters();
-  CHECK(program.argument_sharding.empty() || program.argument_sharding.size() == parameters.size());
+  const std::size_t count = program.graph.arguments().size();
+  CHECK(program.argument_sharding.empty() || program.argument_sharding.size() == count);
   CHECK(program.result_sharding.empty() ||
         program.result_sharding.size() == program.results.size());
   std::vector<std::string> arguments, results;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    arguments.push_back(argument_text(program, i));
+  for (std::size_t i = 0; i < count; ++i) arguments.push_back(argument_text(program, i));
   for (std::size_t i = 0; i < program.results.size(); ++i)
     results.push_back(result_text(program, i));
 
   HloWriter writer(program.mesh);
-  writer.bind_parameters(program.graph, "%arg");
+  writer.bind_arguments(program.graph, "%arg");
   writer.body(program.graph, program.results, "func.return");
   return str(header(program, module_name), "  func.func public @main(", join(arguments, ", "),
              ") -> (", join(results, ", "), ") {\n", writer.take(), "  }\n}\n");

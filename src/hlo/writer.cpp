@@ -34,9 +34,9 @@ const std::string& HloWriter::name(Tensor t) const {
 
 void HloWriter::alias(Tensor result, Tensor input) { names_[result] = std::string(name(input)); }
 
-void HloWriter::bind_parameters(const Graph& graph, std::string_view prefix) {
-  for (std::size_t i = 0; i < graph.parameters().size(); ++i)
-    names_[graph.parameters()[i]] = prefix.empty() ? str("%", next_++) : str(prefix, i);
+void HloWriter::bind_arguments(const Graph& graph, std::string_view prefix) {
+  for (std::size_t i = 0; i < graph.arguments().size(); ++i)
+    names_[graph.arguments()[i]] = prefix.empty() ? str("%", next_++) : str(prefix, i);
 }
 
 std::string HloWriter::operands(const std::vector<Tensor>& tensors) const {
@@ -61,9 +61,9 @@ void HloWriter::generic(const Node& node, std::string_view op, std::string_view 
 }
 
 void HloWriter::region(const Region& region, std::string_view end) {
-  bind_parameters(region.graph, "");
+  bind_arguments(region.graph, "");
   const auto argument = [this](const Tensor& t) { return str(name(t), ": ", hlo_type(t.shape())); };
-  line(str("^bb0(", list_of(region.graph.parameters(), argument), "):"));
+  line(str("^bb0(", list_of(region.graph.arguments(), argument), "):"));
   indent(1);
   body(region.graph, region.results, "stablehlo.return");
   indent(-1);

@@ -50,8 +50,8 @@ class HloWriter {
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});
   // Emits `results` of a region or function body up to and including its terminator.
   void body(const Graph& graph, const std::vector<Tensor>& results, std::string_view terminator);
-  // Names the parameters of a graph: "%arg0" … in functions, fresh numbers in regions.
-  void bind_parameters(const Graph& graph, std::string_view prefix);
+  // Names the arguments of a graph: "%arg0" … in functions, fresh numbers in regions.
+  void bind_arguments(const Graph& graph, std::string_view prefix);
 
   // Empty: the program knows no mesh, and sharding annotations vanish.
   const Mesh& mesh() const { return mesh_; }
@@ -70,7 +70,7 @@ class HloWriter {
   int depth_ = 2;
 };
 
-// One program: `results` of `graph`, whose parameters are the arguments.
+// One program: `results` of `graph`, whose arguments are its own.
 struct Program {
   Graph graph;
   std::vector<Tensor> results;

@@ -24,19 +24,19 @@ const Tensor& Tensor::expect(std::initializer_list<std::int64_t> dims) const {
 
 namespace {
 
-// A parameter has no inputs and no emission: the function's signature declares it.
-const Op kParameter{
-    .name = "parameter", .infer = nullptr, .vjp = nullptr, .emit = nullptr, .examples = nullptr};
+// An argument has no inputs and no emission: the function's signature declares it.
+const Op kArgument{
+    .name = "argument", .infer = nullptr, .vjp = nullptr, .emit = nullptr, .examples = nullptr};
 
 }  // namespace
 
-Tensor Graph::parameter(Shape shape) {
+Tensor Graph::argument(Shape shape) {
   Node& node = nodes_.emplace_back();
-  node.op = &kParameter;
+  node.op = &kArgument;
   node.graph = this;
   node.id = static_cast<std::int64_t>(nodes_.size()) - 1;
   node.results = {std::move(shape)};
-  return parameters_.emplace_back(&node, 0);
+  return arguments_.emplace_back(&node, 0);
 }
 
 const Node& Graph::apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs,

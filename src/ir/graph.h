@@ -66,17 +66,17 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   // A new argument of the program (or region); arguments are numbered in order of creation.
-  Tensor parameter(Shape shape);
+  Tensor argument(Shape shape);
   // Checks inputs (same graph), infers the result shapes by the op's rule and appends the node.
   const Node& apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs = {},
                     std::vector<std::shared_ptr<const Region>> regions = {});
 
   const std::deque<Node>& nodes() const { return nodes_; }
-  const std::vector<Tensor>& parameters() const { return parameters_; }
+  const std::vector<Tensor>& arguments() const { return arguments_; }
 
  private:
   std::deque<Node> nodes_;
-  std::vector<Tensor> parameters_;
+  std::vector<Tensor> arguments_;
 };
 
 // The body of a reduce, while, sort …: a graph of its own that sees nothing from outside.

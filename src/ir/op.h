@@ -14,7 +14,7 @@ namespace smelt {
 class HloWriter;
 
 // A small program around one op; it drives the tests of shape, emission, value and gradient.
-struct Example {
+struct OpExample {
   struct Input {
     Shape shape;
     // Values are drawn from [low, high); integers too. Chosen away from kinks and poles.
@@ -33,7 +33,7 @@ struct Op {
   // One cotangent per input from one per result (empty: none flows). Null: the op has no gradient.
   std::vector<Tensor> (*vjp)(const Node& node, std::span<const Tensor> cts);
   void (*emit)(const Node& node, HloWriter& writer);
-  std::vector<Example> (*examples)();
+  std::vector<OpExample> (*examples)();
 };
 
 }  // namespace smelt

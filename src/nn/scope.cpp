@@ -18,7 +18,7 @@ Scope Scope::operator/(std::string_view name) const {
 Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const std::string full_name = (*this / name).path();
   CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
-  const Tensor tensor = graph_->parameter({DType::f32, std::move(dims)});
+  const Tensor tensor = graph_->argument({DType::f32, std::move(dims)});
   parameters_->index_[full_name] = parameters_->list_.size();
   parameters_->list_.push_back({full_name, tensor, init});
   return tensor;

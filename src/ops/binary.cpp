@@ -17,19 +17,19 @@ Tensors call(Graph&, Inputs in) {
 }
 
 template <Tensor (*f)(Tensor, Tensor), double low, double high>
-std::vector<Example> examples_in() {
+std::vector<OpExample> examples_in() {
   return {{"f64", {f64_input({2, 3}), f64_input({2, 3}, low, high)}, call<f>},
           {"broadcast", {f64_input({4, 1, 3}), f64_input({2, 1}, low, high)}, call<f>}};
 }
 
 template <Tensor (*f)(Tensor, Tensor)>
-std::vector<Example> bits_examples() {
+std::vector<OpExample> bits_examples() {
   return {{"s32", {s32_input({6}, -9, 9), s32_input({6}, -9, 9)}, call<f>},
           {"pred", {{{DType::pred, {8}}, 0, 2}, {{DType::pred, {8}}, 0, 2}}, call<f>}};
 }
 
 template <Tensor (*f)(Tensor, Tensor)>
-std::vector<Example> shift_examples() {
+std::vector<OpExample> shift_examples() {
   return {{"u32", {{{DType::u32, {6}}, 0, 4e9}, {{DType::u32, {6}}, 0, 40}}, call<f>},
           {"s32", {s32_input({6}, -99, 99), s32_input({6}, 0, 31)}, call<f>}};
 }
@@ -112,7 +112,7 @@ constinit const Op kPower{
     .emit = emit_as<"stablehlo.power">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64", {f64_input({2, 3}, 0.5, 2.0), f64_input({2, 3}, -2.0, 2.0)}, call<power>},
               {"broadcast", {f64_input({4, 3}, 0.5, 2.0), f64_input({}, 2.0, 3.0)}, call<power>}};
         }};

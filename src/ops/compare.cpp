@@ -26,7 +26,7 @@ constinit const Op kCompare{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"all directions",
                {s32_input({8}, 0, 3), s32_input({8}, 0, 3)},
                [](Graph&, Inputs in) {
@@ -72,7 +72,7 @@ constinit const Op kSelect{
     .emit = emit_as<"stablehlo.select">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64",
                {{{DType::pred, {2, 3}}, 0, 2}, f64_input({2, 3}), f64_input({2, 3})},
                [](Graph&, Inputs in) { return Tensors{select(in[0], in[1], in[2])}; }},
@@ -103,7 +103,7 @@ constinit const Op kClamp{
     .emit = emit_as<"stablehlo.clamp">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64",
                {f64_input({}, -1.0, -0.5), f64_input({3, 5}), f64_input({5}, 0.5, 1.0)},
                [](Graph&, Inputs in) { return Tensors{clamp(in[0], in[1], in[2])}; }}};

@@ -39,7 +39,7 @@ constinit const Op kWhile{
     .emit = emit_as<"stablehlo.while">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"powers of a number", {f64_input({2})}, [](Graph& g, Inputs in) {
                  return while_loop(
                      {constant(g, 0, DType::s32), in[0]},
@@ -80,7 +80,7 @@ constinit const Op kSort{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"keys with values",
                {s32_input({4, 3}, 0, 4), f64_input({4, 3})},
                [](Graph&, Inputs in) {

@@ -19,7 +19,7 @@ constinit const Op kConvert{
     .emit = emit_as<"stablehlo.convert">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"from f64",
                {f64_input({2, 3})},
                [](Graph&, Inputs in) {
@@ -60,7 +60,7 @@ constinit const Op kBitcastConvert{
     .emit = emit_as<"stablehlo.bitcast_convert">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"bits of a float and back", {{{DType::f32, {5}}, -2, 2}}, [](Graph&, Inputs in) {
                  const Tensor bits = bitcast_convert(in[0], DType::u32);
                  return Tensors{bits, bitcast_convert(bits, DType::f32)};
@@ -80,7 +80,7 @@ constinit const Op kStopGradient{
     .examples =
         [] {
           // Not in f64: its gradient is by intent not that of differences.
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"no line of its own", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
                  return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
                }}};
@@ -100,7 +100,7 @@ constinit const Op kOptimizationBarrier{
     .emit = emit_as<"stablehlo.optimization_barrier">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"two", {f64_input({3}), f64_input({2, 2})}, [](Graph&, Inputs in) {
                  return optimization_barrier({in[0], in[1]});
                }}};

@@ -33,9 +33,9 @@ constinit const Op kShardingConstraint{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"rows", {f64_input({8, 3})}, [](Graph&, Inputs in) {
-                                         return Tensors{sharding_constraint(in[0], {"data", ""})};
-                                       }}};
+          return std::vector<OpExample>{{"rows", {f64_input({8, 3})}, [](Graph&, Inputs in) {
+                                           return Tensors{sharding_constraint(in[0], {"data", ""})};
+                                         }}};
         }};
 
 Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes) {
@@ -62,9 +62,9 @@ constinit const Op kAllReduceSum{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"one replica", {f64_input({3})}, [](Graph&, Inputs in) {
-                                         return Tensors{all_reduce_sum(in[0], 1)};
-                                       }}};
+          return std::vector<OpExample>{{"one replica", {f64_input({3})}, [](Graph&, Inputs in) {
+                                           return Tensors{all_reduce_sum(in[0], 1)};
+                                         }}};
         }};
 
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas) {

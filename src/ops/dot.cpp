@@ -124,7 +124,7 @@ void emit_dot(const Node& node, HloWriter& writer) {
                      ", rhs_contracting_dimensions = ", hlo_list(d.contract_b), ">"));
 }
 
-std::vector<Example> dot_examples() {
+std::vector<OpExample> dot_examples() {
   return {
       {"matrix product",
        {f64_input({2, 3}), f64_input({3, 4})},

@@ -61,7 +61,7 @@ constinit const Op kGatherRows{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"two axes of ids",
                {f64_input({5, 3}), s32_input({2, 4}, 0, 5)},
                [](Graph&, Inputs in) { return Tensors{gather_rows(in[0], in[1])}; }},
@@ -108,7 +108,7 @@ constinit const Op kScatterAddRows{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"two axes of ids",
                {f64_input({5, 3}), s32_input({2, 4}, 0, 5), f64_input({2, 4, 3})},
                [](Graph&, Inputs in) { return Tensors{scatter_add_rows(in[0], in[1], in[2])}; }},

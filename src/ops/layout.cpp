@@ -51,7 +51,7 @@ constinit const Op kReshape{
     .emit = emit_as<"stablehlo.reshape">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64", {f64_input({2, 6}), f64_input({1, 1})}, [](Graph&, Inputs in) {
                  return Tensors{reshape(in[0], {3, 1, 4}), reshape(in[1], {})};
                }}};
@@ -90,10 +90,10 @@ constinit const Op kTranspose{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"f64", {f64_input({2, 3, 4})}, [](Graph&, Inputs in) {
-                                         return Tensors{transpose(in[0], {2, 0, 1}),
-                                                        transpose(in[0], {0, -1, 1})};
-                                       }}};
+          return std::vector<OpExample>{{"f64", {f64_input({2, 3, 4})}, [](Graph&, Inputs in) {
+                                           return Tensors{transpose(in[0], {2, 0, 1}),
+                                                          transpose(in[0], {0, -1, 1})};
+                                         }}};
         }};
 
 Tensor transpose(Tensor x, const Dims& permutation) {
@@ -139,7 +139,7 @@ constinit const Op kBroadcastInDim{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64", {f64_input({3}), f64_input({2, 1}), f64_input({})}, [](Graph&, Inputs in) {
                  return Tensors{broadcast_in_dim(in[0], {3, 2}, {0}),
                                 broadcast_to(in[1], {4, 2, 3}), broadcast_to(in[2], {2, 2})};
@@ -200,7 +200,7 @@ constinit const Op kConcatenate{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64",
                {f64_input({2, 1, 3}), f64_input({2, 2, 3}), f64_input({2, 4, 3})},
                [](Graph&, Inputs in) { return Tensors{concatenate({in[0], in[1], in[2]}, -2)}; }}};
@@ -226,10 +226,10 @@ constinit const Op kReverse{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"f64", {f64_input({2, 3, 2})}, [](Graph&, Inputs in) {
-                                         return Tensors{reverse(in[0], {1}),
-                                                        reverse(in[0], {0, -1})};
-                                       }}};
+          return std::vector<OpExample>{{"f64", {f64_input({2, 3, 2})}, [](Graph&, Inputs in) {
+                                           return Tensors{reverse(in[0], {1}),
+                                                          reverse(in[0], {0, -1})};
+                                         }}};
         }};
 
 Tensor reverse(Tensor x, const Dims& axes) {

@@ -1,4 +1,4 @@
-// Constants and iota: what a graph starts from besides its parameters.
+// Constants and iota: what a graph starts from besides its arguments.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -73,7 +73,7 @@ constinit const Op kConstant{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"splats",
                {},
                [](Graph& g, Inputs) {
@@ -119,10 +119,10 @@ constinit const Op kIota{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"both axes", {}, [](Graph& g, Inputs) {
-                                         return Tensors{iota(g, {DType::s32, {2, 3}}, 0),
-                                                        iota(g, {DType::f64, {2, 3}}, -1)};
-                                       }}};
+          return std::vector<OpExample>{{"both axes", {}, [](Graph& g, Inputs) {
+                                           return Tensors{iota(g, {DType::s32, {2, 3}}, 0),
+                                                          iota(g, {DType::f64, {2, 3}}, -1)};
+                                         }}};
         }};
 
 Tensor literal(Graph& graph, Shape shape, std::vector<std::byte> bytes) {

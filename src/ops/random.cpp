@@ -25,7 +25,7 @@ constinit const Op kRngBitGenerator{
         },
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"32 bits",
                {{{DType::u64, {3}}, 0, 1e18}},
                [](Graph&, Inputs in) { return rng_bit_generator(in[0], {DType::u32, {3, 7}}); }},

@@ -49,7 +49,7 @@ Tensor keep_dims(Tensor y, Tensor x, const Dims& axes, KeepDims keep) {
 }
 
 template <Tensor (*f)(Tensor, const Dims&, KeepDims)>
-std::vector<Example> reduce_examples() {
+std::vector<OpExample> reduce_examples() {
   return {{"one axis",
            {f64_input({2, 3, 4})},
            [](Graph&, Inputs in) { return Tensors{f(in[0], {1}, KeepDims::no)}; }},
@@ -110,12 +110,12 @@ Tensor reduce_max(Tensor x, const Dims& axes, KeepDims keep) {
 
 constinit const Op kArgmax{
     .name = "argmax", .infer = without_axes, .vjp = flat, .emit = emit_reduce, .examples = [] {
-      return std::vector<Example>{{"last axis",
-                                   {f64_input({3, 5})},
-                                   [](Graph&, Inputs in) { return Tensors{argmax(in[0], -1)}; }},
-                                  {"first of equals",
-                                   {s32_input({7, 2}, 0, 3)},
-                                   [](Graph&, Inputs in) { return Tensors{argmax(in[0], 0)}; }}};
+      return std::vector<OpExample>{{"last axis",
+                                     {f64_input({3, 5})},
+                                     [](Graph&, Inputs in) { return Tensors{argmax(in[0], -1)}; }},
+                                    {"first of equals",
+                                     {s32_input({7, 2}, 0, 3)},
+                                     [](Graph&, Inputs in) { return Tensors{argmax(in[0], 0)}; }}};
     }};
 
 namespace {

@@ -110,11 +110,11 @@ Dims other_axes(std::int64_t rank, const Dims& axes) {
 
 Tensors flat(const Node& node, std::span<const Tensor>) { return Tensors(node.inputs.size()); }
 
-std::shared_ptr<const Region> make_region(std::span<const Shape> parameters,
+std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,
                                           const RegionBuilder& build) {
   auto region = std::make_shared<Region>();
-  for (const Shape& shape : parameters) region->graph.parameter(shape);
-  const Tensors arguments = region->graph.parameters();
+  for (const Shape& shape : shapes) region->graph.argument(shape);
+  const Tensors arguments = region->graph.arguments();
   region->results = build(region->graph, arguments);
   for (const Tensor& t : region->results)
     CHECK(t && &t.graph() == &region->graph, "a region's result from outside of it");

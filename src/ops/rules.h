@@ -66,16 +66,16 @@ Dims other_axes(std::int64_t rank, const Dims& axes);
 Tensors flat(const Node& node, std::span<const Tensor> cts);
 
 // ---- regions ----
-std::shared_ptr<const Region> make_region(std::span<const Shape> parameters,
+std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,
                                           const RegionBuilder& build);
 // (a, b) -> a + b of scalars.
 std::shared_ptr<const Region> add_region(DType dtype);
 
 // ---- examples ----
-inline Example::Input f64_input(Dims dims, double low = -2.0, double high = 2.0) {
+inline OpExample::Input f64_input(Dims dims, double low = -2.0, double high = 2.0) {
   return {{DType::f64, std::move(dims)}, low, high};
 }
-inline Example::Input s32_input(Dims dims, double low, double high) {
+inline OpExample::Input s32_input(Dims dims, double low, double high) {
   return {{DType::s32, std::move(dims)}, low, high};
 }
 

@@ -80,11 +80,11 @@ constinit const Op kSlice{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"f64", {f64_input({4, 7})}, [](Graph&, Inputs in) {
-                                         return Tensors{slice(in[0], {1, 0}, {3, 7}),
-                                                        slice(in[0], {0, 1}, {4, 7}, {3, 2}),
-                                                        slice_axis(in[0], -1, 2, 5)};
-                                       }}};
+          return std::vector<OpExample>{{"f64", {f64_input({4, 7})}, [](Graph&, Inputs in) {
+                                           return Tensors{slice(in[0], {1, 0}, {3, 7}),
+                                                          slice(in[0], {0, 1}, {4, 7}, {3, 2}),
+                                                          slice_axis(in[0], -1, 2, 5)};
+                                         }}};
         }};
 
 Tensor slice(Tensor x, const Dims& start, const Dims& limit, Dims stride) {
@@ -141,11 +141,11 @@ constinit const Op kPad{
         },
     .examples =
         [] {
-          return std::vector<Example>{{"f64", {f64_input({2, 3})}, [](Graph&, Inputs in) {
-                                         return Tensors{pad(in[0], 0.5, {1, 0}, {0, 2}),
-                                                        pad(in[0], 0, {0, 1}, {1, 0}, {2, 1}),
-                                                        pad(in[0], 0, {0, -1}, {1, 0})};
-                                       }}};
+          return std::vector<OpExample>{{"f64", {f64_input({2, 3})}, [](Graph&, Inputs in) {
+                                           return Tensors{pad(in[0], 0.5, {1, 0}, {0, 2}),
+                                                          pad(in[0], 0, {0, 1}, {1, 0}, {2, 1}),
+                                                          pad(in[0], 0, {0, -1}, {1, 0})};
+                                         }}};
         }};
 
 Tensor pad(Tensor x, double value, const Dims& low, const Dims& high, Dims interior) {
@@ -178,7 +178,7 @@ constinit const Op kDynamicSlice{
     .examples =
         [] {
           // Starts beyond the end are moved back so that the part fits.
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64",
                {f64_input({4, 5}), s32_input({}, 0, 3), s32_input({}, 3, 9)},
                [](Graph&, Inputs in) {
@@ -213,7 +213,7 @@ constinit const Op kDynamicUpdateSlice{
     .emit = emit_as<"stablehlo.dynamic_update_slice">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"f64",
                {f64_input({4, 5}), f64_input({2, 3}), s32_input({}, 0, 3), s32_input({}, 3, 9)},
                [](Graph&, Inputs in) {

@@ -10,7 +10,7 @@ namespace {
 
 // f of one f64 operand with elements in [low, high).
 template <Tensor (*f)(Tensor), double low, double high>
-std::vector<Example> examples_in() {
+std::vector<OpExample> examples_in() {
   return {
       {"f64", {f64_input({2, 3}, low, high)}, [](Graph&, Inputs in) { return Tensors{f(in[0])}; }},
       {"f32", {{{DType::f32, {5}}, low, high}}, [](Graph&, Inputs in) {
@@ -167,7 +167,7 @@ constinit const Op kBitwiseNot{
     .vjp = flat,
     .emit = emit_as<"stablehlo.not">,
     .examples = [] {
-      return std::vector<Example>{
+      return std::vector<OpExample>{
           {"s32, pred", {s32_input({6}, -9, 9), {{DType::pred, {4}}, 0, 2}}, [](Graph&, Inputs in) {
              return Tensors{bitwise_not(in[0]), bitwise_not(in[1])};
            }}};
@@ -185,7 +185,7 @@ constinit const Op kIsFinite{
     .emit = emit_as<"stablehlo.is_finite">,
     .examples =
         [] {
-          return std::vector<Example>{
+          return std::vector<OpExample>{
               {"infinite and not a number", {}, [](Graph& g, Inputs) {
                  const std::vector<double> values{1, INFINITY, -INFINITY, NAN};
                  return Tensors{is_finite(constant(g, values, {DType::f32, {4}}))};

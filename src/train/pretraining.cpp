@@ -21,7 +21,7 @@ Tensor batch_argument(Program& p, DType dtype, Dims dims) {
   Sharding sharding{{"data"}};
   sharding.axes.resize(dims.size());
   p.argument_sharding.push_back(std::move(sharding));
-  return p.graph.parameter({dtype, std::move(dims)});
+  return p.graph.argument({dtype, std::move(dims)});
 }
 
 Batch batch_arguments(Program& p, const BatchShape& shape, std::int64_t B) {
@@ -50,7 +50,7 @@ std::int64_t rows_per_program(const PretrainingConfig& c) {
 void set_mesh(const PretrainingConfig& c, Program& p) {
   if (c.devices > 1 && c.reduction == Reduction::global) {
     p.mesh = {{"data", c.devices}};
-    p.argument_sharding.resize(p.graph.parameters().size(), kReplicated);
+    p.argument_sharding.resize(p.graph.arguments().size(), kReplicated);
     p.result_sharding.resize(p.results.size(), kReplicated);
   } else {
     p.argument_sharding.clear();
@@ -76,8 +76,8 @@ std::vector<Tensor> apply_optimizer(const PretrainingConfig& c, Program& p,
   std::vector<ParameterState> states;
   for (const Parameter& parameter : parameters.all())
     states.push_back({.value = parameter.tensor, .m = {}, .v = {}});
-  for (auto& state : states) state.m = p.graph.parameter(state.value.shape());
-  for (auto& state : states) state.v = p.graph.parameter(state.value.shape());
+  for (auto& state : states) state.m = p.graph.argument(state.value.shape());
+  for (auto& state : states) state.v = p.graph.argument(state.value.shape());
   for (std::size_t i = 0; i < states.size(); ++i)
     states[i] = adamw(c.optimizer, rate, step, states[i], gradients[i],
                       has_weight_decay(parameters.all()[i].name));
@@ -107,11 +107,11 @@ void build_train_step(const PretrainingConfig& c, PretrainingProgram& out) {
   Program& p = out.program;
   const std::int64_t rows = rows_per_program(c);
   const Batch batch = batch_arguments(p, c.batch, rows);
-  DropoutSource dropout{.seed = c.seed, .step = p.graph.parameter({DType::s32, {}}), .replica = {}};
+  DropoutSource dropout{.seed = c.seed, .step = p.graph.argument({DType::s32, {}}), .replica = {}};
   out.takes_replica = c.reduction == Reduction::per_replica;
-  if (out.takes_replica) dropout.replica = p.graph.parameter({DType::s32, {}});
+  if (out.takes_replica) dropout.replica = p.graph.argument({DType::s32, {}});
 
-  const auto first_parameter = std::ssize(p.graph.parameters());
+  const auto first_parameter = std::ssize(p.graph.arguments());
   const Scope root(p.graph, out.parameters, dropout);
   const BertPretraining model = bert_pretraining(root, c.model, batch.inputs, batch.labels);
   auto gradients = grad(total_loss(c, model), tensors_of(out.parameters));
@@ -147,7 +147,7 @@ void build_eval_step(const PretrainingConfig& config, PretrainingProgram& out) {
 void build_predict_step(const PretrainingConfig& c, std::int64_t top, PretrainingProgram& out) {
   Program& p = out.program;
   const auto B = c.batch.batch_size, S = c.batch.seq_length;
-  const auto ints = [&](Dims dims) { return p.graph.parameter({DType::s32, std::move(dims)}); };
+  const auto ints = [&](Dims dims) { return p.graph.argument({DType::s32, std::move(dims)}); };
   const BertInputs inputs{
       .input_ids = ints({B, S}), .input_mask = ints({B, S}), .segment_ids = ints({B, S})};
   const Tensor positions = ints({B, c.batch.max_predictions});

@@ -16,7 +16,7 @@ namespace {
 
 class Grad : public ::testing::Test {
  protected:
-  Tensor f64(Dims dims) { return graph.parameter({DType::f64, std::move(dims)}); }
+  Tensor f64(Dims dims) { return graph.argument({DType::f64, std::move(dims)}); }
   Tensor gradient(Tensor loss, Tensor w) { return grad(loss, std::array{w})[0]; }
   double evaluate(Tensor t, std::vector<double> scalars) {
     std::vector<Value> arguments;
@@ -75,7 +75,7 @@ TEST_F(Grad, WalksAChainOf100000NodesWithoutRecursion) {
   const Tensor d = gradient(y * y, x);
   EXPECT_EQ(evaluate(d, {3}), 6);
   HloWriter writer;
-  writer.bind_parameters(graph, "%arg");
+  writer.bind_arguments(graph, "%arg");
   writer.body(graph, {d}, "func.return");
   EXPECT_GT(writer.take().size(), 100000u);
 }
@@ -113,7 +113,7 @@ TEST_F(Grad, RefusesALossThatIsNoScalarFloat) {
 }
 
 TEST_F(Grad, RefusesParametersThatAreNoFloats) {
-  const Tensor x = f64({}), ids = graph.parameter({DType::s32, {3}});
+  const Tensor x = f64({}), ids = graph.argument({DType::s32, {3}});
   EXPECT_EQ(
       message([&] { gradient(x, ids); }),
       "grad: cannot differentiate with respect to i32[3]\n  hint: pass tensors of floats only");

@@ -81,8 +81,8 @@ TEST(HloText, OfLiteralsReachesTheDeviceUnchanged) {
 
 TEST(HloModule, DeclaresDonatedAndUnusedArguments) {
   Program program;
-  const Tensor x = program.graph.parameter({DType::f32, {2}});
-  program.graph.parameter({DType::s32, {}});
+  const Tensor x = program.graph.argument({DType::f32, {2}});
+  program.graph.argument({DType::s32, {}});
   program.results = {x * x, x};
   program.donated_by = {0, -1};
   EXPECT_EQ(emit_module(program, "step"),
@@ -97,7 +97,7 @@ TEST(HloModule, DeclaresDonatedAndUnusedArguments) {
 }
 
 void build_sharded(Program& program) {
-  const Tensor x = program.graph.parameter(kRows), w = program.graph.parameter({DType::f64, {3}});
+  const Tensor x = program.graph.argument(kRows), w = program.graph.argument({DType::f64, {3}});
   const Tensor y = sharding_constraint(tanh(x * w), {"data", ""});
   program.results = {y, reduce_sum(y, {0, 1})};
   program.mesh = {{"data", 8}};
@@ -157,7 +157,7 @@ TEST(HloModule, IsTheSameTextForTheSameGraph) {
 
 TEST(HloModule, LeavesOutWhatNoResultNeeds) {
   Program program;
-  const Tensor x = program.graph.parameter({DType::f32, {2}});
+  const Tensor x = program.graph.argument({DType::f32, {2}});
   exp(x);
   program.results = {tanh(x)};
   EXPECT_EQ(emit_module(program, "m").find("exponential"), std::string::npos);
@@ -165,7 +165,7 @@ TEST(HloModule, LeavesOutWhatNoResultNeeds) {
 
 TEST(HloModule, RefusesDonationsThatDoNotFit) {
   Program program;
-  const Tensor x = program.graph.parameter({DType::f32, {2}});
+  const Tensor x = program.graph.argument({DType::f32, {2}});
   program.results = {reduce_sum(x, {0}), x, x};
   program.donated_by = {0, -1, -1};
   EXPECT_EQ(message([&] { emit_module(program, "m"); }),
@@ -195,7 +195,7 @@ TEST(HloModule, RefusesShardingsThatDoNotFit) {
 // Regions inside regions: names never clash, and the device agrees with the interpreter.
 TEST(HloModule, NestsRegions) {
   Program program;
-  const Tensor x = program.graph.parameter({DType::f64, {4}});
+  const Tensor x = program.graph.argument({DType::f64, {4}});
   const auto below = [](double limit) {
     return [limit](Graph& g, std::span<const Tensor> in) {
       return std::vector{compare(in[0], constant(g, limit, DType::f64), Compare::lt)};

@@ -21,7 +21,7 @@ const Op kBoth{.name = "both",
 
 TEST(Graph, GivesOnlyWhatResultsNeedInputsFirst) {
   Graph graph;
-  const Tensor a = graph.parameter({DType::f32, {2}}), b = graph.parameter({DType::s32, {}});
+  const Tensor a = graph.argument({DType::f32, {2}}), b = graph.argument({DType::s32, {}});
   const Node& used = graph.apply(kBoth, {a, b});
   graph.apply(kBoth, {a, a});
   const Node& top = graph.apply(kBoth, {Tensor(&used, 1), Tensor(&used, 0)});
@@ -33,14 +33,14 @@ TEST(Graph, GivesOnlyWhatResultsNeedInputsFirst) {
 
 TEST(Graph, RefusesEmptyAndForeignInputs) {
   Graph graph, other;
-  const Tensor a = graph.parameter({DType::f32, {2}}), b = other.parameter({DType::f32, {2}});
+  const Tensor a = graph.argument({DType::f32, {2}}), b = other.argument({DType::f32, {2}});
   EXPECT_THROW(graph.apply(kBoth, {a, Tensor()}), BugError);
   EXPECT_THROW(graph.apply(kBoth, {a, b}), BugError);
 }
 
 TEST(Tensor, CountsNegativeAxesFromTheEndAndChecksShapeComments) {
   Graph graph;
-  const Tensor a = graph.parameter({DType::f32, {2, 3}});
+  const Tensor a = graph.argument({DType::f32, {2, 3}});
   EXPECT_EQ(a.dim(-1), 3);
   EXPECT_EQ(a.dim(0), 2);
   EXPECT_THROW(a.dim(2), BugError);

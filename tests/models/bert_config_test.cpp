@@ -97,12 +97,12 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
   c.vocab_size = 30522;
   c.type_vocab_size = 2;
   Graph graph;
-  const auto ints = [&](Dims dims) { return graph.parameter({DType::s32, std::move(dims)}); };
+  const auto ints = [&](Dims dims) { return graph.argument({DType::s32, std::move(dims)}); };
   const BertInputs inputs{
       .input_ids = ints({2, 16}), .input_mask = ints({2, 16}), .segment_ids = ints({2, 16})};
   const BertLabels labels{.masked_lm_positions = ints({2, 4}),
                           .masked_lm_ids = ints({2, 4}),
-                          .masked_lm_weights = graph.parameter({DType::f32, {2, 4}}),
+                          .masked_lm_weights = graph.argument({DType::f32, {2, 4}}),
                           .next_sentence_labels = ints({2})};
   Parameters parameters;
   bert_pretraining(Scope(graph, parameters), c, inputs, labels);

@@ -58,7 +58,7 @@ TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
     };
     const Shape shape_a = shape(a), shape_b = shape(b);
     Graph graph;
-    const Tensor left = graph.parameter(shape_a), right = graph.parameter(shape_b);
+    const Tensor left = graph.argument(shape_a), right = graph.argument(shape_b);
     const Tensor result = einsum(a + "," + b + "->" + out, left, right);
     const Value x = draw(shape_a, 1), y = draw(shape_b, 2);
     const auto got = evaluate(result, {x, y}), want = naive_einsum(a, b, out, used, x, y);
@@ -70,7 +70,7 @@ TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
 
 TEST(Einsum, NamesTheLetterWhoseSizesDiffer) {
   Graph graph;
-  const Tensor a = graph.parameter({DType::f32, {2, 3}}), b = graph.parameter({DType::f32, {4, 5}});
+  const Tensor a = graph.argument({DType::f32, {2, 3}}), b = graph.argument({DType::f32, {4, 5}});
   try {
     einsum("ij,jk->ik", a, b);
     FAIL();
@@ -82,7 +82,7 @@ TEST(Einsum, NamesTheLetterWhoseSizesDiffer) {
 TEST(Softmax, SumsToOneAndDoesNotOverflow) {
   const Shape shape{DType::f64, {2, 3}};
   Graph graph;
-  const Tensor x = graph.parameter(shape);
+  const Tensor x = graph.argument(shape);
   const auto p = evaluate(softmax(x), {real_value(shape, {1, 2, 3, 1001, 1002, 1003})});
   EXPECT_NEAR(p[0] + p[1] + p[2], 1, 1e-12);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(p[i], p[i + 3], 1e-12);
@@ -92,7 +92,7 @@ TEST(Softmax, SumsToOneAndDoesNotOverflow) {
 TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
   const Shape shape{DType::f64, {2, 3}}, labels{DType::s32, {2}};
   Graph graph;
-  const Tensor x = graph.parameter(shape), y = graph.parameter(labels);
+  const Tensor x = graph.argument(shape), y = graph.argument(labels);
   const auto loss = evaluate(
       cross_entropy(x, y), {real_value(shape, {1, 2, 3, 0, 0, 0}), integer_value(labels, {0, 2})});
   EXPECT_NEAR(loss[0], std::log(1 + std::exp(1) + std::exp(2)), 1e-12);
@@ -102,7 +102,7 @@ TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
 TEST(LayerNorm, CentresScalesAndShifts) {
   const Shape shape{DType::f32, {2, 4}}, width{DType::f32, {4}};
   Graph graph;
-  const Tensor x = graph.parameter(shape);
+  const Tensor x = graph.argument(shape);
   Parameters parameters;
   const Tensor y = layer_norm(Scope(graph, parameters), x, 1e-12);
   const auto got =
@@ -117,7 +117,7 @@ TEST(LayerNorm, CentresScalesAndShifts) {
 TEST(Gelu, IsTheOriginalsApproximation) {
   const Shape shape{DType::f64, {3}};
   Graph graph;
-  const Tensor x = graph.parameter(shape);
+  const Tensor x = graph.argument(shape);
   const auto got = evaluate(activation("gelu", x), {real_value(shape, {-1, 0, 2})});
   EXPECT_NEAR(got[0], -0.15880800939172324, 1e-12);
   EXPECT_NEAR(got[1], 0, 1e-12);
@@ -135,7 +135,7 @@ TEST(Gelu, IsTheOriginalsApproximation) {
 std::vector<double> dropped(std::uint64_t seed, std::uint64_t step, const char* place) {
   const Shape shape{DType::f32, {64, 128}}, scalar{DType::s32, {}};
   Graph graph;
-  const Tensor x = graph.parameter(shape), t = graph.parameter(scalar);
+  const Tensor x = graph.argument(shape), t = graph.argument(scalar);
   Parameters parameters;
   const Scope root(graph, parameters, DropoutSource{.seed = seed, .step = t, .replica = {}});
   return evaluate(
@@ -162,9 +162,9 @@ TEST(Dropout, DependsOnSeedStepAndPlaceAlone) {
 TEST(Dropout, IsNothingInEvaluationOrAtRateZero) {
   Graph graph;
   Parameters parameters;
-  const Tensor x = graph.parameter({DType::f32, {4}});
+  const Tensor x = graph.argument({DType::f32, {4}});
   EXPECT_EQ(dropout(Scope(graph, parameters), x, 0.5), x);
-  const Tensor step = graph.parameter({DType::s32, {}});
+  const Tensor step = graph.argument({DType::s32, {}});
   EXPECT_EQ(dropout(Scope(graph, parameters, DropoutSource{.seed = 1, .step = step, .replica = {}}),
                     x, 0),
             x);

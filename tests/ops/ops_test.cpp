@@ -31,12 +31,12 @@ class EveryOp : public ::testing::TestWithParam<const Op*> {};
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-std::vector<Value> arguments_of(const Program& program, const Example& example) {
+std::vector<Value> arguments_of(const Program& program, const OpExample& example) {
   std::vector<Value> values;
-  for (std::size_t i = 0; i < program.graph.parameters().size(); ++i)
+  for (std::size_t i = 0; i < program.graph.arguments().size(); ++i)
     values.push_back(random_value(
         i < example.inputs.size() ? example.inputs[i]
-                                  : Example::Input{program.graph.parameters()[i].shape(), -1, 1},
+                                  : OpExample::Input{program.graph.arguments()[i].shape(), -1, 1},
         100 + i));
   return values;
 }
@@ -69,7 +69,7 @@ void expect_close(const std::vector<Value>& got, const std::vector<Value>& want,
 
 std::string golden_text(const Op& op) {
   std::string text;
-  for (const Example& example : op.examples()) {
+  for (const OpExample& example : op.examples()) {
     const auto program = example_program(example);
     if (op.name == "sharding_constraint") program->mesh = {{"data", 8}};
     text += str("// ", op.name, ": ", example.label, "\n", emit_module(*program, op.name));
@@ -85,7 +85,7 @@ TEST_P(EveryOp, HasAllFieldsAndARuleInTheInterpreter) {
   ASSERT_NE(op.examples, nullptr);
   EXPECT_NE(find_rule(op.name), nullptr);
   ASSERT_FALSE(op.examples().empty());
-  for (const Example& example : op.examples()) {
+  for (const OpExample& example : op.examples()) {
     const auto program = example_program(example);
     bool used = false;
     for (const Node* node : reachable(program->results)) used = used || node->op == &op;
@@ -112,7 +112,7 @@ TEST_P(EveryOp, IsEmittedAsTheGoldenText) {
 // The interpreter computes shapes by itself and compares them with what the op inferred.
 TEST_P(EveryOp, GivesTheInterpretersValuesOnTheCpu) {
   if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
-  for (const Example& example : GetParam()->examples()) {
+  for (const OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
     const auto program = example_program(example);
     const auto arguments = arguments_of(*program, example);
@@ -152,7 +152,7 @@ void check_direction(const Program& program, const std::vector<Value>& arguments
 
 TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
   const Op& op = *GetParam();
-  for (const Example& example : op.examples()) {
+  for (const OpExample& example : op.examples()) {
     SCOPED_TRACE(example.label);
     if (op.vjp == nullptr) continue;
     const auto program = gradient_program(example);
@@ -162,7 +162,7 @@ TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
 
 TEST_P(EveryOp, GivesTheInterpretersGradientOnTheCpu) {
   if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
-  for (const Example& example : GetParam()->examples()) {
+  for (const OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
     if (GetParam()->vjp == nullptr) continue;
     const auto program = gradient_program(example);
@@ -176,7 +176,7 @@ TEST_P(EveryOp, GivesTheInterpretersGradientOnTheCpu) {
 TEST_P(EveryOp, SaysWhenItHasNoGradient) {
   const Op& op = *GetParam();
   if (op.vjp != nullptr) return;
-  for (const Example& example : op.examples()) {
+  for (const OpExample& example : op.examples()) {
     try {
       if (gradient_program(example)) ADD_FAILURE() << example.label << ": a gradient came out";
     } catch (const UsageError& error) {

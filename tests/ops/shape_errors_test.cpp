@@ -9,10 +9,10 @@ namespace {
 
 class ShapeErrors : public ::testing::Test {
  protected:
-  Tensor f32(Dims dims) { return graph.parameter({DType::f32, std::move(dims)}); }
-  Tensor s32(Dims dims) { return graph.parameter({DType::s32, std::move(dims)}); }
-  Tensor pred(Dims dims) { return graph.parameter({DType::pred, std::move(dims)}); }
-  Tensor state() { return graph.parameter({DType::u64, {3}}); }
+  Tensor f32(Dims dims) { return graph.argument({DType::f32, std::move(dims)}); }
+  Tensor s32(Dims dims) { return graph.argument({DType::s32, std::move(dims)}); }
+  Tensor pred(Dims dims) { return graph.argument({DType::pred, std::move(dims)}); }
+  Tensor state() { return graph.argument({DType::u64, {3}}); }
 
   Graph graph;
 };
@@ -173,7 +173,7 @@ TEST_F(ShapeErrors, AreToldOfDevices) {
 
 TEST_F(ShapeErrors, AGraphRefusesTensorsOfAnother) {
   Graph other;
-  const Tensor stranger = other.parameter({DType::f32, {2}});
+  const Tensor stranger = other.argument({DType::f32, {2}});
   EXPECT_THROW(add(f32({2}), stranger), BugError);
 }
 

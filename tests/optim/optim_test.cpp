@@ -18,7 +18,7 @@ using ::testing::IsNan;
 
 double rate_at(const Schedule& schedule, std::uint64_t step) {
   Graph graph;
-  const Tensor t = graph.parameter({DType::s32, {}});
+  const Tensor t = graph.argument({DType::s32, {}});
   return evaluate(learning_rate(schedule, t), {integer_value({DType::s32, {}}, {step})})[0];
 }
 
@@ -43,7 +43,7 @@ std::vector<std::vector<double>> clipped(const std::vector<double>& a,
                                          const std::vector<double>& b) {
   Graph graph;
   const Shape shape_a{DType::f64, {2}}, shape_b{DType::f64, {1, 2}};
-  const std::vector<Tensor> tensors{graph.parameter(shape_a), graph.parameter(shape_b)};
+  const std::vector<Tensor> tensors{graph.argument(shape_a), graph.argument(shape_b)};
   const auto results = clip_by_global_norm(tensors, global_norm(tensors), 1.0);
   const std::vector<Value> values{real_value(shape_a, a), real_value(shape_b, b)};
   return {evaluate(results[0], values), evaluate(results[1], values)};
@@ -92,9 +92,9 @@ TEST(AdamW, IsItsFormula) {
     AdamW o;
     o.weight_decay = 0.1;
     Graph graph;
-    const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
-    const Tensor g = graph.parameter(one), rate = graph.parameter(scalar),
-                 step = graph.parameter(step_shape);
+    const Tensor p = graph.argument(one), m = graph.argument(one), v = graph.argument(one);
+    const Tensor g = graph.argument(one), rate = graph.argument(scalar),
+                 step = graph.argument(step_shape);
     const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
     const std::vector<Value> values{real_value(one, {0.5}),     real_value(one, {0.2}),
                                     real_value(one, {0.03}),    real_value(one, {-0.7}),
@@ -112,9 +112,9 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
   AdamW o;
   o.bias_correction = BiasCorrection::on;
   Graph graph;
-  const Tensor p = graph.parameter(one), m = graph.parameter(one), v = graph.parameter(one);
-  const Tensor g = graph.parameter(one), rate = graph.parameter(scalar),
-               step = graph.parameter(step_shape);
+  const Tensor p = graph.argument(one), m = graph.argument(one), v = graph.argument(one);
+  const Tensor g = graph.argument(one), rate = graph.argument(scalar),
+               step = graph.argument(step_shape);
   const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, true);
   for (const int t : {0, 1, 7}) {
     const std::vector<Value> values{

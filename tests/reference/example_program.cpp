@@ -9,10 +9,10 @@
 namespace smelt::testing {
 namespace {
 
-std::vector<Tensor> build(Program& program, const Example& example) {
+std::vector<Tensor> build(Program& program, const OpExample& example) {
   std::vector<Tensor> inputs;
-  for (const Example::Input& input : example.inputs)
-    inputs.push_back(program.graph.parameter(input.shape));
+  for (const OpExample::Input& input : example.inputs)
+    inputs.push_back(program.graph.argument(input.shape));
   return example.build(program.graph, inputs);
 }
 
@@ -24,22 +24,22 @@ Tensor weighted_sum(Tensor value, Tensor weight) {
 
 }  // namespace
 
-std::unique_ptr<Program> example_program(const Example& example) {
+std::unique_ptr<Program> example_program(const OpExample& example) {
   auto program = std::make_unique<Program>();
   program->results = build(*program, example);
   return program;
 }
 
-std::unique_ptr<Program> gradient_program(const Example& example) {
+std::unique_ptr<Program> gradient_program(const OpExample& example) {
   auto program = std::make_unique<Program>();
   const std::vector<Tensor> values = build(*program, example);
   std::vector<Tensor> wrt;
-  for (const Tensor& input : program->graph.parameters())
+  for (const Tensor& input : program->graph.arguments())
     if (input.dtype() == DType::f64) wrt.push_back(input);
   Tensor loss;
   for (const Tensor& value : values) {
     if (value.dtype() != DType::f64) continue;
-    const Tensor term = weighted_sum(value, program->graph.parameter(value.shape()));
+    const Tensor term = weighted_sum(value, program->graph.argument(value.shape()));
     loss = loss ? loss + term : term;
   }
   if (!loss || wrt.empty()) return nullptr;

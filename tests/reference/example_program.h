@@ -9,11 +9,11 @@
 namespace smelt::testing {
 
 // Arguments: the example's inputs. Results: what it builds.
-std::unique_ptr<Program> example_program(const Example& example);
+std::unique_ptr<Program> example_program(const OpExample& example);
 
 // Arguments: the example's inputs, then one weight tensor per float result of the example.
 // Results: the loss = sum over all float results of result * weight, then d loss / d input for each
 // f64 input, in order. Null when there is no f64 input or no f64 result.
-std::unique_ptr<Program> gradient_program(const Example& example);
+std::unique_ptr<Program> gradient_program(const OpExample& example);
 
 }  // namespace smelt::testing

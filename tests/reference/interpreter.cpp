@@ -20,14 +20,14 @@ Rule find_rule(std::string_view op_name) {
 
 std::vector<Value> interpret(const Graph& graph, const std::vector<Tensor>& results,
                              const std::vector<Value>& arguments) {
-  CHECK(arguments.size() == graph.parameters().size());
+  CHECK(arguments.size() == graph.arguments().size());
   std::unordered_map<Tensor, Value> values;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    CHECK(arguments[i].shape == graph.parameters()[i].shape());
-    values[graph.parameters()[i]] = arguments[i];
+    CHECK(arguments[i].shape == graph.arguments()[i].shape());
+    values[graph.arguments()[i]] = arguments[i];
   }
   for (const Node* node : reachable(results)) {
-    if (values.contains(Tensor(node, 0))) continue;  // a parameter
+    if (values.contains(Tensor(node, 0))) continue;  // an argument
     std::vector<Value> inputs;
     for (const Tensor& input : node->inputs) inputs.push_back(values.at(input));
     const Rule rule = find_rule(node->op->name);

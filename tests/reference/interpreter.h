@@ -7,7 +7,7 @@
 
 namespace smelt::testing {
 
-// The values of `results`, given one value per parameter of their graph.
+// The values of `results`, given one value per argument of their graph.
 std::vector<Value> interpret(const Graph& graph, const std::vector<Tensor>& results,
                              const std::vector<Value>& arguments);
 

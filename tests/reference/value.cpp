@@ -132,7 +132,7 @@ Value element(const Value& in, std::int64_t at) {
   return out;
 }
 
-Value random_value(const Example::Input& input, std::uint64_t seed) {
+Value random_value(const OpExample::Input& input, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   Value value = empty_value(input.shape);
   for (std::int64_t i = 0; i < value.size(); ++i) {

@@ -43,6 +43,6 @@ void copy_element(const Value& in, std::int64_t from, Value& out, std::int64_t t
 Value element(const Value& in, std::int64_t at);  // as a scalar
 
 // Elements drawn evenly from [low, high), rounded to the type; the same for the same seed.
-Value random_value(const Example::Input& input, std::uint64_t seed);
+Value random_value(const OpExample::Input& input, std::uint64_t seed);
 
 }  // namespace smelt::testing

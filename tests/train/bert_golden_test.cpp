@@ -51,7 +51,7 @@ Probe probe(const std::shared_ptr<const Client>& client, const GoldenBert& golde
   std::vector<Tensor> in;
   for (const Shape& shape : {sequence, sequence, sequence, answers, answers,
                              Shape{DType::f32, answers.dims}, Shape{DType::s32, {b.batch}}})
-    in.push_back(program.graph.parameter(shape));
+    in.push_back(program.graph.argument(shape));
   Parameters parameters;
   const Scope root(program.graph, parameters);
   const BertPretraining model =
