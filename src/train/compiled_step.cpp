@@ -5,14 +5,9 @@
 namespace smelt {
 namespace {
 
-CompileOptions compile_options(const Client& client, std::int64_t devices, bool per_replica) {
+CompileOptions compile_options(std::int64_t devices, bool per_replica) {
   CompileOptions options;
   (per_replica ? options.num_replicas : options.num_partitions) = static_cast<int>(devices);
-  if (client.platform_name() == "cpu") {
-    // The pass cuts every reduction over more than 32 elements in two and writes its input out in
-    // between.
-    options.overrides.emplace_back("xla_disable_hlo_passes", "tree_reduction_rewriter");
-  }
   return options;
 }
 
@@ -24,7 +19,7 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const Pretraini
       devices_(static_cast<int>(config.devices)),
       per_replica_(program.takes_replica),
       executable_(client_->compile(emit_module(program.program, "pretraining"),
-                                   compile_options(*client_, config.devices, per_replica_))) {}
+                                   compile_options(config.devices, per_replica_))) {}
 
 std::vector<Buffer> CompiledStep::put_batch(const BertBatch& batch, int device) const {
   const std::int64_t rows = batch.batch / devices_;
