@@ -42,14 +42,14 @@ std::string example_legend(bool colour) {
 
 std::string show_example(const RecordSample& sample, const Vocabulary* vocabulary, bool colour) {
   const ExampleText text(vocabulary, colour);
-  const BertBatch& example = sample.example;
+  const BertRow example(sample.example);
   std::map<std::int32_t, std::int32_t> answers;
   for (std::size_t i = 0; i < example.masked_lm_ids.size(); ++i)
     if (example.masked_lm_weights[i] > 0)
       answers[example.masked_lm_positions[i]] = example.masked_lm_ids[i];
   std::string out = text.paint(
       kDim,
-      str(sample.place, ", B ", example.next_sentence_labels[0] == 0 ? "follows A" : "is random"));
+      str(sample.place, ", B ", example.next_sentence_label == 0 ? "follows A" : "is random"));
   std::int32_t segment = -1;
   for (std::size_t i = 0; i < example.input_ids.size() && example.input_mask[i] != 0; ++i) {
     const bool begins = example.segment_ids[i] != segment;

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/description.h"
+#include "data/put_record.h"
 #include "format/crc32c.h"
+#include "format/example.h"
 #include "store/file.h"
 #include "tokenize/vocabulary.h"
 
@@ -29,10 +31,10 @@ void add_each(const std::vector<T>& from, std::vector<T>& to) {
 // Counts one thread's records.
 class Inspector {
  public:
-  Inspector(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids)
-      : index_(index), options_(options), ids_(ids), one_(empty_bert_batch(options, 1)) {
-    counts_.lengths.resize(static_cast<std::size_t>(options.seq_length) + 1);
-    counts_.mask_positions.resize(static_cast<std::size_t>(options.max_predictions) + 1);
+  Inspector(const RecordIndex& index, const Features& features, SpecialIds ids)
+      : index_(index), features_(features), ids_(ids), one_(empty_batch(features, 1)) {
+    counts_.lengths.resize(static_cast<std::size_t>(features[0].count()) + 1);
+    counts_.mask_positions.resize(static_cast<std::size_t>(features[3].count()) + 1);
     if (ids.mask) counts_.masks.emplace();
     if (ids.unknown) counts_.unknown = 0;
   }
@@ -40,7 +42,7 @@ class Inspector {
   void inspect(std::uint64_t first, std::uint64_t last) {
     while (first < last) try {
         index_.read(first, last - first, buffer_, [&](std::uint64_t record, std::string_view data) {
-          put_bert_record(data, index_, record, options_, one_, 0);
+          put_record(data, index_, record, features_, one_, 0);
           count();
           first = record + 1;
         });
@@ -70,29 +72,30 @@ class Inspector {
 
  private:
   void count() {
-    const auto tokens = static_cast<std::size_t>(std::ranges::count(one_.input_mask, 1));
+    const BertRow row(one_);
+    const auto tokens = static_cast<std::size_t>(std::ranges::count(row.input_mask, 1));
     counts_.tokens += tokens;
     ++counts_.lengths[tokens];
-    counts_.random_next += one_.next_sentence_labels[0] != 0 ? 1 : 0;
-    counts_.largest_id = std::max({counts_.largest_id, std::ranges::max(one_.input_ids),
-                                   std::ranges::max(one_.masked_lm_ids)});
+    counts_.random_next += row.next_sentence_label != 0 ? 1 : 0;
+    for (const auto ids : {row.input_ids, row.masked_lm_ids})
+      for (const std::int32_t id : ids) counts_.largest_id = std::max(counts_.largest_id, id);
     if (ids_.unknown)
       *counts_.unknown +=
-          static_cast<std::uint64_t>(std::ranges::count(one_.input_ids, *ids_.unknown));
-    count_predictions();
+          static_cast<std::uint64_t>(std::ranges::count(row.input_ids, *ids_.unknown));
+    count_predictions(row);
   }
-  void count_predictions() {
+  void count_predictions(const BertRow& row) {
     std::size_t predictions = 0;
-    for (std::size_t i = 0; i < one_.masked_lm_ids.size(); ++i) {
-      if (!(one_.masked_lm_weights[i] > 0)) continue;
+    for (std::size_t i = 0; i < row.masked_lm_ids.size(); ++i) {
+      if (!(row.masked_lm_weights[i] > 0)) continue;
       ++predictions;
       if (!ids_.mask) continue;
       const std::int32_t shown =
-          one_.input_ids[static_cast<std::size_t>(one_.masked_lm_positions[i])];
+          row.input_ids[static_cast<std::size_t>(row.masked_lm_positions[i])];
       if (shown == *ids_.mask)
         ++counts_.masks->masked;
       else
-        ++(shown == one_.masked_lm_ids[i] ? counts_.masks->kept : counts_.masks->random);
+        ++(shown == row.masked_lm_ids[i] ? counts_.masks->kept : counts_.masks->random);
     }
     counts_.predictions += predictions;
     ++counts_.mask_positions[predictions];
@@ -105,18 +108,18 @@ class Inspector {
   }
 
   const RecordIndex& index_;
-  const BertRecordOptions& options_;
+  const Features& features_;
   SpecialIds ids_;
   RecordStatistics counts_;
-  BertBatch one_;
+  Batch one_;
   std::string buffer_;
   std::uint64_t first_bad_ = std::numeric_limits<std::uint64_t>::max();
   std::string first_fault_;
 };
 
-void count_all(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids,
-               int threads, RecordStatistics& out) {
-  Inspector sum(index, options, ids);
+void count_all(const RecordIndex& index, const Features& features, SpecialIds ids, int threads,
+               RecordStatistics& out) {
+  Inspector sum(index, features, ids);
   out.lengths = sum.counts().lengths;
   out.mask_positions = sum.counts().mask_positions;
   out.masks = sum.counts().masks;
@@ -125,7 +128,7 @@ void count_all(const RecordIndex& index, const BertRecordOptions& options, Speci
   std::atomic<std::uint64_t> next = 0;
   std::uint64_t first_bad = std::numeric_limits<std::uint64_t>::max();
   run_parallel(threads, [&](int) {
-    Inspector inspector(index, options, ids);
+    Inspector inspector(index, features, ids);
     for (std::uint64_t first; (first = next.fetch_add(kChunkRecords)) < index.size();)
       inspector.inspect(first, std::min(first + kChunkRecords, index.size()));
     const std::lock_guard lock(mutex);
@@ -140,13 +143,13 @@ void count_all(const RecordIndex& index, const BertRecordOptions& options, Speci
   });
 }
 
-void keep_samples(const RecordIndex& index, const BertRecordOptions& options, std::int64_t samples,
+void keep_samples(const RecordIndex& index, const Features& features, std::int64_t samples,
                   RecordStatistics& out) {
   const auto count = std::min(index.size(), static_cast<std::uint64_t>(samples));
   for (std::uint64_t i = 0; i < count; ++i) try {
       const std::uint64_t record = index.size() / count * i + index.size() % count * i / count;
-      RecordSample sample{.place = index.place(record), .example = empty_bert_batch(options, 1)};
-      put_bert_record(index.read(record), index, record, options, sample.example, 0);
+      RecordSample sample{.place = index.place(record), .example = empty_batch(features, 1)};
+      put_record(index.read(record), index, record, features, sample.example, 0);
       out.samples.push_back(std::move(sample));
     } catch (const UsageError&) {  // a bad record, which is counted
     }
@@ -186,16 +189,18 @@ RecordStatistics inspect_bert_records(const InspectOptions& inspect) {
   out.files = index.files().size();
   out.records = index.size();
   out.bytes = index.bytes();
-  out.shape = bert_record_shape(index);
-  BertRecordOptions options;
-  options.seq_length = out.shape.seq_length;
-  options.max_predictions = out.shape.max_predictions;
-  options.vocab_size = inspect.vocab_size.value_or(
-      vocabulary ? vocabulary->size() : std::numeric_limits<std::int32_t>::max());
+  const Example first(index.read(0), index.place(0));
+  out.shape = {
+      .seq_length = static_cast<std::int64_t>(first.integers("input_ids").size()),
+      .max_predictions = static_cast<std::int64_t>(first.integers("masked_lm_positions").size())};
+  const Features features = bert_features(
+      out.shape, inspect.vocab_size.value_or(
+                     vocabulary ? vocabulary->size() : std::numeric_limits<std::int32_t>::max()));
   SpecialIds ids;
   if (vocabulary) ids = {.mask = vocabulary->id("[MASK]"), .unknown = vocabulary->find("[UNK]")};
-  count_all(index, options, ids, inspect.threads == 0 ? available_threads() : inspect.threads, out);
-  keep_samples(index, options, inspect.samples, out);
+  count_all(index, features, ids, inspect.threads == 0 ? available_threads() : inspect.threads,
+            out);
+  keep_samples(index, features, inspect.samples, out);
   if (const auto description = find_description(index.files()))
     compare(*description, index, inspect.vocab, out);
   return out;

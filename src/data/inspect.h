@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/bert_batch.h"
+#include "data/bert_records.h"
 
 namespace smelt {
 
@@ -33,12 +33,12 @@ struct BadRecord {
 
 struct RecordSample {
   std::string place;
-  BertBatch example;  // of one row
+  Batch example;  // of one row, BertRow's
 };
 
 struct RecordStatistics {
   std::uint64_t files = 0, records = 0, bytes = 0;
-  BertRecordShape shape;
+  BertShape shape;
   std::uint64_t tokens = 0;       // not padding
   std::uint64_t predictions = 0;  // with a weight above 0
   std::uint64_t random_next = 0;  // records whose B does not follow A

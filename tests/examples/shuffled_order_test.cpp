@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "data/record_source.h"
+#include "data/record_tokens.h"
 #include "examples/bert_examples.h"
 #include "examples/example_encoder.h"
 #include "examples/work_folder.h"
@@ -340,7 +340,7 @@ TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
   for (const char* shard : {"train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord"}) {
     const std::string path = dir_.file(shard), written = read_file(path + ".index");
     std::filesystem::remove(path + ".index");
-    index_bert_records(path);
+    index_records(path, kTokenMask);
     EXPECT_TRUE(read_file(path + ".index") == written) << shard;
   }
 }
