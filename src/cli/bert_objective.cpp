@@ -60,10 +60,9 @@ BertConfig resolved_model(const Recipe& r) {
   const std::int64_t lines = Vocabulary::load(vocab).size();
   if (model.vocab_size == 0) model.vocab_size = lines;
   if (model.vocab_size < lines)
-    throw UsageError(
-        str("model.vocab_size ", model.vocab_size, " is smaller than the ", lines, " lines of ",
-            vocab),
-        "set model.vocab_size to 0, which takes the vocabulary's size");
+    throw UsageError(str("model.vocab_size ", model.vocab_size, " is smaller than the ", lines,
+                         " lines of ", vocab),
+                     "set model.vocab_size to 0, which takes the vocabulary's size");
   return model;
 }
 
@@ -86,7 +85,7 @@ void check(const Recipe& r) {
                                ": model"));
 }
 
-std::uint64_t make_examples(const Recipe& r, ExampleSet set) {
+std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r.out);
   const BertData data = data_of(r);
   const bool train = set == ExampleSet::train;
@@ -156,7 +155,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   bert.parameters = checkpoint->tensors;
   bert.vocab_txt = read_file(paths.vocab);
   bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
-  export_hugging_face(folder, bert, 
+  export_hugging_face(folder, bert,
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                    : OutputDirectory::Earlier::refused);
   spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
@@ -172,7 +171,7 @@ ObjectiveType bert_objective() {
   type.model = config_fields<BertConfig>();
   type.data = config_fields<BertData>();
   type.check = check;
-  type.make_examples = make_examples;
+  type.make_examples = make_bert_examples;
   type.task = task;
   type.model_files = [](const Recipe& r) {
     return std::map<std::string, std::string>{

@@ -22,8 +22,7 @@ void add_help_command(CLI::App& app) {
   auto topic = std::make_shared<std::string>("recipe");
   auto type = std::make_shared<std::string>("bert");
   command->add_option("topic", *topic, "recipe")->check(CLI::IsMember({"recipe"}));
-  command->add_option("--type", *type, "with the fields of this model.type")
-      ->capture_default_str();
+  command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
   command->callback([type] {
     std::cout << std::left;
     for (const RecipeField& field : recipe_fields(*type))

@@ -21,7 +21,7 @@ enum class ExampleSet { train, heldout };
 
 struct ObjectiveType {
   std::string name;
-  std::string help;  // a line
+  std::string help;                      // a line
   std::vector<ConfigField> model, data;  // the fields under model: and data:
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
@@ -29,8 +29,9 @@ struct ObjectiveType {
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;
   // Files to write beside the checkpoints, by name: the original's configuration.
-  std::function<std::map<std::string, std::string>(const Recipe&)> model_files =
-      [](const Recipe&) { return std::map<std::string, std::string>(); };
+  std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
+    return std::map<std::string, std::string>();
+  };
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };

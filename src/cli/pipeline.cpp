@@ -28,9 +28,9 @@ TrainingConfig training_config(const TrainSection& t) {
                 .warmup_steps = t.warmup_steps,
                 .total_steps = t.steps,
                 .power = 1.0};
-  c.optimizer = adamw({.weight_decay = t.weight_decay,
-                       .bias_correction =
-                           t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
+  c.optimizer =
+      adamw({.weight_decay = t.weight_decay,
+             .bias_correction = t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
   c.clip_norm = t.clip_norm;
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.seed = static_cast<std::uint64_t>(t.seed);

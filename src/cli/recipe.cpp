@@ -78,8 +78,7 @@ using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
 
 // Section "" holds the fields without one.
 Sections sections_of(const ObjectiveType& type) {
-  const std::vector<ConfigField> top{
-      {"out", Recipe().out, "folder that receives everything"}};
+  const std::vector<ConfigField> top{{"out", Recipe().out, "folder that receives everything"}};
   std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
   model.insert(model.end(), type.model.begin(), type.model.end());
   return {{"", top},
@@ -175,8 +174,8 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
   const Settings settings = read_settings(path, over);
   const auto type = settings.find("model.type");
   Recipe recipe;
-  recipe.type = &objective_type(type_name(settings),
-                                type == settings.end() ? path : type->second.origin);
+  recipe.type =
+      &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
   const Sections sections = sections_of(*recipe.type);
   check_names(settings, sections);
   for (const auto& [section, fields] : sections) {
@@ -184,9 +183,8 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
     for (const ConfigField& field : fields) {
       const std::string at = path_of(section, field.name);
       const auto set = settings.find(at);
-      object[field.name] = set == settings.end()
-                               ? field.default_value
-                               : converted(set->second, at, field.default_value);
+      object[field.name] = set == settings.end() ? field.default_value
+                                                 : converted(set->second, at, field.default_value);
       recipe.origins[at] = set == settings.end() ? path : set->second.origin;
     }
   }

@@ -59,10 +59,10 @@ struct Recipe {
   VocabSection vocab;
   TrainSection train;
   EvalSection eval;
-  const ObjectiveType* type = nullptr;  // of model.type
-  nlohmann::json model, data;           // every field that the type has
+  const ObjectiveType* type = nullptr;             // of model.type
+  nlohmann::json model, data;                      // every field that the type has
   std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
-  std::map<std::string, std::string> origins;  // of a field that was set: the file, or "--set"
+  std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
   // Where the stages put what they make.
   std::string path(std::string_view name) const { return join_path(out, name); }

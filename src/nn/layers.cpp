@@ -98,8 +98,8 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   return centred / sqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
 }
 
-// {key, counter}: u64[3]. The counter's high half is the step, and the replica where each draws bits
-// of its own.
+// {key, counter}: u64[3]. The counter's high half is the step, and the replica where each draws
+// bits of its own.
 static Tensor random_state(const DropoutSource& source, Graph& graph, std::string_view place) {
   const std::uint64_t key = random_key(source.seed, place);
   const auto word = [&](std::uint64_t bits) {  // 32 bits: a double holds them exactly

@@ -19,8 +19,7 @@ Features sequence_features(const BertConfig& model, std::int64_t S) {
 }
 
 Feature positions_feature(std::int64_t S, std::int64_t P) {
-  return {
-      .name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
+  return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 
 BertInputs bert_inputs(const Inputs& in) {
@@ -83,10 +82,10 @@ Objective objective(const BertTask& c, const Scope& root, const Inputs& in) {
 
 Task bert_task(const BertTask& c) {
   if (c.seq_length > c.model.max_position_embeddings)
-    throw UsageError(str("bert: sequence length ", c.seq_length,
-                         " is longer than max_position_embeddings ",
-                         c.model.max_position_embeddings),
-                     "make the data with a shorter --seq-length, or raise max_position_embeddings");
+    throw UsageError(
+        str("bert: sequence length ", c.seq_length, " is longer than max_position_embeddings ",
+            c.model.max_position_embeddings),
+        "make the data with a shorter --seq-length, or raise max_position_embeddings");
   Task task;
   task.name = "bert";
   task.settings = {{"model", config_json(c.model)},

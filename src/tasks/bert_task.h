@@ -1,5 +1,5 @@
-// BERT's pre-training as a task (google-research/bert run_pretraining.py): masked tokens and, unless
-// left out, next sentences; and its masked-token head as a prediction.
+// BERT's pre-training as a task (google-research/bert run_pretraining.py): masked tokens and,
+// unless left out, next sentences; and its masked-token head as a prediction.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace smelt {
 
 struct BertTask {
-  BertConfig model;
+  BertConfig model = {};
   std::int64_t seq_length = 128;
   std::int64_t max_predictions = 20;
   // Whether the model learns to tell next sentences; without it the head and the pooler stay as
   // they were.
   bool next_sentence = true;
-  // The most frequent answer in the training data, if known: the metric majority_token_accuracy says
-  // how often it is right.
-  std::optional<std::int32_t> majority_token;
+  // The most frequent answer in the training data, if known: the metric majority_token_accuracy
+  // says how often it is right.
+  std::optional<std::int32_t> majority_token = {};
 };
 
 // Losses masked_lm_loss, next_sentence_loss; metrics masked_lm_accuracy, next_sentence_accuracy.

@@ -7,9 +7,12 @@ namespace smelt {
 
 Tensor norm_factor(Norm norm, Tensor weight) {
   switch (norm) {
-    case Norm::mean: return 1.0 / weight;
-    case Norm::mean_epsilon: return 1.0 / (weight + 1e-5);
-    case Norm::root: return rsqrt(weight);
+    case Norm::mean:
+      return 1.0 / weight;
+    case Norm::mean_epsilon:
+      return 1.0 / (weight + 1e-5);
+    case Norm::root:
+      return rsqrt(weight);
   }
   throw BugError("norm_factor: no such norm");
 }

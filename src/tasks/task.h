@@ -25,7 +25,7 @@ enum class Norm {
 
 // A figure of a batch. What is reported is sum / weight over all batches, whatever the norm.
 struct Measure {
-  std::string name;  // "masked_lm_loss"
+  std::string name;    // "masked_lm_loss"
   Tensor sum, weight;  // f32 scalars; no gradient flows through the weight
   Norm norm = Norm::mean;
   double factor = 1;  // of a loss, in the sum of losses
@@ -53,8 +53,8 @@ class Inputs {
 };
 
 struct Task {
-  std::string name;          // "bert"
-  nlohmann::json settings;   // whatever the objective depends on: an object
+  std::string name;         // "bert"
+  nlohmann::json settings;  // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // What the data's description must say where it says anything: {"seq_length", 128}.
@@ -64,7 +64,7 @@ struct Task {
 // Answers of a trained model to a batch of other features.
 struct Prediction {
   Features features;
-  std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs;
+  std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs = {};
 };
 
 }  // namespace smelt

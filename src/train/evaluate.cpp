@@ -60,9 +60,8 @@ Evaluation evaluate(const EvaluateJob& job) {
       eval_program(job.task, job.batch_size,
                    placement_for(client->platform_name(), job.devices, Reduction::global));
   const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, devices, program.state, checkpoint->tensors,
-                          checkpoint_path(job.model_dir, checkpoint->step));
+  const ModelState state = ModelState::restore(*client, devices, program.state, checkpoint->tensors,
+                                               checkpoint_path(job.model_dir, checkpoint->step));
   const ReportSums sums = add_up(job, program, source, step, state);
   return {.global_step = checkpoint->step,
           .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,

@@ -24,7 +24,7 @@ struct EvaluateJob {
 struct Evaluation {
   std::int64_t global_step = 0;
   std::int64_t examples = 0;
-  double loss = 0;  // the mean of the batches' losses, as the original has it
+  double loss = 0;                      // the mean of the batches' losses, as the original has it
   std::vector<MeasuredValue> measures;  // over all items of all batches: losses, then metrics
 
   // A name that the task has not is a bug.

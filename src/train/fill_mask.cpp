@@ -82,9 +82,8 @@ TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts
   const StepProgram program = predict_program(prediction, std::ssize(texts));
   const auto client = open_device(job.device, 1);
   const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, 1, program.state, checkpoint->tensors,
-                          checkpoint_path(job.model_dir, checkpoint->step));
+  const ModelState state = ModelState::restore(*client, 1, program.state, checkpoint->tensors,
+                                               checkpoint_path(job.model_dir, checkpoint->step));
   const Execution execution = step.run(make_batch(prediction.features, texts), state);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),
@@ -95,8 +94,7 @@ void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
                const std::vector<EncodedText>& texts) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
-    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words),
-                     "5 is usual");
+    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
   const Lengths lengths(texts);
   if (lengths.tokens > job.max_tokens)
     throw UsageError(str("fill: a text has ", lengths.tokens, " tokens, the model takes at most ",

@@ -64,9 +64,13 @@ struct Measures {
   Tensor total_weight(std::size_t measure) const { return number(2 * measure + 1); }
 
   // Σ factor * norm(sum, weight) with sums and weights of the whole batch.
-  Tensor loss() const { return add_up([&](std::size_t i) { return total_sum(i); }); }
+  Tensor loss() const {
+    return add_up([&](std::size_t i) { return total_sum(i); });
+  }
   // The same with this replica's sums: the part of the loss whose gradients are to be summed.
-  Tensor part_of_loss() const { return add_up([&](std::size_t i) { return losses[i].sum; }); }
+  Tensor part_of_loss() const {
+    return add_up([&](std::size_t i) { return losses[i].sum; });
+  }
   // Of this replica alone.
   Tensor own_loss() const {
     Tensor out;
@@ -159,8 +163,7 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
-  const auto batch =
-      batch_arguments(p, task.features, rows_per_program(c.batch_size, placement));
+  const auto batch = batch_arguments(p, task.features, rows_per_program(c.batch_size, placement));
   DropoutSource dropout{.seed = c.seed, .step = p.graph.argument({DType::s32, {}}), .replica = {}};
   out.takes_replica = placement.spread == Spread::replicas;
   if (out.takes_replica) dropout.replica = p.graph.argument({DType::s32, {}});

@@ -1,5 +1,5 @@
-// The programs of a task, each one graph over named arguments: a training step, an evaluation batch,
-// a prediction.
+// The programs of a task, each one graph over named arguments: a training step, an evaluation
+// batch, a prediction.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct TrainingConfig {
 // Arguments: the batch in the features' order, then the step (s32, training only), then the number
 // of the replica (s32, in training by replicas), then the state's tensors.
 struct StepProgram {
-  Program program;
-  Features features;
+  Program program = {};
+  Features features = {};
   bool takes_step = false, takes_replica = false;
-  StateLayout state;
-  ReportLayout report;
-  Placement placement;
+  StateLayout state = {};
+  ReportLayout report = {};
+  Placement placement = {};
 };
 
 // Results: the new state, donated over the old one, then the report: loss, gradient_norm,

@@ -31,9 +31,8 @@ std::vector<MeasuredValue> ReportSums::measures() const {
   for (std::size_t i = 0; i < layout_.measures.size(); ++i) {
     const double sum = sums_[layout_.figures.size() + 2 * i],
                  weight = sums_[layout_.figures.size() + 2 * i + 1];
-    out.push_back({.name = layout_.measures[i],
-                   .value = weight == 0 ? 0 : sum / weight,
-                   .weight = weight});
+    out.push_back(
+        {.name = layout_.measures[i], .value = weight == 0 ? 0 : sum / weight, .weight = weight});
   }
   return out;
 }

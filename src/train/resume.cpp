@@ -22,8 +22,7 @@ void compare(const nlohmann::json& saved, const nlohmann::json& now, const std::
 
 }  // namespace
 
-nlohmann::json run_settings(const Task& task, const TrainingConfig& c,
-                            const RecordSource& source) {
+nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const RecordSource& source) {
   nlohmann::json out = task.settings;
   out["task"] = task.name;
   out["data"] = data_fingerprint(source);

@@ -13,8 +13,8 @@ namespace smelt {
 nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
                             const RecordSource& source);
 
-// UsageError naming the first field that differs, with both values; `where` begins the message. What
-// only one side knows (of another version) is not compared.
+// UsageError naming the first field that differs, with both values; `where` begins the message.
+// What only one side knows (of another version) is not compared.
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where);
 

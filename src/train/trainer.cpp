@@ -61,9 +61,9 @@ void check_described(const TrainJob& job, const RecordSource& source) {
   const auto description = find_description(files);
   if (!description || description->files.size() != files.size())
     return;  // a part of what is described
-  check_description(*description, {.examples = source.size(),
-                                   .vocab = job.vocab,
-                                   .settings = job.task.described});
+  check_description(
+      *description,
+      {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
 Trainer::Trainer(const TrainJob& job)
@@ -87,8 +87,7 @@ Trainer::Trainer(const TrainJob& job)
 ModelState Trainer::initial_state() {
   const int devices = static_cast<int>(job_.config.devices);
   const auto checkpoint = load_latest_checkpoint(job_.model_dir);
-  if (!checkpoint)
-    return ModelState::fresh(*client_, devices, program_.state, job_.config.seed);
+  if (!checkpoint) return ModelState::fresh(*client_, devices, program_.state, job_.config.seed);
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   check_same_run(checkpoint->state, settings_, where);
   auto state = ModelState::restore(*client_, devices, program_.state, checkpoint->tensors, where);
@@ -132,9 +131,9 @@ void Trainer::save(Progress& progress) {
   if (saved_step_ == step_) return;
   const HostState host = state_->download();
   if (const auto bad = first_not_finite(host))
-    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
-                      str("lower train.learning_rate or raise train.warmup_steps; ",
-                          where_to_go_on()));
+    throw SystemError(
+        str("train: after step ", step_, " ", *bad, " is not finite"),
+        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep)});
   saved_step_ = step_;
@@ -145,12 +144,12 @@ void Trainer::show(Progress& progress, std::int64_t done) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(3) << "loss " << since_line_.figure("loss");
   for (const MeasuredValue& m : since_line_.measures()) text << ", " << m.name << " " << m.value;
-  text << std::setprecision(1) << ", "
-       << sequences(done - summary_.first_step) / progress.seconds() << " seq/s";
+  text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
+       << " seq/s";
   progress.update(done, text.str());
   if (done % job_.log_every != 0) return;
-  progress.line(str("step ", done, "/", job_.config.schedule.total_steps, ": ", text.str(),
-                    ", lr ", last_.figure("learning_rate"), ", grad norm ",
+  progress.line(str("step ", done, "/", job_.config.schedule.total_steps, ": ", text.str(), ", lr ",
+                    last_.figure("learning_rate"), ", grad norm ",
                     since_line_.figure("gradient_norm")));
   since_line_.clear();
 }
@@ -168,8 +167,7 @@ TrainSummary Trainer::run() {
   save(progress);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
-  summary_.sequences_per_second =
-      sequences(step_ - summary_.first_step) / summary_.train_seconds;
+  summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
   if (step_ < last)
     throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
                       "run the same command again to go on from there");

@@ -159,9 +159,9 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   ASSERT_EQ(first.status, 0) << first.text;
   const std::string results = read_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(results,
-              testing::MatchesRegex(
-                  "global_step = 300\nloss = .*\nmajority_token_accuracy = .*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
-                  "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
+              testing::MatchesRegex("global_step = 300\nloss = .*\nmajority_token_accuracy = "
+                                    ".*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
+                                    "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
   const auto before = files("m");
   const CommandOutput second = smelt("run" + on("m"));
   EXPECT_EQ(second.status, 0);

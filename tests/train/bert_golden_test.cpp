@@ -51,8 +51,7 @@ Probe probe(const std::shared_ptr<const Client>& client, const GoldenBert& golde
   const StepProgram program = predict_program(
       {.features = bert_task(golden.task()).features, .outputs = outputs}, batch.rows);
   const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, 1, program.state, golden.state(), "golden");
+  const ModelState state = ModelState::restore(*client, 1, program.state, golden.state(), "golden");
   const Execution execution = step.run(batch, state);
   Probe out{.layout = program.state, .results = {}};
   for (const Buffer& buffer : execution.results[0]) out.results.push_back(buffer.to_host<float>());
@@ -113,9 +112,9 @@ std::vector<float> train(const std::shared_ptr<const Client>& client, const Gold
   BertTask bert = golden.task();
   if (dropout >= 0)
     bert.model.hidden_dropout_prob = bert.model.attention_probs_dropout_prob = dropout;
-  const StepProgram program = train_program(
-      bert_task(bert), config,
-      placement_for(client->platform_name(), config.devices, config.reduction));
+  const StepProgram program =
+      train_program(bert_task(bert), config,
+                    placement_for(client->platform_name(), config.devices, config.reduction));
   const CompiledStep compiled(client, program);
   ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.state,
                                          golden.state(), "golden");

@@ -121,8 +121,7 @@ TEST_F(GoldenEvaluation, SumsOverBatchesAreThoseOfOneBatch) {
   const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 2));
   EXPECT_EQ(parts.examples, whole.examples);
   for (std::size_t i = 0; i < whole.measures.size(); ++i)
-    EXPECT_NEAR(parts.measures[i].value, whole.measures[i].value, 1e-5)
-        << whole.measures[i].name;
+    EXPECT_NEAR(parts.measures[i].value, whole.measures[i].value, 1e-5) << whole.measures[i].name;
 }
 
 using EvaluationErrors = SmallRun;

@@ -42,8 +42,8 @@ std::vector<double> probabilities(const BertConfig& model, const std::string& mo
                                  {.name = "position", .row = {1}, .limit = S}},
                     .outputs = {}};
   direct.outputs = [&](const Scope& root, const Inputs& in) {
-    const BertEncoded encoded = bert(
-        root, model, {in["ids"], ones_like(in["ids"]), zeros_like(in["ids"])});
+    const BertEncoded encoded =
+        bert(root, model, {in["ids"], ones_like(in["ids"]), zeros_like(in["ids"])});
     return std::vector<Tensor>{masked_lm_logits(root, model, encoded.sequence, in["position"])};
   };
   const auto client = open_device("cpu", 1);

@@ -83,8 +83,7 @@ Batch GoldenBert::double_batch(int index) const {
   for (std::size_t i = 0; i < batch.arrays.size(); ++i) {
     HostArray& array = batch.arrays[i];
     array.shape.dims[0] += more.rows;
-    array.bytes.insert(array.bytes.end(), more.arrays[i].bytes.begin(),
-                       more.arrays[i].bytes.end());
+    array.bytes.insert(array.bytes.end(), more.arrays[i].bytes.begin(), more.arrays[i].bytes.end());
   }
   return batch;
 }

@@ -7,9 +7,7 @@
 
 namespace smelt {
 
-std::string SmallRun::vocab() {
-  return source_path("tests/golden/pretraining/vocab_uncased.txt");
-}
+std::string SmallRun::vocab() { return source_path("tests/golden/pretraining/vocab_uncased.txt"); }
 
 void SmallRun::SetUp() {
   SMELT_OPEN_CPU(client, 1);

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "optim/adamw.h"
 #include "runtime/find_plugin.h"
 #include "runtime/topology.h"
-#include "optim/adamw.h"
 #include "tasks/bert_task.h"
 #include "train/program.h"
 

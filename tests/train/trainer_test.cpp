@@ -146,8 +146,7 @@ TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
   one.config.reduction = Reduction::per_replica;
   train(one);
   one.config.devices = 2;
-  EXPECT_THAT(error_of([&] { train(one); }),
-              HasSubstr("was made with devices 1, this run has 2"));
+  EXPECT_THAT(error_of([&] { train(one); }), HasSubstr("was made with devices 1, this run has 2"));
 }
 
 TEST_F(TrainerTest, ADifferenceInTheLastRecordIsAnotherData) {
@@ -161,16 +160,14 @@ TEST_F(TrainerTest, ADifferenceInTheLastRecordIsAnotherData) {
   last.back() ^= 1;  // whether its next sentence is random
   append_record(changed, last);
   write_file(dir_.file("train.tfrecord"), changed);
-  EXPECT_THAT(error_of([&] { train(job("model", 4)); }),
-              HasSubstr("was made with data.crc32c "));
+  EXPECT_THAT(error_of([&] { train(job("model", 4)); }), HasSubstr("was made with data.crc32c "));
 }
 
 TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
   train(job("model", 2));
   TrainJob changed = job("model", 4);
   changed.data = other_records();
-  EXPECT_THAT(error_of([&] { train(changed); }),
-              HasSubstr("checkpoint-2: was made with data."));
+  EXPECT_THAT(error_of([&] { train(changed); }), HasSubstr("checkpoint-2: was made with data."));
 }
 
 // What the description beside the data says, changed by `change`.
@@ -243,8 +240,8 @@ Task broken_task(const Task& fine, double from) {
     Objective objective = fine.objective(root, in);
     const Tensor step = convert(root.dropout_source()->step, DType::f32);
     const Tensor sum = objective.losses[0].sum;
-    const Tensor zero = select(compare(step, full_like(step, from), Compare::ge),
-                               zeros_like(sum), ones_like(sum));
+    const Tensor zero =
+        select(compare(step, full_like(step, from), Compare::ge), zeros_like(sum), ones_like(sum));
     objective.losses[0].sum = sum + 0.0 * sqrt(sum * zero);
     return objective;
   };
@@ -325,8 +322,7 @@ TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
               HasSubstr("sequence length 32 is longer than max_position_embeddings 16"));
   EXPECT_THAT(refusal([](auto& b) { b.model.vocab_size = 60; }),
               HasSubstr("is out of range for vocab_size 60"));
-  EXPECT_THAT(refusal([](auto& b) { b.seq_length = 16; }),
-              AllOf(HasSubstr("16"), HasSubstr("32")));
+  EXPECT_THAT(refusal([](auto& b) { b.seq_length = 16; }), AllOf(HasSubstr("16"), HasSubstr("32")));
 }
 
 }  // namespace
