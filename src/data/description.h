@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smelt {
@@ -15,18 +17,16 @@ struct DataDescription {
   std::string origin;  // for messages
   std::vector<std::string> files;
   std::optional<std::uint64_t> examples, masked_tokens;
-  std::optional<std::int64_t> seq_length, max_predictions;
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
-  std::optional<bool> next_sentence;
+  nlohmann::json all;  // every field, by its name
 };
 
-// What a reader of the records expects of them.
+// What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {
   std::uint64_t examples = 0;
-  std::int64_t seq_length = 0, max_predictions = 0;
-  std::string vocab;          // the model's vocabulary; empty: not known
-  bool next_sentence = true;  // the model learns to tell next sentences
+  std::string vocab;  // the model's vocabulary; empty: not known
+  std::vector<std::pair<std::string, nlohmann::json>> settings;  // as the description names them
 };
 // UsageError naming what the description says and what is expected.
 void check_description(const DataDescription& description, const ExpectedData& expected);

@@ -61,7 +61,7 @@ void put_record(std::string_view data, const RecordIndex& index, std::uint64_t r
   const std::string place = index.place(record);
   const Example example(data, place);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].reals != nullptr)
+    if (features[i].dtype == DType::f32)
       copy_reals(example, place, slots[i]);
     else
       copy_integers(example, place, features[i], slots[i]);

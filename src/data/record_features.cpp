@@ -18,11 +18,6 @@ std::vector<std::string> names_of(const std::vector<ExampleFeature>& features) {
   return names;
 }
 
-std::string_view kind_name(ExampleKind kind) {
-  constexpr std::string_view kNames[]{"values", "byte strings", "reals", "integers"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 }  // namespace
 
 std::vector<ExampleFeature> first_features(const RecordIndex& index) {
@@ -35,6 +30,11 @@ const ExampleFeature* find_feature(const std::vector<ExampleFeature>& features,
     return feature.name == name && feature.kind == kind;
   });
   return found == features.end() ? nullptr : &*found;
+}
+
+std::string_view kind_name(ExampleKind kind) {
+  constexpr std::string_view kNames[]{"values", "byte strings", "reals", "integers"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void check_features(const Example& example, const std::vector<ExampleFeature>& features,

@@ -18,6 +18,9 @@ std::vector<ExampleFeature> first_features(const RecordIndex& index);
 const ExampleFeature* find_feature(const std::vector<ExampleFeature>& features,
                                    std::string_view name, ExampleKind kind);
 
+// "integers"
+std::string_view kind_name(ExampleKind kind);
+
 // UsageError beginning with `place` for an example that has not the same features, each with as
 // many values.
 void check_features(const Example& example, const std::vector<ExampleFeature>& features,

@@ -14,15 +14,14 @@
 #include "data/record_tokens.h"
 #include "format/crc32c.h"
 #include "store/file.h"
-#include "support/address_space_limit.h"
 #include "support/bert_records.h"
 #include "support/error_of.h"
 #include "support/paths.h"
+#include "support/thread_limit.h"
 
 namespace smelt {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -214,10 +213,10 @@ TEST_F(RecordSourceTest, PrefetchThrowsAtTheStepWhoseRecordsAreBad) {
 
 TEST_F(RecordSourceTest, PrefetchSaysWhenItsThreadsCannotBeStarted) {
   const RecordSource source(options());
-  const AddressSpaceLimit limit(std::size_t{64} << 20);  // a thread's stack takes 8 MB of it
+  const ThreadLimit limit(2);
   EXPECT_THAT(error_of<SystemError>(
-                  [&] { Prefetch(source, 2, 0, {.share = {}, .depth = 1, .threads = 500}); }),
-              AllOf(HasSubstr("reading ahead: thread "), HasSubstr(" of 500 cannot be started: ")));
+                  [&] { Prefetch(source, 2, 0, {.share = {}, .depth = 1, .threads = 5}); }),
+              HasSubstr("reading ahead: thread 3 of 5 cannot be started: "));
 }
 
 TEST_F(RecordSourceTest, TellsEachRecordsTokensWithAndWithoutAnIndex) {

@@ -66,7 +66,7 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
 
 TEST_F(RemoteRecords, AreInspectedWithTheDescriptionBesideThem) {
   write_file(append_to_path(remote(0), ".json"), R"({"files": ["a", "b", "c"], "examples": 31})");
-  const RecordStatistics s = inspect_bert_records({.input = emulator_->path("data/r-*")});
+  const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});
   EXPECT_EQ(s.records, 30u);
   EXPECT_EQ(s.bad_records, 0u);
   EXPECT_THAT(s.contradictions, ElementsAre("examples 31 in the description, 30 found"));
