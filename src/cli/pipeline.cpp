@@ -57,7 +57,7 @@ BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std
   job.text.input = text;
   job.vocab = RecipePaths(r.out).vocab;
   job.output = records;
-  job.order = r.data.order;
+  job.order = parse_example_order(r.data.order);
   job.tokenizer = tokenizer_flags(r);
   job.overwrite = true;
   job.seed = r.data.seed;
