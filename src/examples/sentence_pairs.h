@@ -44,6 +44,10 @@ struct MaskedPair {
   std::span<const Mask> masks;
 
   std::size_t tokens() const { return a.size() + b.size() + (b.empty() ? 2 : 3); }
+  // The token that is masked.
+  std::int32_t answer(const Mask& mask) const {
+    return mask.position <= a.size() ? a[mask.position - 1] : b[mask.position - a.size() - 2];
+  }
 };
 
 // A MaskedPair whose parts stand elsewhere: tokens in a corpus, masks in a list.

@@ -30,11 +30,6 @@ MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
 
 }  // namespace
 
-void throw_no_text(std::size_t files) {
-  throw UsageError(str("training data: the input holds no text (", files, " files)"),
-                   "give files with one sentence a line and a blank line between documents");
-}
-
 CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
     : tokenizer_(load_checked(vocab, flags)),
       mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
