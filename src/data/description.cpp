@@ -85,6 +85,11 @@ DataDescription parse_description(std::string_view text, std::string origin) {
     out.vocabulary_file = vocabulary->text("file");
     out.vocabulary_crc32c = vocabulary->number<std::uint32_t>("crc32c");
   }
+  if (const auto majority = fields.section("majority_token")) {
+    const auto id = majority->number<std::int32_t>("id");
+    const auto count = majority->number<std::uint64_t>("count");
+    if (id && count) out.majority_token = {.id = *id, .count = *count};
+  }
   out.origin = std::move(origin);
   return out;
 }

@@ -66,6 +66,14 @@ TEST_P(ExampleFilesTest, ACompanionThatIsOneIsReplacedOnlyWhenAsked) {
   EXPECT_EQ(refusal(made), "no error");
 }
 
+TEST_P(ExampleFilesTest, AFolderIsNeverReplaced) {
+  std::filesystem::create_directory(dir_.file("train"));
+  BertExamplesJob made = job(dir_.file("train"));
+  made.overwrite = true;
+  EXPECT_THAT(refusal(made), HasSubstr("train is a folder"));
+  EXPECT_TRUE(std::filesystem::is_directory(dir_.file("train")));
+}
+
 TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
   const std::string twice = dir_.file("train") + "," + dir_.path() + "/./train";
   EXPECT_THAT(refusal(job(twice)), HasSubstr("/./train is given twice, also as "));
