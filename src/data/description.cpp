@@ -28,6 +28,10 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   if (!vocabulary.is_null() && !vocabulary.value().is_object()) vocabulary.refuse("no JSON object");
   out.vocabulary_file = vocabulary["file"].as<std::string>("");
   out.vocabulary_crc32c = vocabulary["crc32c"].as_number<std::uint32_t>();
+  const JsonField majority = fields["majority_token"];
+  const auto id = majority["id"].as_number<std::int32_t>();
+  const auto count = majority["count"].as_number<std::uint64_t>();
+  if (id && count) out.majority_token = {.id = *id, .count = *count};
   out.origin = std::move(origin);
   return out;
 }

@@ -12,7 +12,7 @@ void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);
 }
 
-void check_options(const PairOptions& o, const Vocabulary& vocabulary) {
+void check_options(const PairOptions& o, const CorpusReader& reader) {
   require(o.seq_length >= 5,
           str("seq_length ", o.seq_length, " is less than the 5 of [CLS] a [SEP] b [SEP]"),
           "the usual lengths are 128 and 512");
@@ -24,7 +24,11 @@ void check_options(const PairOptions& o, const Vocabulary& vocabulary) {
           str("masked_lm_prob ", o.masked_lm_prob, " is not between 0 and 1"), "0.15 is usual");
   require(o.short_seq_prob >= 0 && o.short_seq_prob <= 1,
           str("short_seq_prob ", o.short_seq_prob, " is not between 0 and 1"), "0.1 is usual");
-  static_cast<void>(vocabulary);
+  const auto& continues = reader.mask_vocabulary().continues;
+  require(!o.whole_word_mask || std::ranges::find(continues, true) != continues.end(),
+          str("whole_word_mask needs pieces that go on with a word, and ",
+              reader.tokenizer().vocabulary().origin(), " marks none"),
+          "leave whole_word_mask out: every token of this vocabulary is a whole word");
 }
 
 // A masked pair as it lies in temporary files: this, the tokens of both parts, the masks' positions
@@ -123,7 +127,7 @@ class BertPairEncoder final : public ExampleEncoder {
 
 BertBuilder::BertBuilder(const CorpusReader& reader, const PairOptions& pairs)
     : tokenizer_(reader.tokenizer()), vocabulary_(reader.mask_vocabulary()), pairs_(pairs) {
-  check_options(pairs, tokenizer_.vocabulary());
+  check_options(pairs, reader);
 }
 
 ExampleBuilder::Json BertBuilder::settings() const {

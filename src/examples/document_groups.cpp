@@ -13,8 +13,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBatchBytes = 1 << 20;
-constexpr std::size_t kThreadBytes = 8 << 20;  // of a batch, its tokens and two that wait
+constexpr std::size_t kBatchesOfThread = 8;  // in memory: one, its tokens, and two that wait
 
 // What one thread tokenizes at a time: documents first, first + 1, …
 struct Batch {
@@ -107,7 +106,7 @@ class ReadProgress {
 };
 
 // The reader's documents in batches; stops early once the queue is closed.
-void read_batches(DocumentReader& reader, BoundedQueue<Batch>& queue) {
+void read_batches(DocumentReader& reader, std::size_t batch_bytes, BoundedQueue<Batch>& queue) {
   ReadProgress progress(reader);
   Batch batch;
   std::uint64_t next = 0;
@@ -115,7 +114,7 @@ void read_batches(DocumentReader& reader, BoundedQueue<Batch>& queue) {
     batch.bytes += document.text.size();
     batch.documents.push_back(std::move(document));
     document.clear();
-    if (batch.bytes < kBatchBytes) continue;
+    if (batch.bytes < batch_bytes) continue;
     if (!queue.push(std::move(batch))) return;
     batch = Batch{.first = next + 1, .documents = {}, .bytes = 0};
     progress.update();
@@ -127,8 +126,9 @@ void read_batches(DocumentReader& reader, BoundedQueue<Batch>& queue) {
 CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWriter& writer,
                      const ShuffleOptions& options) {
   const std::uint64_t key = random_key(options.seed, "document buckets");
-  const int threads = static_cast<int>(std::clamp<std::size_t>(
-      options.buffers() / kThreadBytes, 1, static_cast<std::size_t>(options.threads)));
+  const int threads = static_cast<int>(
+      std::clamp<std::size_t>(options.buffers() / (kBatchesOfThread * options.sizes.batch_bytes), 1,
+                              static_cast<std::size_t>(options.threads)));
   BoundedQueue<Batch> queue(2 * static_cast<std::size_t>(threads));
   std::vector<CorpusCounts> counts(static_cast<std::size_t>(threads));
   const auto tokenize = [&](std::size_t worker) {
@@ -142,7 +142,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
       threads + 1,
       [&](int worker) {
         if (worker < threads) return tokenize(static_cast<std::size_t>(worker));
-        read_batches(reader, queue);
+        read_batches(reader, options.sizes.batch_bytes, queue);
         queue.close();
       },
       [&] { queue.close(); });

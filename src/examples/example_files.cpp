@@ -70,7 +70,9 @@ bool is_index(const std::string& path) {
 }
 
 void check_output(const ExampleFiles& files, const std::string& path) {
-  require(files.overwrite || !exists(path), str("output ", path, " exists already"),
+  const auto found = file_status(path);
+  require(!found || !found->is_folder, str("output ", path, " is a folder"), "name a file in it");
+  require(files.overwrite || !found, str("output ", path, " exists already"),
           "choose another name, remove the file, or say --overwrite");
 }
 

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -13,8 +15,6 @@ namespace {
 
 using Json = ExampleBuilder::Json;
 
-constexpr std::int64_t kLeastMemory = std::int64_t{256} << 20;
-
 void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);
 }
@@ -23,8 +23,8 @@ void require(bool condition, const std::string& what, std::string_view hint) {
 
 CheckedJob::CheckedJob(const ExampleJob& checked) : job(checked) {
   require(job.threads >= 0, str("threads ", job.threads, " is less than 0"), "0 takes all cores");
-  require(job.memory >= kLeastMemory,
-          str("memory of ", job.memory, " bytes is less than ", kLeastMemory),
+  require(std::cmp_greater_equal(job.memory, job.sizes.least_memory),
+          str("memory of ", job.memory, " bytes is less than ", job.sizes.least_memory),
           "the default is 1 GB");
   files = {.outputs = output_names(job.output, job.shards),
            .companions = job.description,

@@ -39,6 +39,6 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
 std::string seal_path(const std::string& folder, std::size_t shard);
 
 // How many threads the memory has room for while they sort and encode ranges.
-int most_writers(const Spill& spill, const ShuffleOptions& options);
+int most_writers(const Spill& spill, bool remote, const ShuffleOptions& options);
 
 }  // namespace smelt

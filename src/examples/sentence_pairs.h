@@ -28,7 +28,7 @@ struct PairOptions {
 struct MaskVocabulary {
   std::int32_t cls = 0, sep = 0, mask = 0;
   std::vector<std::int32_t> words;  // the id of each distinct word, in the vocabulary's order
-  std::vector<bool> continues;      // by id: the word begins with "##"
+  std::vector<bool> continues;      // by id: the piece goes on with a word
 };
 
 struct Mask {

@@ -15,7 +15,8 @@ BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags
   return tokenizer;
 }
 
-MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
+MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
   MaskVocabulary mask{.cls = vocabulary.id("[CLS]"),
                       .sep = vocabulary.id("[SEP]"),
                       .mask = vocabulary.id("[MASK]"),
@@ -23,7 +24,7 @@ MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
                       .continues = {}};
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
     mask.words.push_back(id);
-    mask.continues.push_back(vocabulary.token(id).starts_with("##"));
+    mask.continues.push_back(tokenizer.continues_word(id));
   }
   return mask;
 }
@@ -31,8 +32,7 @@ MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
 }  // namespace
 
 CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
-    : tokenizer_(load_checked(vocab, flags)),
-      mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
+    : tokenizer_(load_checked(vocab, flags)), mask_vocabulary_(make_mask_vocabulary(tokenizer_)) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {

@@ -75,13 +75,8 @@ WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
 }
 
 WorkFolder::~WorkFolder() {
-  if (!keep_) {
-    clear();
-    std::error_code ignored;  // while it is locked: who waits for it finds another
-    fs::remove(file(kLock), ignored);
-    fs::remove(path_, ignored);
-  }
-  ::close(descriptor_);
+  if (!keep_) remove();
+  ::close(descriptor_);  // only now: nobody takes a folder that is being removed
 }
 
 std::string WorkFolder::file(std::string_view name) const { return str(path_, "/", name); }
@@ -148,8 +143,19 @@ bool WorkFolder::is_empty() const {
   return names.empty() || (names.size() == 1 && names.front() == kLock);
 }
 
+void WorkFolder::remove() {
+  try {
+    clear();
+  } catch (const Error&) {  // it is not empty then, and stays
+  }
+  std::error_code ignored;
+  fs::remove(file(kLock), ignored);
+  fs::remove(path_, ignored);
+}
+
 void WorkFolder::clear() {
   std::error_code ignored;
+  fs::remove(file(kJob), ignored);  // first: without it what is left has no worth
   for (const std::string& name : list_folder(path_))
     if (name != kLock) fs::remove_all(file(name), ignored);
 }

@@ -38,6 +38,7 @@ class WorkFolder {
   bool lock(int folder);
   bool is_empty() const;
   void clear();
+  void remove();
 
   std::string path_;
   int descriptor_ = -1;  // of the lock

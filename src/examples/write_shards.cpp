@@ -10,8 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kUploadBytes = 24 << 20;  // of a thread that writes: parts on their way
-constexpr std::size_t kBaseBytes = 128 << 20;   // of all else while files are written
+constexpr std::size_t kUploadBytes = 24 << 20;  // of a file on its way to an object store
 constexpr std::uint64_t kMostWriters = 1024;
 constexpr int kMostUploads = 8;  // side by side
 
@@ -89,13 +88,14 @@ std::string seal_path(const std::string& folder, std::size_t shard) {
   return str(folder, "/shard-", shard, ".json");
 }
 
-int most_writers(const Spill& spill, const ShuffleOptions& options) {
+int most_writers(const Spill& spill, bool remote, const ShuffleOptions& options) {
+  const ShuffleSizes& sizes = options.sizes;
   std::uint64_t largest = 0;
   for (const SpillRange& range : spill.ranges())
     largest = std::max(largest, SortedRange::bytes(range));
   const std::uint64_t each =
-      largest + options.sizes.encoded_bytes + options.sizes.encoded_bytes / 16 + kUploadBytes;
-  const std::uint64_t left = options.memory - std::min(options.memory, kBaseBytes);
+      largest + sizes.encoded_bytes + sizes.encoded_bytes / 16 + (remote ? kUploadBytes : 0);
+  const std::uint64_t left = options.memory - std::min(options.memory, sizes.least_memory / 2);
   return static_cast<int>(std::clamp<std::uint64_t>(left / each, 1, kMostWriters));
 }
 
@@ -114,10 +114,9 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
                                      .index = files.companions},
                         ranges_of_each.back(), made[i]);
   }
-  const int most = most_writers(examples.spill, options);
-  const int lanes = is_remote(files.outputs.front())
-                        ? std::min({most, kMostUploads, static_cast<int>(count)})
-                        : 1;
+  const bool remote = is_remote(files.outputs.front());
+  const int most = most_writers(examples.spill, remote, options);
+  const int lanes = remote ? std::min({most, kMostUploads, static_cast<int>(count)}) : 1;
   const auto order = writing_order(ranges_of_each, static_cast<std::size_t>(lanes));
   Progress progress("writing", static_cast<std::int64_t>(examples.examples), "examples");
   std::mutex mutex;

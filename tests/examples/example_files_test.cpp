@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <latch>
 #include <set>
 
 #include "examples/bert_examples.h"
@@ -18,7 +19,6 @@ namespace smelt {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class ExampleFilesTest : public testing::TestWithParam<ExampleOrder> {
  protected:
@@ -66,6 +66,14 @@ TEST_P(ExampleFilesTest, ACompanionThatIsOneIsReplacedOnlyWhenAsked) {
   EXPECT_EQ(refusal(made), "no error");
 }
 
+TEST_P(ExampleFilesTest, AFolderIsNeverReplaced) {
+  std::filesystem::create_directory(dir_.file("train"));
+  BertExamplesJob made = job(dir_.file("train"));
+  made.overwrite = true;
+  EXPECT_THAT(refusal(made), HasSubstr("train is a folder"));
+  EXPECT_TRUE(std::filesystem::is_directory(dir_.file("train")));
+}
+
 TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
   const std::string twice = dir_.file("train") + "," + dir_.path() + "/./train";
   EXPECT_THAT(refusal(job(twice)), HasSubstr("/./train is given twice, also as "));
@@ -92,6 +100,19 @@ TEST(ExampleFiles, MoreThanEachCanHaveARangeOfKeysAreRefused) {
   EXPECT_EQ(output_names("train.tfrecord", 4096).back(), "train-04095-of-04096.tfrecord");
   EXPECT_THAT(error_of([] { output_names("train.tfrecord", 4097); }),
               HasSubstr("4097 output files are more than 4096"));
+}
+
+TEST(ExampleFiles, RequestsToAStoreGoSideBySide) {
+  std::latch all_at_once(16);
+  for_each_file(16, "gs://bucket/train", [&](std::size_t) { all_at_once.arrive_and_wait(); });
+  std::set<std::size_t> local;
+  for_each_file(100, "train", [&](std::size_t i) { local.insert(i); });
+  EXPECT_EQ(local.size(), 100u);
+  EXPECT_THAT(error_of([] {
+                for_each_file(100, "gs://bucket/train",
+                              [](std::size_t i) { throw UsageError(str("file ", i)); });
+              }),
+              testing::StartsWith("file "));
 }
 
 TEST(ExampleOrders, AreKnownByTheirNames) {
