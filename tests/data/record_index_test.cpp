@@ -218,27 +218,29 @@ TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
   const std::string path = dir_.file("a.tfrecord");
   write_test_examples(path, 0, 5,
                       [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
-  EXPECT_EQ(index_records(path, kTokenMask), 5u);
+  EXPECT_EQ(index_records(path), 5u);
   const RecordIndex index({path});
   EXPECT_EQ(index.tokens(0), 5u);
   EXPECT_EQ(index.tokens(1), 6u);
   write_test_examples(path, 0, 5, [](int number, TestExample& example) {
     if (number == 3) example.input_ids.pop_back();
   });
-  EXPECT_THAT(message_of([&] { index_records(path, kTokenMask); }),
+  EXPECT_THAT(message_of([&] { index_records(path); }),
               HasSubstr("a.tfrecord: record 3: input_ids has 7 values, not 8"));
   ExampleWriter writer;
   writer.integers("colour", std::vector<std::int32_t>{-3, 1, 1});
   write("b", {writer.take()});
-  EXPECT_EQ(index_records(dir_.file("b"), kTokenMask), 1u);
+  EXPECT_EQ(index_records(dir_.file("b")), 1u);
   EXPECT_EQ(RecordIndex({dir_.file("b")}).tokens(0), std::nullopt);
   EXPECT_EQ(index_records(dir_.file("b"), "colour"), 1u);
   EXPECT_EQ(RecordIndex({dir_.file("b")}).tokens(0), 2u);
+  EXPECT_THAT(message_of([&] { index_records(dir_.file("b"), "mask"); }),
+              HasSubstr("b: record 0: no feature 'mask'; it has: colour"));
   writer.integers("colour", std::vector<std::int32_t>{1});
   const std::string one = writer.take();
   writer.reals("colour", std::vector<float>{1});
   write("c", {one, writer.take()});
-  EXPECT_THAT(message_of([&] { index_records(dir_.file("c"), kTokenMask); }),
+  EXPECT_THAT(message_of([&] { index_records(dir_.file("c")); }),
               HasSubstr("c: record 1: colour is a list of reals, not integers"));
 }
 
