@@ -1,7 +1,10 @@
 #include "runtime/client.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <mutex>
 
+#include "base/parallel.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/find_plugin.h"
@@ -143,10 +146,29 @@ Executable Client::loaded(pjrt::LoadedExecutable* raw) const {
   return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw));
 }
 
+namespace {
+
+// The CPU plugin runs every device's part of a program on one pool of threads, one a core unless
+// the environment says NPROC. A collective waits for a thread of each device, and steps in flight
+// wait side by side: with fewer threads it waits until the plugin gives up.
+void give_cpu_threads(int devices) {
+  const int wanted = available_threads() + 2 * devices;
+  if (devices <= 1) return;
+  static std::mutex mutex;
+  static int given = 0;
+  const std::lock_guard lock(mutex);
+  if (given == 0 && std::getenv("NPROC") != nullptr) return;  // the user's
+  given = std::max(given, wanted);
+  ::setenv("NPROC", str(given).c_str(), 1);
+}
+
+}  // namespace
+
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
   if (device == "cpu") {
     keep_freed_memory();  // first: the plugin's threads would have heaps of their own
+    give_cpu_threads(device_count);
     // Left alone, the CPU plugin makes four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
   }

@@ -54,10 +54,10 @@ struct Measures {
     std::vector<Tensor> numbers;
     for (const Measure& m : all) {
       names.push_back(m.name);
-      numbers.push_back(stop_gradient(m.sum));
-      numbers.push_back(stop_gradient(m.weight));
+      numbers.push_back(m.sum);
+      numbers.push_back(m.weight);
     }
-    totals = sum_over_replicas(vector_of(numbers), placement);
+    totals = stop_gradient(sum_over_replicas(vector_of(numbers), placement));
   }
 
   Tensor total_sum(std::size_t measure) const { return number(2 * measure); }
