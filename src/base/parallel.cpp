@@ -1,8 +1,11 @@
 #include "base/parallel.h"
 
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/error.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -20,22 +23,43 @@ int available_threads() {
   return count == 0 ? 1 : static_cast<int>(count);
 }
 
+namespace {
+
+template <class Body>
+std::jthread start_thread(const Body& body, int worker) try {
+  return std::jthread(body, worker);
+} catch (const std::system_error& error) {
+  throw SystemError(
+      str("threads: thread ", worker + 1, " cannot be started: ", error.code().message()),
+      "raise the limit of processes (`ulimit -u`), or use fewer --threads");
+}
+
+}  // namespace
+
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure) {
   std::mutex mutex;
   std::exception_ptr first;
+  const auto fail = [&] {
+    const std::lock_guard lock(mutex);
+    if (!first) first = std::current_exception();
+    if (on_failure) on_failure();
+  };
   const auto guarded = [&](int worker) {
     try {
       body(worker);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
-      if (on_failure) on_failure();
+      fail();
     }
   };
   {
-    std::vector<std::jthread> others;
-    for (int worker = 0; worker < threads; ++worker) others.emplace_back(guarded, worker);
+    std::vector<std::jthread> running;
+    try {
+      for (int worker = 0; worker < threads; ++worker)
+        running.push_back(start_thread(guarded, worker));
+    } catch (...) {
+      fail();  // else those that run would wait for the ones that never began
+    }
   }
   if (first) std::rethrow_exception(first);
 }

@@ -15,8 +15,8 @@ namespace smelt {
 int available_threads();
 
 // Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. The first
-// exception is thrown again then; `on_failure` is called at once when one ends so, to let the
-// others stop.
+// exception is thrown again then; `on_failure` is called at once when one ends so, or a thread
+// cannot be started (SystemError), to let the others stop: bodies that wait for others need it.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
 
