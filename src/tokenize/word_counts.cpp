@@ -22,19 +22,6 @@ struct Hash {
 };
 using Table = std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>>;
 
-struct WordSink {
-  const EmitWord& emit;
-  std::string word = {};
-
-  void from(std::size_t, std::size_t) {}
-  void append(std::uint8_t byte) { word += static_cast<char>(byte); }
-  void append(std::string_view bytes, std::size_t) { word += bytes; }
-  void end_word() {
-    if (!word.empty()) emit(word);
-    word.clear();
-  }
-};
-
 void read_batches(SampledLines& lines, BoundedQueue<std::string>& queue) {
   std::string batch, line;
   while (lines.next(line)) {
@@ -74,20 +61,25 @@ bool SampledLines::is_taken(std::uint64_t number) const {
 
 bool SampledLines::next(std::string& line) {
   using Event = LineSource::Event;
+  if (!progress_)
+    progress_.emplace("reading", static_cast<std::int64_t>(source_.total_bytes()),
+                      Progress::kBytes);
   for (Event event; (event = source_.next(line)) != Event::end;) {
+    progress_->update(static_cast<std::int64_t>(source_.bytes_read()));
     if (event != Event::line || !is_taken(number_++)) continue;
     ++summary_.lines;
     return true;
   }
   if (summary_.dropped_bytes == 0) source_.utf8().warn();
   summary_.dropped_bytes = source_.utf8().dropped_bytes();
+  progress_.reset();
   return false;
 }
 
 WordSplitter bert_words(const TokenizerOptions& options) {
-  return [&table = CharacterTable::of(options)](std::string_view text, const EmitWord& emit) {
-    WordSink sink{.emit = emit};
-    scan_words(table, text, sink);
+  return [&table = CharacterTable::of(options), longest = options.max_characters_per_word](
+             std::string_view text, const EmitWord& emit) {
+    for_each_word(table, text, longest, emit);
   };
 }
 

@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "text/line_source.h"
 #include "tokenize/tokenizer_options.h"
 
@@ -42,13 +44,15 @@ class SampledLines {
   double sample_;
   std::uint64_t number_ = 0;  // of lines before the next, in all files
   LinesSummary summary_;
+  std::optional<Progress> progress_;  // while lines are read
 };
 
 using WordCounts = std::map<std::string, std::int64_t>;
 using EmitWord = std::function<void(std::string_view)>;
 using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>;
 
-WordSplitter bert_words(const TokenizerOptions& options);  // those of the BasicTokenizer
+// Those of the BasicTokenizer, without the ones that are too long to be anything but [UNK].
+WordSplitter bert_words(const TokenizerOptions& options);
 WordSplitter white_space_words();
 
 // The same for any number of threads.
