@@ -1,7 +1,6 @@
 #include "base/parallel.h"
 
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,16 +24,19 @@ int available_threads() {
 
 namespace {
 
-template <class Body>
-std::jthread start_thread(const Body& body, int worker) try {
-  return std::jthread(body, worker);
+void start(std::vector<std::jthread>& running, const std::function<void(int)>& body,
+           int worker) try {
+  running.emplace_back(body, worker);
 } catch (const std::system_error& error) {
-  throw SystemError(
-      str("threads: thread ", worker + 1, " cannot be started: ", error.code().message()),
-      "raise the limit of processes (`ulimit -u`), or use fewer --threads");
+  throw_no_thread(error);
 }
 
 }  // namespace
+
+void throw_no_thread(const std::system_error& error) {
+  throw SystemError(str("threads: no more can be started: ", error.code().message()),
+                    "raise the limit of processes (`ulimit -u`), or use fewer --threads");
+}
 
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure) {
@@ -55,8 +57,7 @@ void run_parallel(int threads, const std::function<void(int)>& body,
   {
     std::vector<std::jthread> running;
     try {
-      for (int worker = 0; worker < threads; ++worker)
-        running.push_back(start_thread(guarded, worker));
+      for (int worker = 0; worker < threads; ++worker) start(running, guarded, worker);
     } catch (...) {
       fail();  // else those that run would wait for the ones that never began
     }

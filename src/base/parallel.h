@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace smelt {
@@ -19,6 +22,17 @@ int available_threads();
 // cannot be started (SystemError), to let the others stop: bodies that wait for others need it.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
+
+// SystemError: why a thread cannot be started.
+[[noreturn]] void throw_no_thread(const std::system_error& error);
+
+// Runs `work` on a thread of its own; SystemError when none can be started.
+template <class Work>
+std::future<std::invoke_result_t<Work>> run_async(Work work) try {
+  return std::async(std::launch::async, std::move(work));
+} catch (const std::system_error& error) {
+  throw_no_thread(error);
+}
 
 // First in, first out; push waits while `capacity` items are inside.
 template <class T>

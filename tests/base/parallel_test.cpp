@@ -63,9 +63,16 @@ TEST(RunParallel, EndsWithAnErrorWhenAThreadCannotBeStarted) {
   };
   const ThreadLimit limit(2);
   EXPECT_THAT(error_of<SystemError>([&] { run_parallel(4, body, [&] { queue.close(); }); }),
-              HasSubstr("threads: thread 3 cannot be started: Resource temporarily unavailable\n"
+              HasSubstr("threads: no more can be started: Resource temporarily unavailable\n"
                         "  hint: raise the limit of processes"));
   EXPECT_EQ(began, 2);
+}
+
+TEST(RunAsync, GivesTheResultOrSaysThatNoThreadCanBeStarted) {
+  EXPECT_EQ(run_async([text = std::string("moved")] { return text; }).get(), "moved");
+  const ThreadLimit none(0);
+  EXPECT_THAT(error_of<SystemError>([] { run_async([] {}); }),
+              HasSubstr("threads: no more can be started"));
 }
 
 TEST(BoundedQueue, GivesItemsInOrderAndThenItsEnd) {
