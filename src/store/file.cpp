@@ -149,14 +149,14 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     remote_ = std::make_shared<RemoteWriter>(path_);
     return;
   }
-  place_ = without_links(path_);
   std::error_code missing;
-  const fs::file_status status = fs::status(place_, missing);
+  const fs::file_status status = fs::status(path_, missing);
   if (fs::is_directory(status)) throw_errno("write", path_, EISDIR);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    file_ = open_file(place_, O_WRONLY);
+    file_ = open_file(path_, O_WRONLY);
     return;
   }
+  place_ = without_links(path_);
   make_parents(place_);
   std::string partial = partial_name(place_);
   file_ = open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);

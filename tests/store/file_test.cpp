@@ -70,6 +70,17 @@ TEST(OutputFile, ThatIsAPipeIsWrittenAndStays) {
   EXPECT_EQ(entries(dir), 1u);
 }
 
+// /dev/stdout is such a link.
+TEST(OutputFile, MayBeAPipeWithoutANameOfItsOwn) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Descriptor from(ends[0]), to(ends[1]);
+  write_file(str("/proc/self/fd/", to.get()), "through");
+  char bytes[16];
+  EXPECT_EQ(std::string(bytes, static_cast<std::size_t>(::read(from.get(), bytes, sizeof bytes))),
+            "through");
+}
+
 // As root /dev/null itself would have been replaced by a file.
 TEST(OutputFile, ThatIsADeviceIsWrittenAndStays) {
   const TempDir dir;
