@@ -225,10 +225,12 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
+OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
+    : path_(std::move(path)), earlier_(earlier) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  if (const auto status = file_status(path_);
-      status && !(status->is_folder && list_folder(path_).empty()))
+  const auto status = file_status(path_);
+  const bool replaced = earlier == Earlier::replaced && status && status->is_folder;
+  if (status && !replaced && !(status->is_folder && list_folder(path_).empty()))
     throw UsageError(str("output: ", path_, " already holds something else"),
                      "choose another folder, or remove this one first");
   if (is_remote(path_)) {
@@ -255,6 +257,7 @@ void OutputDirectory::commit() {
   if (!is_remote(path_)) {
     if (::chmod(partial_.c_str(), 0777 & ~file_creation_mask()) != 0)
       throw_errno("write", path_, errno);
+    if (earlier_ == Earlier::replaced) remove_tree(path_);
     rename_into_place(partial_, path_);
   }
   partial_.clear();

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <functional>
 #include <set>
 
 #include "base/error.h"
@@ -16,7 +15,7 @@ namespace smelt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kRequestsAtOnce = 16;
+constexpr int kRequestsAtOnce = 16;
 
 void require(const std::error_code& error, std::string_view action, const std::string& path) {
   if (error) throw_errno(action, path, error.value());
@@ -29,17 +28,6 @@ std::optional<FileStatus> remote_status(const std::string& path) {
   if (!info.IsFile()) return FileStatus{true, 0, 0};
   return FileStatus{false, static_cast<std::uint64_t>(info.size()),
                     info.mtime().time_since_epoch().count()};
-}
-
-// Visits each path; requests wait for their store side by side.
-void for_each_of(const std::vector<std::string>& paths,
-                 const std::function<void(const std::string&)>& visit) {
-  const bool any_remote = std::ranges::any_of(paths, is_remote);
-  std::atomic<std::size_t> next = 0;
-  run_parallel(any_remote ? static_cast<int>(std::min(paths.size(), kRequestsAtOnce)) : 1,
-               [&](int) {
-                 for (std::size_t i; (i = next++) < paths.size();) visit(paths[i]);
-               });
 }
 
 // Folders are seen only by what lies below them.
@@ -105,8 +93,10 @@ std::uint64_t file_size(const std::string& path) {
 }
 
 std::uint64_t total_size(const std::vector<std::string>& paths) {
+  const bool any_remote = std::ranges::any_of(paths, is_remote);
   std::atomic<std::uint64_t> total = 0;
-  for_each_of(paths, [&](const std::string& path) { total += file_size(path); });
+  run_each(paths.size(), any_remote ? kRequestsAtOnce : 1,
+           [&](std::size_t i) { total += file_size(paths[i]); });
   return total;
 }
 
@@ -168,8 +158,6 @@ void remove_file(const std::string& path) {
   fs::remove(path, error);
   require(error, "remove", path);
 }
-
-void remove_files(const std::vector<std::string>& paths) { for_each_of(paths, remove_file); }
 
 void remove_tree(const std::string& path) {
   if (is_remote(path)) {

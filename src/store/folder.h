@@ -20,7 +20,7 @@ struct FileStatus {
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
-std::uint64_t total_size(const std::vector<std::string>& paths);
+std::uint64_t total_size(const std::vector<std::string>& paths);  // asks for objects side by side
 
 // The name that all aliases of a path share, whether or not it exists: "./a", "b/../a", links, the
 // options of an object's path.
@@ -45,7 +45,6 @@ void make_folders(const std::string& path);
 
 // What is not there is not an error.
 void remove_file(const std::string& path);
-void remove_files(const std::vector<std::string>& paths);  // objects side by side
-void remove_tree(const std::string& path);                 // a file, or a folder with all it holds
+void remove_tree(const std::string& path);  // a file, or a folder with all it holds
 
 }  // namespace smelt

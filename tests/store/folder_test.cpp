@@ -65,13 +65,5 @@ TEST(CheckApart, FindsAnInputUnderEveryName) {
   EXPECT_EQ(refusal("loop", "round"), "no error");
 }
 
-TEST(Removal, OfManyFilesMissesNone) {
-  const TempDir dir;
-  write_file(dir.file("a"), "");
-  write_file(dir.file("b"), "");
-  remove_files({dir.file("none"), dir.file("a"), dir.file("b")});
-  EXPECT_TRUE(fs::is_empty(dir.path()));
-}
-
 }  // namespace
 }  // namespace smelt

@@ -125,7 +125,7 @@ void expect_folders(const std::string& folder) {
   }
   EXPECT_EQ(total_size({many.begin() + 1, many.end()}), 39 * 40 / 2);
   EXPECT_THAT(message_of([&] { total_size(many); }), HasSubstr("tree/none"));
-  remove_files(many);
+  remove_tree(at("tree/many"));
   EXPECT_THAT(list_folder(at("tree")), ElementsAre("a"));
   remove_tree(at("tree"));
   remove_tree(at("tree"));
