@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace smelt {
@@ -15,10 +18,21 @@ namespace smelt {
 int available_threads();
 
 // Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. The first
-// exception is thrown again then; `on_failure` is called at once when one ends so, to let the
-// others stop.
+// exception is thrown again then; `on_failure` is called at once when one ends so, or a thread
+// cannot be started (SystemError), to let the others stop: bodies that wait for others need it.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
+
+// SystemError: why a thread cannot be started.
+[[noreturn]] void throw_no_thread(const std::system_error& error);
+
+// Runs `work` on a thread of its own; SystemError when none can be started.
+template <class Work>
+std::future<std::invoke_result_t<Work>> run_async(Work work) try {
+  return std::async(std::launch::async, std::move(work));
+} catch (const std::system_error& error) {
+  throw_no_thread(error);
+}
 
 // Calls body(0), …, body(count - 1) on up to `threads` threads, each once. Of several exceptions
 // the one of the lowest number is thrown, so that a fault is told the same way every time.

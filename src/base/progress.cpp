@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <iomanip>
@@ -34,6 +35,13 @@ std::string duration_text(double seconds) {
     out << whole / 60;
   out << ":" << std::setw(2) << whole % 60;
   return out.str();
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits{" B", " kB", " MB", " GB", " TB", " PB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  return str(std::fixed, std::setprecision(unit == 0 ? 0 : 1), bytes, kUnits[unit]);
 }
 
 Progress::Progress(std::string_view label, std::int64_t total, std::string_view unit,
@@ -68,15 +76,21 @@ void Progress::draw(std::int64_t done, std::string_view detail) {
   std::ostringstream out;
   out << label_ << " ";
   if (terminal_) out << bar(share) << " ";
-  out << done << "/" << total_ << " " << unit_ << std::fixed << std::setprecision(1) << " ("
+  out << (unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done)) << "/"
+      << amount(static_cast<double>(total_), 0) << std::fixed << std::setprecision(1) << " ("
       << 100 * share << " %)";
   if (rate > 0)
-    out << ", " << rate << " " << unit_ << "/s, "
+    out << ", " << amount(rate, 1) << "/s, "
         << duration_text(static_cast<double>(total_ - done) / rate) << " left";
   if (!detail.empty()) out << ", " << detail;
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", out.str().c_str());
   std::fflush(stderr);
   drawn_ = true;
+}
+
+std::string Progress::amount(double value, int digits) const {
+  if (unit_ == kBytes) return bytes_text(value);
+  return str(std::fixed, std::setprecision(digits), value, " ", unit_);
 }
 
 void Progress::line(std::string_view text) {

@@ -11,7 +11,9 @@ namespace smelt {
 
 class Progress {
  public:
-  // `total` items named `unit` ("steps"); `done` of them were done before.
+  static constexpr std::string_view kBytes = "bytes";  // which are shown as kB, MB, …
+
+  // `total` items named `unit` ("steps", or kBytes); `done` of them were done before.
   Progress(std::string_view label, std::int64_t total, std::string_view unit,
            std::int64_t done = 0);
   ~Progress();
@@ -27,6 +29,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void draw(std::int64_t done, std::string_view detail);
+  std::string amount(double value, int digits) const;
 
   std::string label_, unit_;
   std::int64_t total_, first_;
@@ -34,6 +37,8 @@ class Progress {
   bool terminal_, drawn_ = false;
 };
 
+// "999 B", "1.5 kB", "20.0 GB"
+std::string bytes_text(double bytes);
 // "1:02:03" or "4:05"
 std::string duration_text(double seconds);
 

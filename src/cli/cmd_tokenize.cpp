@@ -1,5 +1,7 @@
 #include "cli/cmd_tokenize.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <ctime>
@@ -11,6 +13,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "cli/text_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -40,12 +43,19 @@ void for_each_text(const TokenizeJob& job,
   std::string line;
   if (!job.input.empty()) {
     Utf8Filter utf8(Utf8Filter::Mode::drop);
-    for (const std::string& path : expand_patterns(job.input, "--input")) {
+    const std::vector<std::string> files = expand_patterns(job.input, "--input");
+    std::optional<Progress> progress;
+    if (::isatty(STDOUT_FILENO) == 0)  // else what is printed there shows it
+      progress.emplace("tokenize", static_cast<std::int64_t>(total_size(files)), Progress::kBytes);
+    std::uint64_t before = 0;
+    for (const std::string& path : files) {
       LineReader lines(path);
       while (lines.next(line)) {
         utf8.apply(line, lines);
         visit(line, str(path, ":", lines.number()));
+        if (progress) progress->update(static_cast<std::int64_t>(before + lines.bytes_read()));
       }
+      before += lines.bytes_read();
     }
     utf8.warn();
   } else if (job.texts.empty()) {

@@ -8,13 +8,13 @@ namespace smelt {
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict) {
   command
       .add_option("--input", input,
-                  "files or patterns, separated by commas; .gz and .zst are unpacked")
+                  "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
       ->required();
   command
       .add_option("--format", format.name,
-                  "text, jsonl, tsv or parquet; auto goes by the file's name")
+                  "text, jsonl, tsv, csv or parquet; auto goes by the file's name")
       ->capture_default_str();
-  command.add_option("--field", format.field, "where the text is in JSONL, TSV and Parquet")
+  command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
   command.add_flag("--strict", strict, "refuse text that is not UTF-8");
 }

@@ -5,29 +5,18 @@
 
 #include "base/error.h"
 #include "format/crc32c.h"
+#include "format/little_endian.h"
 #include "format/tfrecord.h"
 
 namespace smelt {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
+static_assert(std::endian::native == std::endian::little);  // narrow numbers lie as they are used
 
 constexpr std::string_view kMagic = "SMELTIDX";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kCheckedFrom = 16;  // after magic, version and checksum
 constexpr std::size_t kHeaderBytes = 48;
-
-template <class T>
-void append_value(std::string& out, T value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <class T>
-T value_at(std::string_view bytes, std::size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 template <class T>
 std::uint64_t sum_of(const char* at, std::size_t count) {
@@ -103,16 +92,16 @@ std::string encode_record_layout(const RecordLayout& layout) {
   CHECK(layout.tokens.size() == 0 || layout.tokens.size() == layout.sizes.size(),
         layout.tokens.size());
   std::string checked;
-  append_value(checked, std::uint64_t{layout.sizes.size()});
+  append_little_endian(checked, std::uint64_t{layout.sizes.size()});
   checked.append(layout.ends.data(), layout.ends.size());
-  append_value(checked, static_cast<std::uint32_t>(layout.sizes.width()));
-  append_value(checked,
-               static_cast<std::uint32_t>(layout.tokens.size() == 0 ? 0 : layout.tokens.width()));
+  append_little_endian(checked, static_cast<std::uint32_t>(layout.sizes.width()));
+  append_little_endian(
+      checked, static_cast<std::uint32_t>(layout.tokens.size() == 0 ? 0 : layout.tokens.width()));
   checked += layout.sizes.bytes();
   checked += layout.tokens.bytes();
   std::string out(kMagic);
-  append_value(out, kVersion);
-  append_value(out, crc32c(checked));
+  append_little_endian(out, kVersion);
+  append_little_endian(out, crc32c(checked));
   return out + checked;
 }
 
@@ -123,13 +112,13 @@ RecordLayout decode_record_layout(std::string_view bytes, std::string_view where
                        "remove the file; `smelt data index` makes it again");
   };
   require(bytes.size() >= kHeaderBytes && bytes.starts_with(kMagic), "no index of records");
-  const auto version = value_at<std::uint32_t>(bytes, 8);
+  const auto version = from_little_endian<std::uint32_t>(bytes.substr(8));
   require(version == kVersion, str("version ", version, ", not ", kVersion));
-  require(value_at<std::uint32_t>(bytes, 12) == crc32c(bytes.substr(kCheckedFrom)),
+  require(from_little_endian<std::uint32_t>(bytes.substr(12)) == crc32c(bytes.substr(kCheckedFrom)),
           "wrong checksum");
-  const auto records = value_at<std::uint64_t>(bytes, 16);
-  const auto width = value_at<std::uint32_t>(bytes, 40),
-             tokens_width = value_at<std::uint32_t>(bytes, 44);
+  const auto records = from_little_endian<std::uint64_t>(bytes.substr(16));
+  const auto width = from_little_endian<std::uint32_t>(bytes.substr(40)),
+             tokens_width = from_little_endian<std::uint32_t>(bytes.substr(44));
   require(is_width(width) && (tokens_width == 0 || is_width(tokens_width)),
           str("numbers of ", width, " and ", tokens_width, " bytes"));
   const std::string_view body = bytes.substr(kHeaderBytes);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/nearest_name.h"
+#include "format/little_endian.h"
 
 namespace smelt {
 namespace {
@@ -69,20 +70,6 @@ std::string header_text(const TensorMap& tensors, const Metadata& metadata) {
   return text;
 }
 
-std::string length_prefix(std::uint64_t length) {
-  std::string bytes(kLengthBytes, '\0');
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
-    bytes[i] = static_cast<char>(length >> (8 * i) & 0xff);
-  return bytes;
-}
-
-std::uint64_t read_length(std::string_view bytes) {
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
-    length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return length;
-}
-
 // Reads one header; every complaint names the file and, where there is one, the tensor.
 class HeaderReader {
  public:
@@ -111,7 +98,7 @@ class HeaderReader {
   json parse() {
     if (bytes_.size() < kLengthBytes)
       refuse(str("truncated: ", bytes_.size(), " bytes, and the header's length alone takes 8"));
-    const std::uint64_t length = read_length(bytes_);
+    const std::uint64_t length = from_little_endian<std::uint64_t>(bytes_);
     if (length > kMaxHeaderBytes)
       refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes,
                  " bytes"));
@@ -163,12 +150,14 @@ class HeaderReader {
     const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& item) {
       return dtype.is_string() && dtype == item.second;
     });
+    if (dtype.is_structured()) refuse(name, "dtype is not a text");
     if (known == kDTypes.end()) refuse(name, str("dtype ", dtype.dump(), " is not supported"));
     Shape shape{known->first, {}};
     std::uint64_t size = dtype_size_bytes(shape.dtype);
     if (!value.at("shape").is_array()) refuse(name, "shape is not a list");
+    for (const json& dim : value.at("shape")) whole_number(name, dim, "a dimension");
     for (const json& dim : value.at("shape")) {
-      const std::uint64_t extent = whole_number(name, dim, "a dimension");
+      const auto extent = dim.get<std::uint64_t>();
       if (extent != 0 && size > std::numeric_limits<std::int64_t>::max() / extent)
         refuse(name, str("shape ", value.at("shape").dump(), " has too many elements"));
       size *= extent;
@@ -231,7 +220,9 @@ std::string_view safetensors_dtype(DType dtype) { return kDTypes[place(dtype)].s
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write) {
   const std::string header = header_text(tensors, metadata);
-  write(length_prefix(header.size()));
+  std::string length;
+  append_little_endian(length, std::uint64_t{header.size()});
+  write(length);
   write(header);
   for (const Item* item : file_order(tensors)) {
     const auto data = item->second.data;

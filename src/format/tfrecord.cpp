@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/crc32c.h"
+#include "format/little_endian.h"
 
 namespace smelt {
 namespace {
@@ -14,19 +15,6 @@ constexpr std::string_view kHint = "the file is damaged: make or copy it again";
   throw UsageError(str(place.file, ": record at offset ", place.offset, ": ", problem), kHint);
 }
 
-template <class T>
-void append_little_endian(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-template <class T>
-T little_endian(std::string_view bytes) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return value;
-}
-
 std::string hex(std::uint32_t value) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", value);
@@ -35,7 +23,7 @@ std::string hex(std::uint32_t value) {
 
 void check_crc(std::string_view what, std::string_view bytes, std::string_view stored,
                const RecordPlace& place) {
-  const auto actual = mask_crc(crc32c(bytes)), expected = little_endian<std::uint32_t>(stored);
+  const auto actual = mask_crc(crc32c(bytes)), expected = from_little_endian<std::uint32_t>(stored);
   if (actual != expected)
     fail(place, str(what, " checksum ", hex(actual), " expected ", hex(expected)));
 }
@@ -59,7 +47,7 @@ std::uint64_t parse_record_header(std::string_view header, std::uint64_t availab
                                   const RecordPlace& place) {
   if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
   check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
-  const auto length = little_endian<std::uint64_t>(header);
+  const auto length = from_little_endian<std::uint64_t>(header);
   const std::uint64_t left = available - kRecordHeaderBytes;
   if (left < kRecordFooterBytes || length > left - kRecordFooterBytes)
     fail_cut(place, "data", length, left);

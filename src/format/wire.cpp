@@ -1,8 +1,7 @@
 #include "format/wire.h"
 
-#include <array>
-
 #include "base/error.h"
+#include "format/little_endian.h"
 
 namespace smelt {
 namespace {
@@ -12,23 +11,6 @@ constexpr std::uint32_t kMaxField = (1u << 29) - 1;
 std::uint64_t tag(std::uint32_t field, WireType type) {
   CHECK(field >= 1 && field <= kMaxField, field);
   return std::uint64_t{field} << 3 | static_cast<std::uint64_t>(type);
-}
-
-// Little-endian whatever the host's order; compilers turn both loops into one move.
-template <class T>
-std::array<char, sizeof(T)> little_endian(T value) {
-  std::array<char, sizeof(T)> out;
-  for (std::size_t i = 0; i < sizeof(T); ++i) out[i] = static_cast<char>(value >> (8 * i));
-  return out;
-}
-
-template <class T>
-T from_little_endian(std::string_view bytes) {
-  T out = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    out |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  }
-  return out;
 }
 
 }  // namespace
@@ -54,15 +36,9 @@ void WireWriter::raw_varints(std::span<const std::int32_t> values) {
   text_.resize(static_cast<std::size_t>(to - text_.data()));
 }
 
-void WireWriter::raw_fixed32(std::uint32_t value) {
-  const auto bytes = little_endian(value);
-  text_.append(bytes.data(), bytes.size());
-}
+void WireWriter::raw_fixed32(std::uint32_t value) { append_little_endian(text_, value); }
 
-void WireWriter::raw_fixed64(std::uint64_t value) {
-  const auto bytes = little_endian(value);
-  text_.append(bytes.data(), bytes.size());
-}
+void WireWriter::raw_fixed64(std::uint64_t value) { append_little_endian(text_, value); }
 
 void WireWriter::varint(std::uint32_t field, std::uint64_t value) {
   raw_varint(tag(field, WireType::varint));

@@ -15,27 +15,46 @@ constexpr std::size_t kBufferBytes = 1 << 18;
 
 using arrow::Compression;
 
+struct Packing {
+  const char *format, *ending;
+  std::string_view beginning;  // '?': any byte
+  Compression::type codec;     // UNCOMPRESSED: none that is known here
+};
+using namespace std::string_view_literals;
+constexpr Packing kPackings[] = {
+    {"gzip", ".gz", "\x1f\x8b"sv, Compression::GZIP},
+    {"bzip2", ".bz2", "BZh?1AY&SY"sv, Compression::BZ2},
+    {"bzip2", ".bz2", "BZh?\x17\x72\x45\x38\x50\x90"sv, Compression::BZ2},  // of nothing
+    {"zstd", ".zst", "\x28\xb5\x2f\xfd"sv, Compression::ZSTD},
+    {"xz", ".xz", "\xfd\x37zXZ\0"sv, Compression::UNCOMPRESSED},
+    {"7z", ".7z", "7z\xbc\xaf\x27\x1c"sv, Compression::UNCOMPRESSED},
+    {"lz4", ".lz4", "\x04\x22\x4d\x18"sv, Compression::UNCOMPRESSED},
+    {"zip", ".zip", "PK\x03\x04"sv, Compression::UNCOMPRESSED}};
+
+bool begins(std::string_view head, std::string_view as) {
+  const auto same = [](char byte, char wanted) { return wanted == '?' || byte == wanted; };
+  return head.size() >= as.size() && std::ranges::equal(head.substr(0, as.size()), as, same);
+}
+
 }  // namespace
 
 DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kBufferBytes) {
   refill();
-  const std::string_view head(rest_.data(), std::min<std::size_t>(rest_.size(), 4));
-  Compression::type type = Compression::UNCOMPRESSED;
-  if (head.starts_with("\x1f\x8b")) {
-    format_ = "gzip";
-    type = Compression::GZIP;
-  } else if (head == "\x28\xb5\x2f\xfd") {
-    format_ = "zstd";
-    type = Compression::ZSTD;
-  }
+  const std::string_view head(rest_.data(), rest_.size());
   const std::string name = path_name(path);
-  for (const auto& [ending, promised] : {std::pair{".gz", "gzip"}, {".zst", "zstd"}})
-    if (format_ == nullptr && name.ends_with(ending)) {
-      format_ = promised;
-      fail(rest_.empty() ? "it is empty" : "it does not begin as one");
-    }
-  if (format_ == nullptr) return;
-  const auto codec = arrow::util::Codec::Create(type);
+  auto packing =
+      std::ranges::find_if(kPackings, [&](const Packing& p) { return begins(head, p.beginning); });
+  const bool begun = packing != std::end(kPackings);
+  if (!begun)
+    packing =
+        std::ranges::find_if(kPackings, [&](const Packing& p) { return name.ends_with(p.ending); });
+  if (packing == std::end(kPackings)) return;
+  format_ = packing->format;
+  if (packing->codec == Compression::UNCOMPRESSED)
+    throw UsageError(str(path, ": ", format_, " files are not unpacked here"),
+                     "unpack it, or pack it with gzip, bzip2 or zstd");
+  if (!begun) fail(head.empty() ? "it is empty" : "it does not begin as one");
+  const auto codec = arrow::util::Codec::Create(packing->codec);
   CHECK(codec.ok(), codec.status().ToString());
   auto decompressor = (*codec)->MakeDecompressor();
   CHECK(decompressor.ok(), decompressor.status().ToString());
@@ -46,6 +65,7 @@ DecompressedFile::~DecompressedFile() = default;
 
 bool DecompressedFile::refill() {
   rest_ = std::span(buffer_).first(file_.read(buffer_));
+  bytes_read_ += rest_.size();
   return !rest_.empty();
 }
 

@@ -1,6 +1,6 @@
-// The bytes of a file that may be compressed: gzip (also several members, one after another) and
-// zstd are unpacked as they are read, by what the file begins with; anything else is read as it is,
-// unless its name ends in .gz or .zst.
+// The bytes of a file that may be compressed: gzip, bzip2 (both also of several members, one after
+// another) and zstd are unpacked as they are read, by what the file begins with; anything else is
+// read as it is, unless its name or its beginning says that it is packed in another way.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ namespace smelt {
 
 class DecompressedFile {
  public:
-  // UsageError when the file cannot be opened, or is not what its name promises.
+  // UsageError when the file cannot be opened, is not what its name promises, or is packed in a way
+  // that is not known here.
   explicit DecompressedFile(const std::string& path);
   ~DecompressedFile();
 
@@ -26,6 +27,7 @@ class DecompressedFile {
   // are damaged or end too early.
   std::size_t read(std::span<char> out);
   const std::string& path() const { return file_.path(); }
+  std::uint64_t bytes_read() const { return bytes_read_; }  // of the file as it is
 
  private:
   bool refill();
@@ -34,9 +36,10 @@ class DecompressedFile {
 
   InputFile file_;
   std::vector<char> buffer_;
-  std::span<char> rest_;          // of buffer_, not yet taken
+  std::span<char> rest_;  // of buffer_, not yet taken
+  std::uint64_t bytes_read_ = 0;
   bool more_ = false;             // the decompressor has output that did not fit
-  const char* format_ = nullptr;  // "gzip" or "zstd"; null: as it is
+  const char* format_ = nullptr;  // "gzip", …; null: as it is
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
 };
 

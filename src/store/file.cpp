@@ -1,11 +1,17 @@
 #include "store/file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <iomanip>
 #include <set>
 
 #include "base/error.h"
@@ -19,17 +25,43 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
 
-std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_file(const std::string& path,
-                                                          const char* mode) {
-  std::FILE* file = std::fopen(path.c_str(), mode);
-  if (file == nullptr) throw_errno("open", path, errno);
-  std::setvbuf(file, nullptr, _IOFBF, kBufferBytes);
-  return {file, &std::fclose};
-}
-
 constexpr std::string_view kPartial = ".partial-";
 
-std::string partial_name(const std::string& path) { return str(path, kPartial, ::getpid()); }
+// A name beside `path` that nobody can have laid a trap at.
+std::string partial_name(const std::string& path) {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random)
+    throw_errno("getrandom", path, errno);
+  return str(path, kPartial, std::hex, std::setfill('0'), std::setw(16), random);
+}
+
+// Calls `once` again while a signal interrupts it.
+template <class Call>
+auto uninterrupted(Call&& once) {
+  auto result = once();
+  while (result < 0 && errno == EINTR) result = once();
+  return result;
+}
+
+Descriptor open_file(const std::string& path, int flags) {
+  const int fd = uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0600); });
+  if (fd < 0) throw_errno("open", path, errno);
+  return Descriptor(fd);
+}
+
+// What umask() says, which tells nothing without changing it for all threads.
+mode_t file_creation_mask() {
+  constexpr std::string_view kField = "Umask:";
+  std::ifstream status("/proc/self/status");
+  unsigned mask = 022;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(kField)) {
+      const std::string_view digits = trim(std::string_view(line).substr(kField.size()));
+      std::from_chars(digits.data(), digits.data() + digits.size(), mask, 8);
+      break;
+    }
+  return static_cast<mode_t>(mask);
+}
 
 void make_parents(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
@@ -37,6 +69,15 @@ void make_parents(const std::string& path) {
   std::error_code error;
   fs::create_directories(parent, error);
   if (error) throw_errno("create directory", parent.string(), error.value());
+}
+
+// Where a chain of symbolic links leads, so that a file is replaced and not a link to it.
+std::string without_links(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+  const fs::path place = fs::weakly_canonical(path, error);
+  if (error) throw_errno("open", path, error.value());
+  return place;
 }
 
 void rename_into_place(const std::string& from, const std::string& to) {
@@ -71,62 +112,93 @@ std::string read_file(const std::string& path, std::uint64_t most) {
   return content;
 }
 
-InputFile::InputFile(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
   if (is_remote(path_)) {
     remote_ = std::make_shared<RemoteReader>(path_);
     size_ = remote_->size();
     return;
   }
-  std::error_code error;
-  if (fs::is_directory(path_, error)) throw_errno("open", path_, EISDIR);
-  file_ = open_file(path_, "rb");
-  if (std::fseek(file_.get(), 0, SEEK_END) != 0) return;  // a pipe
-  size_ = static_cast<std::uint64_t>(std::ftell(file_.get()));
-  std::rewind(file_.get());
+  file_ = open_file(path_, O_RDONLY);
+  struct ::stat status{};
+  if (::fstat(file_.get(), &status) != 0) throw_errno("open", path_, errno);
+  if (S_ISDIR(status.st_mode)) throw_errno("open", path_, EISDIR);
+  size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 std::size_t InputFile::read(std::span<char> out) {
   if (remote_) return remote_->read(out);
-  const std::size_t count = std::fread(out.data(), 1, out.size(), file_.get());
-  if (count < out.size() && std::ferror(file_.get())) throw_errno("read", path_, errno);
-  return count;
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const auto count =
+        uninterrupted([&] { return ::read(file_.get(), out.data() + done, out.size() - done); });
+    if (count < 0) throw_errno("read", path_, errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
 }
 
 void InputFile::seek(std::uint64_t offset) {
   if (remote_) return remote_->seek(offset);
-  if (::fseeko(file_.get(), static_cast<::off_t>(offset), SEEK_SET) != 0)
+  if (::lseek(file_.get(), static_cast<::off_t>(offset), SEEK_SET) < 0)
     throw_errno("seek", path_, errno);
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (is_remote(path_)) {
     remote_ = std::make_shared<RemoteWriter>(path_);
     return;
   }
-  partial_ = partial_name(path_);
-  make_parents(path_);
-  file_ = open_file(partial_, "wb");
+  std::error_code missing;
+  const fs::file_status status = fs::status(path_, missing);
+  if (fs::is_directory(status)) throw_errno("write", path_, EISDIR);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    file_ = open_file(path_, O_WRONLY);
+    return;
+  }
+  place_ = without_links(path_);
+  make_parents(place_);
+  std::string partial = partial_name(place_);
+  file_ = open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  partial_ = std::move(partial);
 }
 
 OutputFile::~OutputFile() {
-  if (partial_.empty()) return;
-  file_.reset();
-  std::remove(partial_.c_str());
+  if (!partial_.empty()) std::remove(partial_.c_str());
+}
+
+void OutputFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const auto count =
+        uninterrupted([&] { return ::write(file_.get(), rest.data(), rest.size()); });
+    if (count < 0) throw_errno("write", path_, errno);
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  buffer_.clear();
 }
 
 void OutputFile::write(std::string_view bytes) {
   if (remote_) return remote_->write(bytes);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
-    throw_errno("write", path_, errno);
+  while (!bytes.empty()) {
+    const std::size_t count = std::min(bytes.size(), kBufferBytes - buffer_.size());
+    buffer_.append(bytes.substr(0, count));
+    bytes.remove_prefix(count);
+    if (buffer_.size() == kBufferBytes) flush();
+  }
 }
 
 void OutputFile::commit() {
   if (remote_) return remote_->commit();
-  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
-    throw_errno("write", path_, errno);
+  flush();
+  if (!partial_.empty()) {
+    const int fd = file_.get();
+    if (::fchmod(fd, 0666 & ~file_creation_mask()) != 0 || ::fsync(fd) != 0)
+      throw_errno("write", path_, errno);
+    rename_into_place(partial_, place_);
+    partial_.clear();
+  }
   file_.reset();
-  rename_into_place(partial_, path_);
-  partial_.clear();
 }
 
 void remove_abandoned(const std::vector<std::string>& paths) {
@@ -165,11 +237,10 @@ OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
     partial_ = path_;
     return;
   }
-  partial_ = partial_name(path_);
   make_parents(path_);
-  std::error_code error;
-  fs::create_directory(partial_, error);
-  if (error) throw_errno("create directory", path_, error.value());
+  std::string partial = partial_name(path_);
+  if (::mkdir(partial.c_str(), 0700) != 0) throw_errno("create directory", path_, errno);
+  partial_ = std::move(partial);
 }
 
 OutputDirectory::~OutputDirectory() {
@@ -184,6 +255,8 @@ std::string OutputDirectory::file(std::string_view name) const { return join_pat
 
 void OutputDirectory::commit() {
   if (!is_remote(path_)) {
+    if (::chmod(partial_.c_str(), 0777 & ~file_creation_mask()) != 0)
+      throw_errno("write", path_, errno);
     if (earlier_ == Earlier::replaced) remove_tree(path_);
     rename_into_place(partial_, path_);
   }

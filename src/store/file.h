@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "store/descriptor.h"
 
 namespace smelt {
 
@@ -28,8 +29,8 @@ std::string read_file(const std::string& path,
 // the pattern that matches nothing. `what` names the flag or field in messages.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
 
-// Sequential reader with a large buffer; from an object store the next blocks are fetched
-// meanwhile. UsageError when it cannot be opened.
+// Sequential reader, for large reads; from an object store the next blocks are fetched meanwhile.
+// UsageError when it cannot be opened.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -41,17 +42,19 @@ class InputFile {
 
  private:
   std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  Descriptor file_;
   std::shared_ptr<RemoteReader> remote_;  // instead of file_
   std::uint64_t size_ = 0;
 };
 
 // A file written beside its place and renamed there by commit(); without commit nothing remains.
-// On an object store it is an upload that commit() ends: the object appears then, replacing an
-// earlier one.
+// Until then its name cannot be foretold and only its owner may open it. Behind a symbolic link the
+// file that it leads to is replaced. A device or a pipe is written as it is. On an object store it
+// is an upload that commit() ends: the object appears then, replacing an earlier one.
 class OutputFile {
  public:
-  explicit OutputFile(std::string path);  // makes missing parent directories
+  // Makes missing parent directories. UsageError for a directory.
+  explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
   void write(std::string_view bytes);  // SystemError on a full disk; the partial file is removed
@@ -59,10 +62,14 @@ class OutputFile {
   const std::string& path() const { return path_; }
 
  private:
+  void flush();
+
   std::string path_;
-  std::string partial_;  // empty once committed
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::shared_ptr<RemoteWriter> remote_;  // instead of file_ and partial_
+  std::string place_;    // path_ without symbolic links
+  std::string partial_;  // empty once committed, and of a device or pipe
+  std::string buffer_;   // not yet in the file
+  Descriptor file_;
+  std::shared_ptr<RemoteWriter> remote_;  // instead of all these
 };
 
 // Removes what OutputFiles of processes that were killed left beside these local paths.

@@ -1,17 +1,21 @@
 #include "store/folder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "store/object_store.h"
 #include "store/path.h"
 
 namespace smelt {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr int kRequestsAtOnce = 16;
 
 void require(const std::error_code& error, std::string_view action, const std::string& path) {
   if (error) throw_errno(action, path, error.value());
@@ -88,15 +92,32 @@ std::uint64_t file_size(const std::string& path) {
   return status->size;
 }
 
+std::uint64_t total_size(const std::vector<std::string>& paths) {
+  const bool any_remote = std::ranges::any_of(paths, is_remote);
+  std::atomic<std::uint64_t> total = 0;
+  run_each(paths.size(), any_remote ? kRequestsAtOnce : 1,
+           [&](std::size_t i) { total += file_size(paths[i]); });
+  return total;
+}
+
+std::string canonical_path(const std::string& path) {
+  if (is_remote(path)) {
+    const RemotePath parts = parse_remote(path);
+    return str(parts.scheme, "://", parts.bucket, "/", parts.key);
+  }
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  const fs::path place = fs::weakly_canonical(fs::absolute(path, error), error);
+  std::string name = error ? whole.string() : place.string();
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  return name;
+}
+
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
-  const auto one_name = [](const std::string& path) {
-    std::error_code error;
-    return is_remote(path) ? path : fs::weakly_canonical(path, error).string();
-  };
   std::set<std::string> read;
-  for (const std::string& path : inputs) read.insert(one_name(path));
+  for (const std::string& path : inputs) read.insert(canonical_path(path));
   for (const std::string& path : outputs)
-    if (read.contains(one_name(path)))
+    if (read.contains(canonical_path(path)))
       throw UsageError(str("output ", path, " is also an input, which it would replace"),
                        "write to another file");
 }

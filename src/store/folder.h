@@ -20,9 +20,14 @@ struct FileStatus {
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
+std::uint64_t total_size(const std::vector<std::string>& paths);  // asks for objects side by side
 
-// UsageError when one of `outputs` is one of `inputs`, also by another name ("./a", a symbolic
-// link).
+// The name that all aliases of a path share, whether or not it exists: "./a", "b/../a", links, the
+// options of an object's path.
+std::string canonical_path(const std::string& path);
+
+// UsageError when one of `outputs` is one of `inputs`, also by another name
+// (canonical_path).
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 // UsageError that says which is missing: bucket, object or file.

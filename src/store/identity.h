@@ -14,7 +14,8 @@ struct Identity {
 
 // Where Google's application default credentials come from: the file named by
 // GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file, or the metadata server of a Google machine
-// (asked once, for at most a second). UsageError when a file is named but cannot be used.
+// (store/metadata_server.h). UsageError when a file is named but cannot be used; SystemError when
+// that server gives no answer.
 Identity google_identity();
 
 // Where the AWS library takes its credentials from.

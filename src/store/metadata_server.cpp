@@ -5,64 +5,79 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
-#include "base/str.h"
+#include "base/error.h"
+#include "store/descriptor.h"
 
 namespace smelt {
 namespace {
 
-constexpr int kTimeoutMs = 1000;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kToConnect(1000), kBetween(200);
 // The address that every Google machine has for it; a name would need a resolver, which can be
 // slow.
 constexpr const char* kAddress = "169.254.169.254";
 
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  int fd() const { return fd_; }
-  bool wait_for(short event) const {
-    ::pollfd poll{fd_, event, 0};
-    return ::poll(&poll, 1, kTimeoutMs) == 1 && (poll.revents & event) != 0;
-  }
+bool wait_for(const Descriptor& socket, short event, milliseconds most) {
+  ::pollfd poll{socket.get(), event, 0};
+  return ::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(most.count(), 0))) == 1 &&
+         (poll.revents & event) != 0;
+}
 
- private:
-  int fd_;
-};
-
-// The whole answer to one GET request, "" when there is none in time.
-std::string ask(const std::string& host, const std::string& port, const std::string& request) {
+// Not open when nothing takes the connection in time.
+Descriptor connect_to(const std::string& host, const std::string& port) {
   ::addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
-  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return {};
+  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return Descriptor();
   const std::unique_ptr<::addrinfo, void (*)(::addrinfo*)> addresses(found, &::freeaddrinfo);
-  const Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (socket.fd() < 0) return {};
-  ::connect(socket.fd(), found->ai_addr, found->ai_addrlen);
-  if (!socket.wait_for(POLLOUT)) return {};
-  if (::send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) !=
+  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return socket;
+  ::connect(socket.get(), found->ai_addr, found->ai_addrlen);
+  int error = 0;
+  ::socklen_t size = sizeof error;
+  if (!wait_for(socket, POLLOUT, kToConnect) ||
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
+    return Descriptor();
+  return socket;
+}
+
+// The whole answer to one GET request, "" when there is none until the deadline.
+std::string ask(const Descriptor& socket, std::string_view request, Clock::time_point deadline) {
+  if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<::ssize_t>(request.size()))
     return {};
   std::string answer;
   char buffer[1024];
-  while (answer.size() < 65536 && socket.wait_for(POLLIN)) {
-    const ::ssize_t count = ::recv(socket.fd(), buffer, sizeof buffer, 0);
-    if (count <= 0) break;
+  while (answer.size() < 65536) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (!wait_for(socket, POLLIN, left)) return {};
+    const ::ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, 0);
+    if (count < 0) return {};
+    if (count == 0) break;
     answer.append(buffer, static_cast<std::size_t>(count));
   }
   return answer;
 }
 
+// Of "HTTP/1.0 200 OK…"; 0 when it is no answer.
+int status_of(std::string_view answer) {
+  int status = 0;
+  if (!answer.starts_with("HTTP/1.") || answer.size() < 12) return 0;
+  std::from_chars(answer.data() + 9, answer.data() + 12, status);
+  return status;
+}
+
 }  // namespace
 
-std::optional<std::string> metadata_server_account() {
+std::optional<std::string> metadata_server_account(milliseconds patience) {
   const char* root = std::getenv("GCE_METADATA_ROOT");  // as Google's own client knows it
   std::string host = root != nullptr && *root != '\0' ? root : kAddress;
   std::string port = "80";
@@ -70,16 +85,29 @@ std::optional<std::string> metadata_server_account() {
     port = host.substr(colon + 1);
     host.resize(colon);
   }
-  const std::string answer =
-      ask(host, port,
-          str("GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
-              "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n"));
-  const std::size_t body = answer.find("\r\n\r\n");
-  if (!answer.starts_with("HTTP/1.") || answer.substr(8, 4) != " 200" || body == std::string::npos)
-    return std::nullopt;
-  const std::string email(trim(std::string_view(answer).substr(body)));
-  if (email.find('@') == std::string::npos) return std::nullopt;
-  return email;
+  constexpr std::string_view kRequest =
+      "GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
+      "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n";
+  const Clock::time_point deadline = Clock::now() + patience;
+  for (bool reached = false;; std::this_thread::sleep_for(kBetween)) {
+    const Descriptor socket = connect_to(host, port);
+    if (!socket.is_open() && !reached) return std::nullopt;
+    reached = true;
+    const std::string answer = socket.is_open() ? ask(socket, kRequest, deadline) : "";
+    const int status = status_of(answer);
+    if (status != 0 && status != 429 && status < 500) {
+      const std::size_t body = answer.find("\r\n\r\n");
+      if (status != 200 || body == std::string::npos) return std::nullopt;
+      const std::string email(trim(std::string_view(answer).substr(body)));
+      if (email.find('@') == std::string::npos) return std::nullopt;
+      return email;
+    }
+    if (Clock::now() >= deadline)
+      throw SystemError(
+          str("credentials: the metadata server at ", host, ":", port, " does not say who this ",
+              "machine is", status == 0 ? "" : str(" (HTTP status ", status, ")")),
+          "run the command again, or say gs://anonymous@bucket/… for what is public");
+  }
 }
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 #include "store/path.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.h"
 
@@ -8,13 +9,14 @@ namespace smelt {
 namespace {
 
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_alnum(char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
 
 // The scheme of "scheme://…", or nothing.
 std::string_view scheme_of(std::string_view path) {
   const std::size_t end = path.find("://");
   if (end == std::string_view::npos || end == 0) return {};
   const std::string_view scheme = path.substr(0, end);
-  return std::ranges::all_of(scheme, is_lower_alnum) ? scheme : std::string_view{};
+  return std::ranges::all_of(scheme, is_alnum) ? scheme : std::string_view{};
 }
 
 // Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to
@@ -33,6 +35,31 @@ std::size_t options_begin(std::string_view path) {
 [[noreturn]] void refuse_credentials(const std::string& shown) {
   throw UsageError(str("path: ", shown, ": a path may not hold credentials"),
                    "give them in the environment or in a credentials file (docs/storage.md)");
+}
+
+// A secret may hold any character, '/', '@' and '?' too: nothing says where it ends.
+bool may_hold_user(std::string_view rest) {
+  const std::string_view first = rest.substr(0, rest.find('/'));
+  const auto in_bucket = [](char c) {
+    return is_lower_alnum(c) || c == '.' || c == '-' || c == '_';
+  };
+  return first.find(':') != std::string_view::npos ||
+         (rest.find('@') != std::string_view::npos && !std::ranges::all_of(first, in_bucket));
+}
+
+// Where an option begins whose name is that of a secret: "?secret_key=…", "&sessionToken=…".
+std::size_t secret_option(std::string_view path) {
+  for (std::size_t at = 0; (at = path.find_first_of("?&", at)) != std::string_view::npos; ++at) {
+    std::string name;
+    std::size_t end = at + 1;
+    for (; end < path.size() && (is_alnum(path[end]) || path[end] == '_' || path[end] == '-');
+         ++end)
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(path[end])));
+    if (end == path.size() || path[end] != '=') continue;
+    for (const char* word : {"key", "token", "secret", "password", "credential", "signature"})
+      if (name.find(word) != std::string::npos) return at;
+  }
+  return std::string_view::npos;
 }
 
 }  // namespace
@@ -82,19 +109,18 @@ RemotePath parse_remote(std::string_view path) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view bucket = rest.substr(0, slash);
   std::string_view key = rest.substr(slash);
-  if (const std::size_t at = bucket.rfind('@'); at != std::string_view::npos) {
-    parts.user = bucket.substr(0, at);
-    bucket.remove_prefix(at + 1);
-    if (parts.scheme != "gs" || parts.user != "anonymous")
-      refuse_credentials(str(parts.scheme, "://…@", bucket, key));
+  if (constexpr std::string_view kAnonymous = "anonymous@";
+      parts.scheme == "gs" && bucket.starts_with(kAnonymous)) {
+    parts.user = "anonymous";
+    bucket.remove_prefix(kAnonymous.size());
   }
-  if (parts.options.find("key=") != std::string::npos ||
-      parts.options.find("token=") != std::string::npos)
-    refuse_credentials(str(parts.scheme, "://", bucket, key, "?…"));
+  if (may_hold_user(str(bucket, key, parts.options))) refuse_credentials(str(parts.scheme, "://…"));
+  if (const std::size_t at = secret_option(path); at != std::string_view::npos)
+    refuse_credentials(str(path.substr(0, at), "?…"));
   while (!key.empty() && key.front() == '/') key.remove_prefix(1);
   while (!key.empty() && key.back() == '/') key.remove_suffix(1);
   if (bucket.empty())
-    throw UsageError(str("path: ", path, ": there is no bucket"),
+    throw UsageError(str("path: ", parts.scheme, "://: there is no bucket"),
                      str("write ", parts.scheme, "://bucket/…"));
   parts.bucket = bucket;
   parts.key = key;

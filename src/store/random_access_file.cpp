@@ -18,28 +18,19 @@ RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
     size_ = remote_->size();
     return;
   }
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw_errno("open", path_, errno);
+  descriptor_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   struct ::stat status{};
-  const int error = ::fstat(descriptor_, &status) != 0 ? errno
-                    : S_ISDIR(status.st_mode)          ? EISDIR
-                                                       : 0;
-  if (error != 0) {
-    ::close(descriptor_);
-    throw_errno("open", path_, error);
-  }
+  if (!descriptor_.is_open() || ::fstat(descriptor_.get(), &status) != 0)
+    throw_errno("open", path_, errno);
+  if (S_ISDIR(status.st_mode)) throw_errno("open", path_, EISDIR);
   size_ = static_cast<std::uint64_t>(status.st_size);
-}
-
-RandomAccessFile::~RandomAccessFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::size_t RandomAccessFile::read_at(std::uint64_t offset, std::span<char> out) const {
   if (remote_) return remote_->read_at(offset, out);
   std::size_t done = 0;
   while (done < out.size()) {
-    const ::ssize_t count = ::pread(descriptor_, out.data() + done, out.size() - done,
+    const ::ssize_t count = ::pread(descriptor_.get(), out.data() + done, out.size() - done,
                                     static_cast<::off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw_errno("read", path_, errno);

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "store/descriptor.h"
+
 namespace smelt {
 
 class RemoteFile;
@@ -14,9 +16,6 @@ class RemoteFile;
 class RandomAccessFile {
  public:
   explicit RandomAccessFile(std::string path);  // UsageError when it cannot be opened
-  ~RandomAccessFile();
-  RandomAccessFile(const RandomAccessFile&) = delete;
-  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   // One read, on an object store one request. Fills `out` from `offset` on; fewer bytes only at the
   // end of the file.
@@ -26,7 +25,7 @@ class RandomAccessFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::shared_ptr<const RemoteFile> remote_;  // instead of descriptor_
   std::uint64_t size_ = 0;
 };

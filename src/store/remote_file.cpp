@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace smelt {
 namespace {
@@ -69,7 +70,7 @@ void RemoteReader::fetch_ahead() {
   while (ahead_.size() < depth_ && next_ < size()) {
     const std::uint64_t offset = next_;
     const std::size_t count = std::min<std::uint64_t>(kBlockBytes, size() - offset);
-    ahead_.push_back(std::async(std::launch::async, [this, offset, count] {
+    ahead_.push_back(run_async([this, offset, count] {
       std::string block(count, '\0');
       file_.read_at(offset, block);
       return block;
@@ -128,7 +129,7 @@ void RemoteWriter::wait() {
 
 void RemoteWriter::send() {
   wait();
-  sending_ = std::async(std::launch::async, [stream = stream_.get(), part = std::move(part_)] {
+  sending_ = run_async([stream = stream_.get(), part = std::move(part_)] {
     return stream->Write(part.data(), static_cast<std::int64_t>(part.size()));
   });
   part_.clear();

@@ -37,12 +37,12 @@ constexpr std::size_t kProseSentences = 40;
 constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 
 struct DocumentOptions {
-  std::string input;  // comma list of files and patterns; .gz and .zst are unpacked
+  std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format;
   // "lines": a line is a sentence; in text files an empty line ends a document. "prose": an empty
   // line ends a paragraph, which is cut into sentences by Unicode's rules; a document of a text
-  // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV or Parquet is
-  // always one document.
+  // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV, CSV or Parquet
+  // is always one document.
   std::string sentences = "lines";
   // What is left out: "none"; "lines" (in prose: paragraphs) that stood before; documents that
   // stood before, "exact" or "near" (text/duplicates.h, which says what it costs in memory).
@@ -60,7 +60,7 @@ struct DocumentCounts {
 class DocumentReader {
  public:
   // UsageError for an unknown format, field or option, a missing file.
-  explicit DocumentReader(DocumentOptions options);
+  explicit DocumentReader(const DocumentOptions& options);
   ~DocumentReader();
 
   // The next document, never empty; false at the end. The end of a file or of a row ends a
@@ -69,6 +69,9 @@ class DocumentReader {
   bool next(Document& document);
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;
+  // Of the files, packed ones as they are; the total asks the storage for each.
+  std::uint64_t bytes_read() const;
+  std::uint64_t total_bytes() const;
 
  private:
   struct State;

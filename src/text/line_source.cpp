@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "base/nearest_name.h"
-#include "store/path.h"
-#include "text/rows.h"
+#include "store/folder.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -17,78 +14,63 @@ void clean(std::string& line) {
   if (stripped.size() != line.size()) line = std::string(stripped);
 }
 
-class TextSource : public LineSource {
- public:
-  TextSource(const std::string& path, Utf8Filter& utf8) : lines_(path), utf8_(utf8) {}
-
-  Event next(std::string& line) override {
-    if (!lines_.next(line)) return Event::end;
-    utf8_.apply(line, lines_);
-    clean(line);
-    return Event::line;
-  }
-  bool has_rows() const override { return false; }
-
- private:
-  LineReader lines_;
-  Utf8Filter& utf8_;
-};
-
-class RowSource : public LineSource {
- public:
-  explicit RowSource(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {}
-
-  Event next(std::string& line) override {
-    if (!open_) {
-      if (!rows_->next(text_)) return Event::end;
-      rest_ = text_;
-      open_ = true;
-    }
-    if (rest_.empty()) {
-      open_ = false;
-      return Event::row_end;
-    }
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(rest_.size(), end + 1));
-    clean(line);
-    return Event::line;
-  }
-  bool has_rows() const override { return true; }
-
- private:
-  std::unique_ptr<RowReader> rows_;
-  std::string text_;
-  std::string_view rest_;
-  bool open_ = false;
-};
-
-// The format that a path's ending says.
-std::string format_of(const std::string& path) {
-  const std::string file = path_name(path);
-  std::string_view name = file;
-  for (const std::string_view packed : {".gz", ".zst"})
-    if (name.ends_with(packed)) name.remove_suffix(packed.size());
-  if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) return "jsonl";
-  if (name.ends_with(".tsv")) return "tsv";
-  return name.ends_with(".parquet") ? "parquet" : "text";
-}
-
 }  // namespace
 
-void check_format(const TextFormat& format) {
-  const std::vector<std::string> known{"auto", "text", "jsonl", "tsv", "parquet"};
-  if (std::ranges::find(known, format.name) == known.end())
-    throw UsageError(str("input: --format '", format.name, "' is unknown"),
-                     did_you_mean(format.name, known));
+LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
+                       Utf8Filter::Mode utf8)
+    : files_(std::move(files)),
+      format_(parse_file_format(format.name)),
+      field_(format.field),
+      utf8_(utf8) {}
+
+bool LineSource::open_next() {
+  if (opened_ == files_.size()) return false;
+  const std::string& path = files_[opened_++];
+  if (format_of(path, format_) == FileFormat::text)
+    lines_ = std::make_unique<LineReader>(path);
+  else
+    rows_ = open_rows(path, format_, {{.name = field_}}, utf8_);
+  return true;
 }
 
-std::unique_ptr<LineSource> open_source(const std::string& path, const TextFormat& format,
-                                        Utf8Filter& utf8) {
-  const std::string name = format.name == "auto" ? format_of(path) : format.name;
-  if (name == "text") return std::make_unique<TextSource>(path, utf8);
-  const auto open = name == "jsonl" ? open_jsonl : name == "tsv" ? open_tsv : open_parquet;
-  return std::make_unique<RowSource>(open(path, format.field, utf8));
+LineSource::Event LineSource::next(std::string& line) {
+  if (!lines_ && !rows_ && !open_next()) return Event::end;
+  if (rows_) return next_of_rows(line);
+  if (!lines_->next(line)) {
+    bytes_before_ += lines_->bytes_read();
+    lines_.reset();
+    return Event::file_end;
+  }
+  utf8_.apply(line, *lines_);
+  clean(line);
+  return Event::line;
 }
+
+LineSource::Event LineSource::next_of_rows(std::string& line) {
+  if (!in_row_) {
+    if (!rows_->next(row_)) {
+      bytes_before_ += rows_->bytes_read();
+      rows_.reset();
+      return Event::file_end;
+    }
+    rest_ = row_.front();
+    in_row_ = true;
+  }
+  if (rest_.empty()) {
+    in_row_ = false;
+    return Event::row_end;
+  }
+  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+  line = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(rest_.size(), end + 1));
+  clean(line);
+  return Event::line;
+}
+
+std::uint64_t LineSource::bytes_read() const {
+  return bytes_before_ + (lines_ ? lines_->bytes_read() : rows_ ? rows_->bytes_read() : 0);
+}
+
+std::uint64_t LineSource::total_bytes() const { return total_size(files_); }
 
 }  // namespace smelt

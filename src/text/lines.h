@@ -24,6 +24,7 @@ class LineReader {
   // Of the line that next() gave last, from 1.
   std::int64_t number() const { return number_; }
   const std::string& path() const { return file_.path(); }
+  std::uint64_t bytes_read() const { return file_.bytes_read(); }
 
  private:
   bool refill();

@@ -1,99 +1,249 @@
-#include <arrow/array.h>
-#include <arrow/record_batch.h>
-#include <arrow/type.h>
-#include <parquet/arrow/reader.h>
+#include "text/parquet_rows.h"
+
+#include <parquet/column_reader.h>
 #include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+
+#include <array>
+#include <charconv>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "store/arrow_file.h"
-#include "text/rows.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::int64_t kBatchRows = 1024;
+constexpr std::int64_t kBatchRows = 256;
+constexpr std::int64_t kBufferBytes = 4 << 20;  // of a column's bytes, which a store is asked for
 
-class ParquetRows : public RowReader {
+// One column of a row group, a value at a time. Values of texts lie in the page that is read now.
+class Column {
  public:
-  ParquetRows(std::string path, const std::string& field, Utf8Filter& utf8)
-      : path_(std::move(path)), utf8_(utf8) {
-    auto file = take(open_arrow_file(path_));
-    parquet::ReaderProperties properties;
-    properties.enable_buffered_stream();
-    parquet::ArrowReaderProperties batches;
-    batches.set_batch_size(kBatchRows);
-    parquet::arrow::FileReaderBuilder builder;
-    check(builder.Open(file, properties));
-    reader_ = take(builder.properties(batches)->Build());
-    std::vector<int> row_groups;
-    for (int i = 0; i < reader_->num_row_groups(); ++i) row_groups.push_back(i);
-    batches_ = take(reader_->GetRecordBatchReader(row_groups, {column(field)}));
-  }
+  virtual ~Column() = default;
+  enum class Value { some, null, too_large, missing };
+  virtual Value next(std::string& value) = 0;
+};
 
-  bool next(std::string& text) override {
-    for (;; ++at_) {
-      if (!batch_ || at_ == batch_->num_rows()) {
-        check(batches_->ReadNext(&batch_));
-        if (!batch_) return false;
-        at_ = -1;
-        continue;
-      }
-      ++row_;
-      const auto& values = *batch_->column(0);
-      if (values.IsNull(at_)) continue;
-      text = values.type_id() == arrow::Type::STRING
-                 ? static_cast<const arrow::StringArray&>(values).GetView(at_)
-                 : static_cast<const arrow::LargeStringArray&>(values).GetView(at_);
-      utf8_.apply(text, path_, row_);
-      ++at_;
-      return true;
+template <class Number>
+void assign_number(Number number, std::string& value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  value.assign(text.data(), end);
+}
+
+template <class DType>
+class TypedColumn : public Column {
+ public:
+  explicit TypedColumn(std::shared_ptr<parquet::ColumnReader> reader)
+      : reader_(std::static_pointer_cast<parquet::TypedColumnReader<DType>>(std::move(reader))),
+        whole_(reader_->descr()->max_definition_level()),
+        is_unsigned_(is_unsigned(*reader_->descr())) {}
+
+  Value next(std::string& value) override {
+    if (at_ == rows_) {
+      std::int64_t values = 0;
+      at_ = next_value_ = 0;
+      rows_ = reader_->HasNext()
+                  ? reader_->ReadBatch(kBatchRows, levels_.data(), nullptr, values_.data(), &values)
+                  : 0;
+      if (rows_ == 0) return Value::missing;
     }
+    if (levels_[static_cast<std::size_t>(at_++)] < whole_) return Value::null;
+    return take(values_[next_value_++], value);
   }
 
  private:
-  int column(const std::string& field) const {
-    std::shared_ptr<arrow::Schema> schema;
-    check(reader_->GetSchema(&schema));
-    const int index = schema->GetFieldIndex(field);
-    if (index < 0)
-      throw UsageError(str(path_, ": no column '", field, "'"),
-                       did_you_mean(field, schema->field_names()));
-    const auto& type = *schema->field(index)->type();
-    if (type.id() != arrow::Type::STRING && type.id() != arrow::Type::LARGE_STRING)
-      throw UsageError(str(path_, ": column '", field, "' is ", type.ToString(), ", not text"),
-                       "name the column that holds the text with --field");
-    // Columns are counted by leaves; those before a text column may be nested.
-    const auto& leaves = *reader_->parquet_reader()->metadata()->schema();
-    for (int leaf = 0; leaf < leaves.num_columns(); ++leaf)
-      if (leaves.GetColumnRoot(leaf)->name() == field) return leaf;
+  static bool is_unsigned(const parquet::ColumnDescriptor& column) {
+    const auto* integer = dynamic_cast<const parquet::IntLogicalType*>(column.logical_type().get());
+    return integer != nullptr && !integer->is_signed();
+  }
+
+  Value take(const typename DType::c_type& from, std::string& value) const {
+    if constexpr (std::is_same_v<DType, parquet::ByteArrayType>) {
+      if (from.len > kMaxCellBytes) return Value::too_large;
+      value.assign(reinterpret_cast<const char*>(from.ptr), from.len);
+    } else if constexpr (std::is_same_v<DType, parquet::BooleanType>) {
+      value = from ? "true" : "false";
+    } else if constexpr (std::is_integral_v<typename DType::c_type>) {
+      if (is_unsigned_)
+        assign_number(static_cast<std::make_unsigned_t<typename DType::c_type>>(from), value);
+      else
+        assign_number(from, value);
+    } else {
+      assign_number(from, value);
+    }
+    return Value::some;
+  }
+
+  std::shared_ptr<parquet::TypedColumnReader<DType>> reader_;
+  std::int16_t whole_;  // the level of a value that is not null
+  bool is_unsigned_;
+  std::array<std::int16_t, kBatchRows> levels_{};
+  std::array<typename DType::c_type, kBatchRows> values_{};
+  std::int64_t at_ = 0, rows_ = 0;
+  std::size_t next_value_ = 0;
+};
+
+std::unique_ptr<Column> open_column(std::shared_ptr<parquet::ColumnReader> reader) {
+  switch (reader->type()) {
+    case parquet::Type::BOOLEAN:
+      return std::make_unique<TypedColumn<parquet::BooleanType>>(std::move(reader));
+    case parquet::Type::INT32:
+      return std::make_unique<TypedColumn<parquet::Int32Type>>(std::move(reader));
+    case parquet::Type::INT64:
+      return std::make_unique<TypedColumn<parquet::Int64Type>>(std::move(reader));
+    case parquet::Type::FLOAT:
+      return std::make_unique<TypedColumn<parquet::FloatType>>(std::move(reader));
+    case parquet::Type::DOUBLE:
+      return std::make_unique<TypedColumn<parquet::DoubleType>>(std::move(reader));
+    default:
+      return std::make_unique<TypedColumn<parquet::ByteArrayType>>(std::move(reader));
+  }
+}
+
+bool holds_text(const parquet::ColumnDescriptor& column) {
+  const parquet::LogicalType& meaning = *column.logical_type();
+  return column.physical_type() == parquet::Type::BYTE_ARRAY &&
+         (meaning.is_string() || meaning.is_enum() || meaning.is_JSON());
+}
+
+bool holds_numbers(const parquet::ColumnDescriptor& column) {
+  const parquet::LogicalType& meaning = *column.logical_type();
+  switch (column.physical_type()) {
+    case parquet::Type::BOOLEAN:
+    case parquet::Type::FLOAT:
+    case parquet::Type::DOUBLE:
+      return true;
+    case parquet::Type::INT32:
+    case parquet::Type::INT64:
+      return meaning.is_none() || meaning.is_int();
+    default:
+      return false;
+  }
+}
+
+std::string type_name(const parquet::ColumnDescriptor& column) {
+  const parquet::LogicalType& meaning = *column.logical_type();
+  if (column.max_repetition_level() > 0) return "a list";
+  return meaning.is_none() ? parquet::TypeToString(column.physical_type()) : meaning.ToString();
+}
+
+class ParquetRows : public RowReader {
+ public:
+  ParquetRows(std::string path, const std::vector<Field>& fields, Utf8Filter& utf8)
+      : path_(std::move(path)), utf8_(utf8) {
+    guarded([&] {
+      PARQUET_ASSIGN_OR_THROW(const auto file, open_arrow_file(path_));
+      PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file->GetSize());
+      bytes_ = static_cast<std::uint64_t>(bytes);
+      // Else a column of a row group would be read as a whole.
+      parquet::ReaderProperties properties;
+      properties.enable_buffered_stream();
+      properties.set_buffer_size(kBufferBytes);
+      reader_ = parquet::ParquetFileReader::Open(file, properties);
+      for (const Field& field : fields) indices_.push_back(index_of(field));
+    });
+  }
+
+  bool next(std::vector<std::string>& values) override {
+    values.resize(indices_.size());
+    for (;;) {
+      while (left_ == 0) {
+        if (group_ == reader_->metadata()->num_row_groups()) return false;
+        guarded([&] { open_group(group_++); });
+      }
+      --left_;
+      ++row_;
+      if (guarded([&] { return read_row(values); })) break;
+    }
+    for (std::string& value : values) utf8_.apply(value, path_, row_);
+    return true;
+  }
+
+  std::uint64_t bytes_read() const override {
+    const auto rows = reader_->metadata()->num_rows();
+    return rows == 0
+               ? bytes_
+               : static_cast<std::uint64_t>(static_cast<double>(bytes_) *
+                                            static_cast<double>(row_) / static_cast<double>(rows));
+  }
+
+ private:
+  [[noreturn]] void throw_damaged(std::string_view what) const {
+    throw UsageError(str(path_, ": not a whole Parquet file: ", what),
+                     "copy or make the file again");
+  }
+
+  template <class Action>
+  std::invoke_result_t<Action> guarded(Action&& action) const try {
+    return action();
+  } catch (const parquet::ParquetException& error) {
+    throw_damaged(error.what());
+  }
+
+  int index_of(const Field& field) const {
+    const parquet::SchemaDescriptor& schema = *reader_->metadata()->schema();
+    const int index = schema.ColumnIndex(field.name);
+    if (index < 0) {
+      std::vector<std::string> names;
+      for (int i = 0; i < schema.num_columns(); ++i)
+        names.push_back(schema.Column(i)->path()->ToDotString());
+      throw UsageError(str(path_, ": no column '", field.name, "'"),
+                       did_you_mean(field.name, names));
+    }
+    const parquet::ColumnDescriptor& column = *schema.Column(index);
+    const bool fits = holds_text(column) || (!field.is_text && holds_numbers(column));
+    if (!fits || column.max_repetition_level() > 0)
+      throw UsageError(str(path_, ": column '", field.name, "' is ", type_name(column),
+                           field.is_text ? ", not text" : ", not text or numbers"),
+                       "name the column that is meant, e.g. with --field");
     return index;
   }
 
-  void check(const arrow::Status& status) const {
-    if (status.ok()) return;
-    throw UsageError(str(path_, ": not a whole Parquet file: ", status.message()),
-                     "copy or make the file again");
+  void open_group(int number) {
+    columns_.clear();
+    const auto group = reader_->RowGroup(number);
+    left_ = group->metadata()->num_rows();
+    for (const int index : indices_) columns_.push_back(open_column(group->Column(index)));
   }
-  template <class T>
-  T take(arrow::Result<T> result) const {
-    check(result.status());
-    return std::move(result).ValueUnsafe();
+
+  // False when one of the values is null.
+  bool read_row(std::vector<std::string>& values) {
+    bool whole = true;
+    for (std::size_t i = 0; i < columns_.size(); ++i) switch (columns_[i]->next(values[i])) {
+        case Column::Value::some:
+          break;
+        case Column::Value::null:
+          whole = false;
+          break;
+        case Column::Value::too_large:
+          throw UsageError(
+              str(path_, ":", row_, ": a cell of more than ", kMaxCellBytes >> 20, " MiB"),
+              "cut the text of this row into several");
+        case Column::Value::missing:
+          throw_damaged(str("a column has only ", row_ - 1, " rows"));
+      }
+    return whole;
   }
 
   std::string path_;
   Utf8Filter& utf8_;
-  std::unique_ptr<parquet::arrow::FileReader> reader_;
-  std::shared_ptr<arrow::RecordBatchReader> batches_;
-  std::shared_ptr<arrow::RecordBatch> batch_;
-  std::int64_t at_ = 0, row_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::unique_ptr<parquet::ParquetFileReader> reader_;
+  std::vector<int> indices_;
+  std::vector<std::unique_ptr<Column>> columns_;  // of row group group_ - 1
+  int group_ = 0;
+  std::int64_t left_ = 0, row_ = 0;  // left_: of that group
 };
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::string& field,
+std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::vector<Field>& fields,
                                         Utf8Filter& utf8) {
-  return std::make_unique<ParquetRows>(path, field, utf8);
+  return std::make_unique<ParquetRows>(path, fields, utf8);
 }
 
 }  // namespace smelt

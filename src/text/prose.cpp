@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "base/progress.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -58,7 +59,14 @@ ProseSummary prepare_prose(const ProseJob& job) {
   ProseSummary summary;
   DocumentReader reader(job.text);
   DocumentWriter writer(job, summary);
-  for (Document document; reader.next(document);) writer.write(document);
+  {
+    Progress progress("sentences", static_cast<std::int64_t>(reader.total_bytes()),
+                      Progress::kBytes);
+    for (Document document; reader.next(document);) {
+      writer.write(document);
+      progress.update(static_cast<std::int64_t>(reader.bytes_read()));
+    }
+  }
   if (summary.documents == 0)
     throw UsageError(str("text.input: ", job.text.input, " holds no text"), "give files with text");
   writer.commit();

@@ -1,28 +1,46 @@
-// Files of rows, one of whose fields is text.
+// Files of rows with named fields: JSONL, TSV, CSV and Parquet.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "text/lines.h"
 
 namespace smelt {
 
+enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet };
+
+// "auto", "text", "jsonl", "tsv", "csv" or "parquet". UsageError for another word.
+FileFormat parse_file_format(std::string_view word);
+
+// by_name: what the path's ending says (".gz", ".bz2" and ".zst" do not count), other names are
+// text. UsageError for a name that says what cannot be read (.json).
+FileFormat format_of(const std::string& path, FileFormat said);
+
+// A field that is wanted of every row: of a JSONL object, a TSV's or CSV's header, a Parquet
+// schema (one within others by its path, "a.b").
+struct Field {
+  std::string name;
+  bool is_text = true;  // false: a number or a boolean will do, as its text: "3", "0.5", "true"
+};
+
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  // The text of the next row; false at the end. UsageError naming file and line (row).
-  virtual bool next(std::string& text) = 0;
+  // The wanted fields of the next row, in their order; false at the end. UsageError naming file and
+  // line (row) for one that is malformed, or without such a field.
+  virtual bool next(std::vector<std::string>& values) = 0;
+  // Of the file so far, about.
+  virtual std::uint64_t bytes_read() const = 0;
 };
 
-// A JSON object a line; empty lines do not count. A string field.
-std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::string& field,
-                                      Utf8Filter& utf8);
-// Names of the fields in the first line; fields between tabs, without quotes or escapes.
-std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::string& field,
-                                    Utf8Filter& utf8);
-// A column of text; null rows do not count.
-std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::string& field,
-                                        Utf8Filter& utf8);
+// Memory is bounded by a row, in Parquet by a page of each wanted column. UsageError when the file
+// cannot be opened, has no such fields, or is text, which has none. The filter must outlive the
+// reader.
+std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
+                                     const std::vector<Field>& fields, Utf8Filter& utf8);
 
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
+#include "store/file.h"
 #include "tokenize/character_table.h"
 #include "tokenize/word_scanner.h"
 
@@ -20,19 +21,6 @@ struct Hash {
   }
 };
 using Table = std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>>;
-
-struct WordSink {
-  const EmitWord& emit;
-  std::string word = {};
-
-  void from(std::size_t, std::size_t) {}
-  void append(std::uint8_t byte) { word += static_cast<char>(byte); }
-  void append(std::string_view bytes, std::size_t) { word += bytes; }
-  void end_word() {
-    if (!word.empty()) emit(word);
-    word.clear();
-  }
-};
 
 void read_batches(SampledLines& lines, BoundedQueue<std::string>& queue) {
   std::string batch, line;
@@ -59,20 +47,12 @@ void count_batch(std::string_view batch, const WordSplitter& split, Table& count
 }  // namespace
 
 SampledLines::SampledLines(const LinesOptions& options)
-    : files_(expand_patterns(options.input, "--input")),
-      format_(options.format),
-      sample_(options.sample),
-      utf8_(options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {
-  check_format(format_);
+    : source_(expand_patterns(options.input, "--input"), options.format,
+              options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop),
+      sample_(options.sample) {
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
                      "0.1 takes a tenth of the lines");
-}
-
-bool SampledLines::open_next() {
-  if (next_ == files_.size()) return false;
-  source_ = open_source(files_[next_++], format_, utf8_);
-  return true;
 }
 
 bool SampledLines::is_taken(std::uint64_t number) const {
@@ -80,22 +60,26 @@ bool SampledLines::is_taken(std::uint64_t number) const {
 }
 
 bool SampledLines::next(std::string& line) {
-  while (source_ || open_next()) {
-    const LineSource::Event event = source_->next(line);
-    if (event == LineSource::Event::end) source_.reset();
-    if (event != LineSource::Event::line || !is_taken(number_++)) continue;
+  using Event = LineSource::Event;
+  if (!progress_)
+    progress_.emplace("reading", static_cast<std::int64_t>(source_.total_bytes()),
+                      Progress::kBytes);
+  for (Event event; (event = source_.next(line)) != Event::end;) {
+    progress_->update(static_cast<std::int64_t>(source_.bytes_read()));
+    if (event != Event::line || !is_taken(number_++)) continue;
     ++summary_.lines;
     return true;
   }
-  if (summary_.dropped_bytes == 0) utf8_.warn();
-  summary_.dropped_bytes = utf8_.dropped_bytes();
+  if (summary_.dropped_bytes == 0) source_.utf8().warn();
+  summary_.dropped_bytes = source_.utf8().dropped_bytes();
+  progress_.reset();
   return false;
 }
 
 WordSplitter bert_words(const TokenizerOptions& options) {
-  return [&table = CharacterTable::of(options)](std::string_view text, const EmitWord& emit) {
-    WordSink sink{.emit = emit};
-    scan_words(table, text, sink);
+  return [&table = CharacterTable::of(options), longest = options.max_characters_per_word](
+             std::string_view text, const EmitWord& emit) {
+    for_each_word(table, text, longest, emit);
   };
 }
 

@@ -5,17 +5,19 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "text/line_source.h"
 #include "tokenize/tokenizer_options.h"
 
 namespace smelt {
 
 struct LinesOptions {
-  std::string input;  // comma list of files and patterns; .gz and .zst are unpacked
+  std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format = {};
   bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
   double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
@@ -36,24 +38,21 @@ class SampledLines {
   const LinesSummary& summary() const { return summary_; }
 
  private:
-  bool open_next();
   bool is_taken(std::uint64_t number) const;
 
-  std::vector<std::string> files_;
-  TextFormat format_;
+  LineSource source_;
   double sample_;
-  Utf8Filter utf8_;
-  std::unique_ptr<LineSource> source_;  // of file next_ - 1
-  std::size_t next_ = 0;
   std::uint64_t number_ = 0;  // of lines before the next, in all files
   LinesSummary summary_;
+  std::optional<Progress> progress_;  // while lines are read
 };
 
 using WordCounts = std::map<std::string, std::int64_t>;
 using EmitWord = std::function<void(std::string_view)>;
 using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>;
 
-WordSplitter bert_words(const TokenizerOptions& options);  // those of the BasicTokenizer
+// Those of the BasicTokenizer, without the ones that are too long to be anything but [UNK].
+WordSplitter bert_words(const TokenizerOptions& options);
 WordSplitter white_space_words();
 
 // The same for any number of threads.

@@ -84,4 +84,30 @@ void scan_words(const CharacterTable& table, std::string_view text, Sink& sink) 
   WordScanner<Sink>(table, text, sink).scan();
 }
 
+// Calls emit(word) for every word of at most `longest` characters; a longer one, which may be a
+// whole file, is never held.
+template <class Emit>
+void for_each_word(const CharacterTable& table, std::string_view text, std::size_t longest,
+                   const Emit& emit) {
+  struct Sink {
+    const Emit& emit;
+    std::size_t longest, characters = 0;
+    std::string word = {};
+
+    void from(std::size_t, std::size_t) {}
+    void append(std::uint8_t byte) {
+      if (++characters <= longest) word += static_cast<char>(byte);
+    }
+    void append(std::string_view bytes, std::size_t count) {
+      if ((characters += count) <= longest) word += bytes;
+    }
+    void end_word() {
+      if (!word.empty() && characters <= longest) emit(word);
+      word.clear();
+      characters = 0;
+    }
+  } sink{.emit = emit, .longest = longest};
+  scan_words(table, text, sink);
+}
+
 }  // namespace smelt

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "text/unicode.h"
 #include "tokenize/wordpiece.h"
 
@@ -78,7 +79,9 @@ class Trainer {
   }
 
   std::vector<std::string> run() {
+    Progress progress("merging", options_.vocab_size, "pieces", std::ssize(pieces_));
     while (std::ssize(pieces_) < options_.vocab_size && !queue_.empty()) {
+      progress.update(std::ssize(pieces_));
       const Candidate best = queue_.top();
       queue_.pop();
       const std::int64_t now = counts_[best.pair];

@@ -91,27 +91,35 @@ void WordPieceTrie::place(Node node, const std::vector<std::uint8_t>& bytes) {
 
 // The failure of a node that is no piece: that of its parent, taken on by the byte.
 void WordPieceTrie::link(Node node, Node child_node, std::uint8_t byte) {
-  std::vector<std::int32_t> pops;
-  append_pops(node, pops);
+  std::vector<std::int32_t> more;  // pieces, after the node's
   Node from = units_[node].failure;
   while (from != kDead && child(from, byte) == kDead) {
-    append_pops(from, pops);
+    append_pops(from, more);
     from = units_[from].failure;
   }
   if (from == kDead) return;
   Unit& unit = units_[child_node];
   unit.failure = child(from, byte);
-  unit.pops = pops.size() == 1 ? pops.front() : ~static_cast<std::int32_t>(pops_.size());
-  if (pops.size() == 1) return;
-  pops_.push_back(static_cast<std::int32_t>(pops.size()));
-  pops_.insert(pops_.end(), pops.begin(), pops.end());
+  unit.pops = units_[node].pops;
+  if (unit.pops == ~0 && more.size() == 1) {
+    unit.pops = more.front();
+    return;
+  }
+  if (!more.empty() && unit.pops >= 0) unit.pops = push_pop(0, unit.pops);
+  for (const std::int32_t id : more) unit.pops = push_pop(~unit.pops, id);
+}
+
+std::int32_t WordPieceTrie::push_pop(std::uint32_t before, std::int32_t id) {
+  pops_.push_back({before, id});
+  return ~static_cast<std::int32_t>(pops_.size() - 1);
 }
 
 void WordPieceTrie::append_pops(Node node, std::vector<std::int32_t>& ids) const {
   const std::int32_t pops = units_[node].pops;
   if (pops >= 0) return ids.push_back(pops);
-  const auto first = pops_.begin() + ~pops;
-  ids.insert(ids.end(), first + 1, first + 1 + *first);
+  const auto first = std::ssize(ids);
+  for (std::uint32_t at = ~pops; at != 0; at = pops_[at].before) ids.push_back(pops_[at].id);
+  std::reverse(ids.begin() + first, ids.end());
 }
 
 WordPieceTrie::Node WordPieceTrie::fail_and_step(Node node, std::uint8_t byte,

@@ -45,13 +45,19 @@ class WordPieceTrie {
     Node base = 0;
     Node parent = kNone;
     Node failure = kDead;
-    std::int32_t pops =
-        ~0;  // the one piece; or ~ where in pops_ their number stands, and they follow
+    std::int32_t pops = ~0;  // the one piece; or ~ which of pops_ is their last
+  };
+  // A list, last to first, whose beginning many nodes share: all of them together are no longer
+  // than the pieces' bytes. The first of all is the empty list.
+  struct Pop {
+    std::uint32_t before;
+    std::int32_t id;
   };
   struct Range;
 
   Node fail_and_step(Node node, std::uint8_t byte, std::vector<std::int32_t>& ids) const;
   bool finish_from(Node node, std::vector<std::int32_t>& ids) const;
+  std::int32_t push_pop(std::uint32_t before, std::int32_t id);  // gives a Unit's `pops`
   void append_pops(Node node, std::vector<std::int32_t>& ids) const;
   Node child(Node node, std::uint8_t byte) const;
   std::vector<Range> add_children(const Range& range);
@@ -59,7 +65,7 @@ class WordPieceTrie {
   void link(Node node, Node child, std::uint8_t byte);
 
   std::vector<Unit> units_;
-  std::vector<std::int32_t> pops_{0};
+  std::vector<Pop> pops_{{0, 0}};
   Node first_free_ = kRest + 1;
 };
 

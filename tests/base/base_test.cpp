@@ -5,10 +5,13 @@
 #include "base/nearest_name.h"
 #include "base/philox.h"
 #include "base/progress.h"
+#include "support/stderr_terminal.h"
 
 namespace smelt {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
 using Words = std::array<std::uint32_t, 4>;
 
 // Known answers of the Random123 library (kat_vectors, philox4x32 with 10 rounds).
@@ -33,6 +36,30 @@ TEST(Progress, WritesDurationsAsAClockDoes) {
   EXPECT_EQ(duration_text(0.4), "0:00");
   EXPECT_EQ(duration_text(65), "1:05");
   EXPECT_EQ(duration_text(3723), "1:02:03");
+}
+
+TEST(Progress, WritesBytesInUnitsOfAThousand) {
+  EXPECT_EQ(bytes_text(999), "999 B");
+  EXPECT_EQ(bytes_text(1500), "1.5 kB");
+  EXPECT_EQ(bytes_text(20e9), "20.0 GB");
+  EXPECT_EQ(bytes_text(3e18), "3000.0 PB");
+}
+
+TEST(Progress, OnATerminalIsABarWithRateAndTimeLeft) {
+  const StderrTerminal terminal;
+  {
+    Progress steps("train", 4, "steps", 1);
+    steps.update(2, "loss 1.5");
+    steps.line("saved");
+  }
+  {
+    Progress bytes("reading", 2'000'000, Progress::kBytes);
+    bytes.update(2'000'000);
+  }
+  EXPECT_THAT(terminal.text(),
+              AllOf(HasSubstr("train [============            ] 2/4 steps (50.0 %), "),
+                    HasSubstr(" steps/s, 0:"), HasSubstr(" left, loss 1.5"), HasSubstr("saved\r\n"),
+                    HasSubstr("2.0 MB/2.0 MB (100.0 %), "), HasSubstr("B/s, 0:00 left")));
 }
 
 TEST(Error, SaysWhatAndThenTheHint) {

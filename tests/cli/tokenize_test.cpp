@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <sentencepiece_trainer.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "support/stderr_terminal.h"
 
 namespace smelt {
 namespace {
@@ -57,6 +59,15 @@ TEST_F(Tokenize, ReadsFilesAndStandardInputLineByLine) {
   EXPECT_THAT(output(str("--input '", dir_.file("?.txt"), "'")),
               AllOf(HasSubstr("un\n\nfete !\nм ##м\n"), HasSubstr("a.txt:3")));
   EXPECT_EQ(output(str("--ids < ", dir_.file("b.txt"))), "11 12\n");
+}
+
+TEST_F(Tokenize, ShowsItsProgressOnATerminalUnlessItPrintsThere) {
+  write_file(dir_.file("a.txt"), std::string(1500, '!'));
+  const StderrTerminal terminal;
+  const std::string command = str(SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"),
+                                  " --input ", dir_.file("a.txt"), " > ", dir_.file("out"));
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_THAT(terminal.text(), HasSubstr("tokenize [========================] 1.5 kB/1.5 kB"));
 }
 
 TEST_F(Tokenize, DecodesIds) {

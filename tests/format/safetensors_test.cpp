@@ -155,6 +155,7 @@ TEST(Safetensors, AWrongHeaderIsRefusedByName) {
       {R"({"a":{"dtype":"X9","shape":[],"data_offsets":[0,0]}})", "",
        R"(tensor 'a': dtype "X9" is not supported)"},
       {R"({"a":{"dtype":5,"shape":[],"data_offsets":[0,0]}})", "", "dtype 5 is not supported"},
+      {R"({"a":{"dtype":["F32"],"shape":[],"data_offsets":[0,0]}})", "", "dtype is not a text"},
       {R"({"a":{"dtype":"U8","shape":3,"data_offsets":[0,3]}})", "abc", "shape is not a list"},
       {R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "a",
        "tensor 'a': a dimension is not a whole number"},
@@ -193,6 +194,18 @@ TEST(Safetensors, AWrongHeaderIsRefusedByName) {
 
 TEST(Safetensors, AnAbsurdHeaderLengthIsRefusedBeforeItIsBelieved) {
   EXPECT_THAT(refusal(std::string(16, '\xff')), HasSubstr("is above the limit of 100000000 bytes"));
+}
+
+// Whatever is shown of it must not walk down all of it.
+TEST(Safetensors, AHeaderOfAMillionListsInOneAnotherIsRefused) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_THAT(refusal(file_with(
+                  str(R"({"a":{"dtype":)", deep, R"(,"shape":[],"data_offsets":[0,0]}})"), "")),
+              HasSubstr("tensor 'a': dtype is not a text"));
+  EXPECT_THAT(refusal(file_with(str(R"({"a":{"dtype":"U8","shape":[18446744073709551615,9,)", deep,
+                                    R"(],"data_offsets":[0,0]}})"),
+                                "")),
+              HasSubstr("tensor 'a': a dimension is not a whole number"));
 }
 
 TEST(Safetensors, AMissingTensorIsNamedWithItsNeighbour) {

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "base/str.h"
 #include "fuzz/memory.h"
@@ -150,7 +151,8 @@ const std::string& input_file(const std::uint8_t* data, std::size_t size,
     ~File() { ::unlink(path.c_str()); }
     std::string path;
   };
-  static const File file(suffix);
+  static std::map<std::string, File> files;
+  const File& file = files.try_emplace(suffix, suffix).first->second;
   std::ofstream(file.path, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   return file.path;

@@ -22,7 +22,8 @@ struct FuzzTarget {
 
 FuzzTarget fuzz_target();
 
-// The input as a file, for parsers that read by path; the same path each time, removed at the end.
+// The input as a file, for parsers that read by path; the same path for a suffix each time, removed
+// at the end.
 const std::string& input_file(const std::uint8_t* data, std::size_t size,
                               const std::string& suffix);
 

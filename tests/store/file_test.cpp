@@ -1,11 +1,14 @@
 #include "store/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -48,6 +51,90 @@ TEST(OutputFile, LeavesTheOldFileOnAFullDisk) {
               HasSubstr("File too large"));
   EXPECT_EQ(read_file(dir.file("f")), "old");
   EXPECT_EQ(entries(dir), 1u);
+}
+
+::mode_t mode_of(const std::string& path) {
+  struct ::stat status{};
+  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode;
+}
+
+TEST(OutputFile, ThatIsAPipeIsWrittenAndStays) {
+  const TempDir dir;
+  const std::string pipe = dir.file("pipe"), content(300000, 'x');
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { write_file(pipe, content); });
+  EXPECT_EQ(read_file(pipe), content);
+  writer.join();
+  EXPECT_TRUE(S_ISFIFO(mode_of(pipe)));
+  EXPECT_EQ(entries(dir), 1u);
+}
+
+// /dev/stdout is such a link.
+TEST(OutputFile, MayBeAPipeWithoutANameOfItsOwn) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Descriptor from(ends[0]), to(ends[1]);
+  write_file(str("/proc/self/fd/", to.get()), "through");
+  char bytes[16];
+  EXPECT_EQ(std::string(bytes, static_cast<std::size_t>(::read(from.get(), bytes, sizeof bytes))),
+            "through");
+}
+
+// As root /dev/null itself would have been replaced by a file.
+TEST(OutputFile, ThatIsADeviceIsWrittenAndStays) {
+  const TempDir dir;
+  const std::string null = dir.file("null");
+  if (::mknod(null.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0 ||
+      ::open(null.c_str(), O_WRONLY | O_CLOEXEC) < 0)
+    GTEST_SKIP() << "this user may make no device";
+  write_file(null, "gone");
+  EXPECT_TRUE(S_ISCHR(mode_of(null)));
+  EXPECT_EQ(entries(dir), 1u);
+}
+
+TEST(OutputFile, ThatIsAFolderIsRefused) {
+  const TempDir dir;
+  EXPECT_THAT(error_of<UsageError>([&] { write_file(dir.path(), "x"); }),
+              HasSubstr("write: " + dir.path() + ": Is a directory"));
+  EXPECT_EQ(entries(dir), 0u);
+}
+
+TEST(OutputFile, BehindALinkIsReplacedAndTheLinkStays) {
+  const TempDir dir;
+  write_file(dir.file("to/real"), "old");
+  fs::create_symlink("to/real", dir.file("link"));
+  write_file(dir.file("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(dir.file("link")));
+  EXPECT_EQ(read_file(dir.file("to/real")), "new");
+}
+
+TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
+  const TempDir dir;
+  const ::mode_t before = ::umask(027);
+  OutputFile file(dir.file("f"));
+  file.write("x");
+  const std::string partial = fs::directory_iterator(dir.path())->path();
+  EXPECT_EQ(mode_of(partial), S_IFREG | 0600u);
+  file.commit();
+  EXPECT_EQ(mode_of(dir.file("f")), S_IFREG | 0640u);
+  OutputDirectory directory(dir.file("d"));
+  EXPECT_EQ(mode_of(directory.file("")), S_IFDIR | 0700u);
+  directory.commit();
+  EXPECT_EQ(mode_of(dir.file("d")), S_IFDIR | 0750u);
+  ::umask(before);
+}
+
+TEST(OutputFile, HasANameMeanwhileThatCannotBeForetold) {
+  const TempDir dir;
+  OutputFile one(dir.file("f")), other(dir.file("f"));
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(dir.path())) {
+    const std::string name = entry.path().filename();
+    EXPECT_THAT(name, testing::MatchesRegex("f\\.partial-[0-9a-f]{16}"));
+    names.insert(name);
+  }
+  EXPECT_EQ(names.size(), 2u);
 }
 
 TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {

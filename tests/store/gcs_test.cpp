@@ -10,8 +10,10 @@
 #include "store/path.h"
 #include "store/random_access_file.h"
 #include "support/environment.h"
+#include "support/error_of.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
+#include "support/thread_limit.h"
 
 namespace smelt {
 namespace {
@@ -49,6 +51,16 @@ TEST_F(GcsTest, AFolderThatOthersRemoveTooIsRemoved) {
 TEST_F(GcsTest, NothingIsSeenWithoutCommit) {
   expect_nothing_without_commit(at("data"));
   EXPECT_EQ(client("list"), "data/folder/a 1\ndata/left/old 3\n");
+}
+
+TEST_F(GcsTest, WhereNoThreadCanBeStartedNothingIsReadOrWrittenByHalves) {
+  const std::string bytes = test_bytes((9 << 20) + 3, 5);
+  write_file(at("file"), bytes);
+  const ThreadLimit none(0);
+  for (const auto& act : {std::function<void()>([&] { read_file(at("file")); }),
+                          std::function<void()>([&] { write_file(at("other"), bytes); })})
+    EXPECT_THAT(error_of<SystemError>(act), HasSubstr("threads: no more can be started"));
+  EXPECT_FALSE(exists(at("other")));
 }
 
 TEST_F(GcsTest, TheOfficialClientReadsWhatIsWritten) {

@@ -1,10 +1,17 @@
 #include "store/identity.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
+#include "store/descriptor.h"
 #include "store/file.h"
+#include "store/metadata_server.h"
 #include "support/environment.h"
 #include "support/oracle.h"
 #include "support/server_process.h"
@@ -13,6 +20,42 @@ namespace smelt {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
+
+// Takes connections one after another and answers each, late, with the next of its texts; "" is
+// none. Then it hangs.
+class MetadataServer {
+ public:
+  explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {})
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    ::sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<::sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_.get(), any, size), 0);
+    EXPECT_EQ(::listen(socket_.get(), 8), 0);
+    EXPECT_EQ(::getsockname(socket_.get(), any, &size), 0);
+    root_ = str("127.0.0.1:", ntohs(address.sin_port));
+    thread_ = std::jthread([this, answers, late] {
+      for (const std::string& answer : answers) {
+        const Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
+        char request[1024];
+        EXPECT_GT(::recv(taken.get(), request, sizeof request, 0), 0);
+        std::this_thread::sleep_for(late);
+        EXPECT_EQ(::send(taken.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+                  std::ssize(answer));
+      }
+    });
+  }
+  const std::string& root() const { return root_; }
+
+ private:
+  Descriptor socket_;
+  std::string root_;
+  std::jthread thread_;
+};
 
 class IdentityTest : public testing::Test {
  protected:
@@ -58,6 +101,37 @@ TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
   const ScopedVariable metadata("GCE_METADATA_ROOT", "127.0.0.1:" + std::to_string(port));
   EXPECT_EQ(google_identity().words,
             "service account trainer@project.iam.gserviceaccount.com (of this machine)");
+}
+
+TEST_F(IdentityTest, AMetadataServerThatIsSlowIsWaitedFor) {
+  const MetadataServer server({kAccount}, std::chrono::milliseconds(1500));
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
+}
+
+TEST_F(IdentityTest, AMetadataServerIsAskedAgainUntilItAnswers) {
+  const MetadataServer server(
+      {"", "HTTP/1.0 503 Later\r\n\r\n", "HTTP/1.0 429 Later\r\n\r\n", kAccount});
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
+}
+
+TEST_F(IdentityTest, AMetadataServerThatNeverAnswersMakesNobodyAnonymous) {
+  const MetadataServer server({});
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  try {
+    metadata_server_account(std::chrono::milliseconds(300));
+    FAIL();
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("credentials: the metadata server at " + server.root() +
+                                        " does not say who this machine is\n  hint: run the"));
+  }
+}
+
+TEST_F(IdentityTest, AMachineWithoutAnAccountIsAnonymous) {
+  const MetadataServer server({"HTTP/1.0 404 Not Found\r\n\r\n"});
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  EXPECT_TRUE(google_identity().anonymous);
 }
 
 TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {

@@ -118,6 +118,15 @@ void expect_folders(const std::string& folder) {
   remove_file(at("tree/b"));
   remove_file(at("tree/b"));
   EXPECT_THAT(list_folder(at("tree")), ElementsAre("a"));
+  std::vector<std::string> many{at("tree/none")};
+  for (int i = 0; i < 40; ++i) {
+    many.push_back(at(str("tree/many/", i)));
+    write_file(many.back(), std::string(static_cast<std::size_t>(i), 'x'));
+  }
+  EXPECT_EQ(total_size({many.begin() + 1, many.end()}), 39 * 40 / 2);
+  EXPECT_THAT(message_of([&] { total_size(many); }), HasSubstr("tree/none"));
+  remove_tree(at("tree/many"));
+  EXPECT_THAT(list_folder(at("tree")), ElementsAre("a"));
   remove_tree(at("tree"));
   remove_tree(at("tree"));
   EXPECT_FALSE(exists(at("tree/a/x")));

@@ -93,12 +93,38 @@ TEST(Path, ThereMustBeABucket) {
 
 TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
   for (const char* path : {"s3://AKIA1:SECRET@bucket/key", "gs://SECRET@bucket/key"}) {
-    EXPECT_THAT(refusal(path), HasSubstr("@bucket/key: a path may not hold credentials"));
+    EXPECT_THAT(refusal(path), HasSubstr("://…: a path may not hold credentials"));
     EXPECT_THAT(refusal(path), Not(HasSubstr("SECRET")));
     EXPECT_THAT(refusal(path), Not(HasSubstr("AKIA1")));
   }
   EXPECT_THAT(refusal("s3://bucket/key?region=x&secret_key=SECRET"),
-              HasSubstr("path: s3://bucket/key?…: a path may not hold credentials"));
+              HasSubstr("path: s3://bucket/key?region=x?…: a path may not hold credentials"));
+}
+
+// Of everything that a user might paste, no piece of the secret may be said again.
+TEST(Path, NoPieceOfASecretIsRepeatedWhateverItsCharacters) {
+  for (const char* secret : {"SECRET", "SEC/RET", "/SEC/RET/", "SEC+RET=", "SEC@RET", "SEC?a=RET",
+                             "SEC:RET", "SEC/RET?x=SEC/RET"})
+    for (const std::string& path :
+         {str("s3://AKIA1:", secret, "@bucket/key"), str("s3://AKIA1:", secret, "@bucket/a@b"),
+          str("s3://AKIA1:", secret), str("s3://", secret, "@bucket/key"),
+          str("gs://user:", secret, "@bucket/key"), str("gs://anonymous:", secret, "@bucket/key"),
+          str("s3://bucket/key?secret_key=", secret), str("s3://bucket/key?accessKey=", secret),
+          str("s3://bucket/key?session_token=", secret, "&region=x"),
+          str("gs://bucket/key?X-Goog-Signature=", secret), str("s3:///AKIA1:", secret, "@bucket"),
+          str("S3://AKIA1:", secret, "@bucket/key"), str("s3a://AKIA1:", secret, "@bucket/key")}) {
+      const std::string said = refusal(path);
+      EXPECT_NE(said, "accepted") << path;
+      EXPECT_THAT(said, Not(HasSubstr("SEC"))) << path;
+      EXPECT_THAT(said, Not(HasSubstr("RET"))) << path;
+      EXPECT_THAT(said, Not(HasSubstr("AKIA1"))) << path;
+    }
+}
+
+TEST(Path, AnAtSignInAKeyIsNoPassword) {
+  EXPECT_EQ(parse_remote("s3://bucket.a-b_c/x@y:z/k").key, "x@y:z/k");
+  EXPECT_EQ(parse_remote("gs://anonymous@bucket/x@y").key, "x@y");
+  EXPECT_EQ(parse_remote("gs://Bucket/x").bucket, "Bucket");
 }
 
 }  // namespace

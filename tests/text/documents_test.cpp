@@ -20,7 +20,6 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 #include "support/paths.h"
-#include "text/duplicates.h"
 
 namespace smelt {
 namespace {
@@ -42,6 +41,24 @@ std::string compressed(const std::string& text, arrow::Compression::type type) {
 }
 std::string gzip(const std::string& text) { return compressed(text, arrow::Compression::GZIP); }
 std::string zstd(const std::string& text) { return compressed(text, arrow::Compression::ZSTD); }
+
+// Their library packs by streams alone.
+std::string bzip2(const std::string& text) {
+  const auto codec = arrow::util::Codec::Create(arrow::Compression::BZ2).ValueOrDie();
+  const auto compressor = codec->MakeCompressor().ValueOrDie();
+  std::string out(text.size() + 1000, '\0');
+  auto* to = reinterpret_cast<std::uint8_t*>(out.data());
+  const auto done =
+      compressor
+          ->Compress(std::ssize(text), reinterpret_cast<const std::uint8_t*>(text.data()),
+                     std::ssize(out), to)
+          .ValueOrDie();
+  EXPECT_EQ(done.bytes_read, std::ssize(text));
+  const auto end =
+      compressor->End(std::ssize(out) - done.bytes_written, to + done.bytes_written).ValueOrDie();
+  out.resize(static_cast<std::size_t>(done.bytes_written + end.bytes_written));
+  return out;
+}
 
 class Documents : public testing::Test {
  protected:
@@ -126,7 +143,10 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
   const auto wanted =
       ElementsAre(ElementsAre("First line.", "Second line."),
                   ElementsAre("One \"quoted\" line, \xC3\xA9t\xC3\xA9."), ElementsAre("Last."));
-  std::string text, jsonl, tsv = "n\tbody\n";
+  std::string text, jsonl;
+  const std::string csv =
+      "n,body\n0,\"First line.\nSecond line.\"\r\n\n1,\"One \"\"quoted\"\" line, "
+      "\xC3\xA9t\xC3\xA9.\"\n3,Last.";
   for (const std::size_t i : {0, 1, 3}) {
     text += rows[i] + "\n\n";
     jsonl += nlohmann::json{{"n", i}, {"body", rows[i]}}.dump() + "\n\n";
@@ -136,7 +156,9 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
   for (const std::string& path :
        {write("a.txt", text), write("a.txt.gz", gzip(text)),
         write("two.gz", gzip(text.substr(0, 9)) + gzip(text.substr(9))),
-        write("a.txt.zst", zstd(text)), write("a.jsonl", jsonl), write("a.jsonl.gz", gzip(jsonl)),
+        write("a.txt.zst", zstd(text)), write("a.txt.bz2", bzip2(text)),
+        write("two.bz2", bzip2(text.substr(0, 9)) + bzip2(text.substr(9))), write("a.csv", csv),
+        write("a.csv.bz2", bzip2(csv)), write("a.jsonl", jsonl), write("a.jsonl.gz", gzip(jsonl)),
         write("a.ndjson.zst", zstd(jsonl)), write_parquet("a.parquet", rows)}) {
     options.input = path;
     EXPECT_THAT(read(options), wanted) << path;
@@ -235,57 +257,6 @@ TEST_F(Documents, ThatStoodBeforeAreLeftOutOnDemand) {
   EXPECT_EQ(counts.duplicate_lines, 3u);
 }
 
-std::set<std::vector<int>> runs_of_five(const std::vector<int>& words) {
-  std::set<std::vector<int>> out;
-  for (std::size_t i = 0; i + 5 <= words.size(); ++i)
-    out.insert({words.begin() + i, words.begin() + i + 5});
-  return out;
-}
-
-double jaccard(const std::vector<int>& a, const std::vector<int>& b) {
-  const auto x = runs_of_five(a), y = runs_of_five(b);
-  std::size_t common = 0;
-  for (const auto& run : x) common += y.count(run);
-  return static_cast<double>(common) / static_cast<double>(x.size() + y.size() - common);
-}
-
-// Against the similarity that MinHash estimates: of 64 hashes, 0.8 is met within five standard
-// deviations.
-TEST(NearDuplicates, AreThoseWhoseRunsOfFiveWordsAreMostlyCommon) {
-  StreamRandom random(5, 0, 0);
-  int near = 0, far = 0;
-  for (int trial = 0; trial < 400; ++trial) {
-    std::vector<int> first;
-    for (int i = 0; i < 200; ++i) first.push_back(static_cast<int>(random.below(5000)));
-    std::vector<int> second = first;
-    for (std::int64_t changes = random.randint(0, 30); changes > 0; --changes)
-      second[random.below(200)] = static_cast<int>(random.below(5000));
-    NearDuplicates duplicates;
-    EXPECT_FALSE(duplicates.seen(join(first, " ")));
-    const double similarity = jaccard(first, second);
-    const double deviation = std::sqrt(similarity * (1 - similarity) / 64);
-    const bool seen = duplicates.seen(join(second, "\n"));
-    if (similarity > 0.8 + 5 * deviation) {
-      EXPECT_TRUE(seen) << similarity;
-      ++near;
-    } else if (similarity < 0.8 - 5 * deviation) {
-      EXPECT_FALSE(seen) << similarity;
-      ++far;
-    }
-  }
-  EXPECT_GT(near, 10);
-  EXPECT_GT(far, 50);
-}
-
-TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
-  NearDuplicates duplicates;
-  EXPECT_FALSE(duplicates.seen("a b c"));
-  EXPECT_TRUE(duplicates.seen("A  b\nc"));
-  EXPECT_FALSE(duplicates.seen("a b d"));
-  EXPECT_FALSE(duplicates.seen(""));
-  EXPECT_TRUE(duplicates.seen(" "));
-}
-
 TEST_F(Documents, RefuseUnknownOptions) {
   DocumentOptions wrong = from(write("a.txt", "a"));
   wrong.format.name = "json";
@@ -314,11 +285,11 @@ TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(from(write("a.tsv", "id\tbody\n1\tb\n"))),
               HasSubstr("a.tsv:1: no column 'text'"));
   EXPECT_THAT(refusal(from(write("b.tsv", "id\ttext\n1\ta\n2\n"))),
-              HasSubstr("b.tsv:3: 1 columns, the text is column 2"));
+              HasSubstr("b.tsv:3: 1 columns, one that is wanted is column 2"));
   DocumentOptions parquet = from(write_parquet("a.parquet", {"a"}));
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
   parquet.format.field = "n";
-  EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: column 'n' is int64, not text"));
+  EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: column 'n' is INT64, not text"));
   const std::string whole = read_file(parquet.input);
   parquet.input = write("cut.parquet", whole.substr(0, whole.size() / 2));
   EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: not a whole Parquet file: "));
@@ -336,17 +307,20 @@ TEST_F(Documents, RefuseDamagedCompressedFiles) {
   std::string text;
   StreamRandom random(1, 0, 0);
   for (int i = 0; i < 20000; ++i) text += str(random.below(1000000), "\n");
-  for (const auto& [name, bytes] :
-       {std::pair("a.gz", gzip(text)), std::pair("a.zst", zstd(text))}) {
+  for (const auto& [name, bytes] : {std::pair("a.gz", gzip(text)), std::pair("a.bz2", bzip2(text)),
+                                    std::pair("a.zst", zstd(text))}) {
     EXPECT_EQ(read(from(write(name, bytes))).at(0).size(), 20000u);
-    const std::string format = name == std::string("a.gz") ? "gzip" : "zstd";
+    const std::string format = name == std::string("a.gz")    ? "gzip"
+                               : name == std::string("a.bz2") ? "bzip2"
+                                                              : "zstd";
     EXPECT_THAT(refusal(from(write(name, bytes.substr(0, bytes.size() / 2)))),
                 HasSubstr(str(name, ": not a whole ", format, " file: it ends too early")));
     std::string damaged = bytes;
     for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i)
       damaged[i] = static_cast<char>(~damaged[i]);
-    if (format == "gzip") {  // which always has a checksum
-      EXPECT_THAT(refusal(from(write(name, damaged))), HasSubstr("a.gz: not a whole gzip file: "));
+    if (format != "zstd") {  // the others always have a checksum
+      EXPECT_THAT(refusal(from(write(name, damaged))),
+                  HasSubstr(str(name, ": not a whole ", format, " file: ")));
     }
     EXPECT_THAT(refusal(from(write(name, bytes + "rubbish"))),
                 HasSubstr(str(name, ": not a whole ", format, " file: ")));
@@ -355,6 +329,29 @@ TEST_F(Documents, RefuseDamagedCompressedFiles) {
     EXPECT_THAT(refusal(from(write(name, ""))),
                 HasSubstr(str(name, ": not a whole ", format, " file: it is empty")));
   }
+}
+
+TEST_F(Documents, RefuseWhatIsPackedInOtherWays) {
+  for (const auto& [name, beginning] :
+       {std::pair<std::string, std::string>{"xz", std::string("\xfd\x37zXZ\0", 6)},
+        {"zip", "PK\x03\x04"},
+        {"7z", "7z\xbc\xaf\x27\x1c"},
+        {"lz4", "\x04\x22\x4d\x18"}}) {
+    const std::string refused =
+        str(": ", name, " files are not unpacked here\n  hint: unpack it, or pack it with gzip");
+    EXPECT_THAT(refusal(from(write("a.txt", beginning + "…"))), HasSubstr("a.txt" + refused));
+    EXPECT_THAT(refusal(from(write("b.txt." + name, "a"))), HasSubstr("b.txt." + name + refused));
+  }
+  EXPECT_THAT(read(from(write("c.txt", "BZh is no bzip2"))),
+              ElementsAre(ElementsAre("BZh is no bzip2")));
+}
+
+TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
+  DocumentOptions json = from(write("a.json", "{\"text\": \"One.\"}\n"));
+  EXPECT_THAT(refusal(json), HasSubstr("a.json: a JSON file as a whole is not read, only JSONL is\n"
+                                       "  hint: write one object a line"));
+  json.format.name = "jsonl";
+  EXPECT_THAT(read(json), ElementsAre(ElementsAre("One.")));
 }
 
 TEST_F(Documents, RefuseAFileThatVanishedMeanwhile) {
@@ -388,7 +385,7 @@ TEST_F(Documents, OfAnyBytesAreReadOrRefused) {
     for (std::int64_t i = random.randint(0, 60); i > 0; --i)
       bytes += random.below(4) == 0 ? static_cast<char>(random.below(256))
                                     : seed[random.below(static_cast<std::uint32_t>(seed.size()))];
-    for (const char* name : {"a.txt", "a.jsonl", "a.tsv"}) {
+    for (const char* name : {"a.txt", "a.jsonl", "a.tsv", "a.csv"}) {
       std::ofstream(dir_.file(name), std::ios::binary) << bytes;
       refusal(from(dir_.file(name)));
     }

@@ -231,7 +231,8 @@ TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
   const std::string want = read_file(dir_.file("vocab.txt"));
   write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
   write_file(dir_.file("in.tsv"), "id\tbody\n1\tThe cat sat.\n2\tThe cat ran.\n");
-  for (const char* name : {"in.jsonl", "in.tsv"}) {
+  write_file(dir_.file("in.csv"), "id,body\n1,\"The cat sat.\nThe cat ran.\"\n");
+  for (const char* name : {"in.jsonl", "in.tsv", "in.csv"}) {
     VocabularyJob rows = job("");
     rows.text.input = dir_.file(name);
     rows.text.format.field = "body";
@@ -241,9 +242,9 @@ TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
     rows.text.format.field = "bodi";
     EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }),
                 HasSubstr("did you mean 'body'?"));
-    rows.text.format.name = "csv";
+    rows.text.format.name = "xml";
     EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }),
-                HasSubstr("--format 'csv' is unknown"));
+                HasSubstr("--format 'xml' is unknown"));
   }
 }
 

@@ -9,7 +9,9 @@
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "support/stderr_terminal.h"
 #include "tokenize/sentencepiece.h"
+#include "tokenize/tokenizer_json.h"
 #include "tokenize/vocabulary_extend.h"
 #include "tokenize/vocabulary_job.h"
 #include "tokenize/vocabulary_report.h"
@@ -18,6 +20,8 @@
 namespace smelt {
 namespace {
 
+using namespace std::string_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -77,6 +81,33 @@ TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
     cut.text.input = dir_.file("part*.txt");
     EXPECT_EQ(trained(cut), trained(one));
   }
+}
+
+// The tokenizer makes them [UNK], and a text without spaces would be held as one.
+TEST_F(VocabularyTools, LeaveOutWordsThatAreTooLong) {
+  const std::string longest(200, 'a');
+  for (const std::string& more : {std::string("b"), std::string(1'000'000, 'b'), "\xC3\xA9"s}) {
+    write_file(dir_.file("in.txt"), longest + " " + longest + more + "\n" + longest + more + ".");
+    SampledLines lines({.input = dir_.file("in.txt")});
+    EXPECT_THAT(count_words(lines, bert_words({.lower_case = false}), 1),
+                ElementsAre(Pair(".", 1), Pair(longest, 1)));
+  }
+  SampledLines lines({.input = dir_.file("in.txt")});
+  EXPECT_THAT(count_words(lines, bert_words({.max_characters_per_word = 1}), 1),
+              ElementsAre(Pair(".", 1)));
+}
+
+TEST_F(VocabularyTools, ShowTheirProgressOnATerminal) {
+  write_file(dir_.file("in.txt"), "aa ab aa ab\n");
+  VocabularyJob job;
+  job.text.input = dir_.file("in.txt");
+  job.out = dir_.file("v.txt");
+  job.trainer.vocab_size = 12;
+  const StderrTerminal terminal;
+  train_vocabulary(job);
+  EXPECT_THAT(terminal.text(),
+              AllOf(HasSubstr("reading [========================] 12 B/12 B (100.0 %)"),
+                    HasSubstr("merging [")));
 }
 
 TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
@@ -210,6 +241,23 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   extend.min_frequency = 0;
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
               HasSubstr("--min-frequency 0 is too small"));
+}
+
+TEST_F(VocabularyTools, ExtensionKeepsThePrefixOfATokenizerJson) {
+  const Vocabulary other({"[UNK]", "[CLS]", "[SEP]", "gene", "__s", "[unused0]"}, "x", "__");
+  write_file(dir_.file("v.json"), tokenizer_json(other, {}));
+  write_file(dir_.file("in.txt"), "genes qua qua");
+  ExtendJob extend;
+  extend.text.input = dir_.file("in.txt");
+  extend.vocab = dir_.file("v.json");
+  extend.out = dir_.file("w.txt");
+  extend.min_frequency = 2;
+  EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
+              HasSubstr("w.txt: a vocab.txt's pieces continue words by '##'"));
+  extend.out = dir_.file("w.json");
+  EXPECT_THAT(extend_vocabulary(extend).added, ElementsAre(Pair("qua", 2)));
+  const BertTokenizer extended = BertTokenizer::load(extend.out, {});
+  EXPECT_EQ(extended.tokenize("genes qua"), (std::vector<std::string>{"gene", "__s", "qua"}));
 }
 
 TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {

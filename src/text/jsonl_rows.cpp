@@ -1,3 +1,5 @@
+#include "text/jsonl_rows.h"
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -5,13 +7,10 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "text/rows.h"
 #include "text/unicode.h"
 
 namespace smelt {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The 16 bits of "\uXXXX" at the beginning of `text`, if it is that.
 std::optional<unsigned> escaped_unit(std::string_view text) {
@@ -52,24 +51,20 @@ std::size_t remove_lone_surrogates(std::string& json) {
 
 class JsonlRows : public RowReader {
  public:
-  JsonlRows(const std::string& path, std::string field, Utf8Filter& utf8)
-      : lines_(path), field_(std::move(field)), utf8_(utf8) {}
+  JsonlRows(const std::string& path, const std::vector<Field>& fields, Utf8Filter& utf8)
+      : lines_(path), fields_(fields), utf8_(utf8) {}
 
-  bool next(std::string& text) override {
+  bool next(std::vector<std::string>& values) override {
     do {
       if (!lines_.next(line_)) return false;
       utf8_.apply(line_, lines_);
     } while (python_strip(line_).empty());
     const auto row = parse();
-    const auto found = row.find(field_);
-    if (found == row.end()) throw_missing(row);
-    if (!found->is_string())
-      throw UsageError(
-          str(place(), ": field '", field_, "' is ", found->type_name(), ", not a string"),
-          "name the field that holds the text with --field");
-    text = found->get_ref<const std::string&>();
+    values.resize(fields_.size());
+    for (std::size_t i = 0; i < fields_.size(); ++i) values[i] = value_of(row, fields_[i]);
     return true;
   }
+  std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
   std::string place() const { return str(lines_.path(), ":", lines_.number()); }
@@ -86,60 +81,34 @@ class JsonlRows : public RowReader {
                      "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
   }
 
-  [[noreturn]] void throw_missing(const nlohmann::json& row) const {
+  std::string value_of(const nlohmann::json& row, const Field& field) const {
+    const auto found = row.find(field.name);
+    if (found == row.end()) throw_missing(row, field);
+    if (found->is_string()) return found->get_ref<const std::string&>();
+    if (!field.is_text && (found->is_number() || found->is_boolean())) return found->dump();
+    throw UsageError(str(place(), ": field '", field.name, "' is ", found->type_name(),
+                         field.is_text ? ", not a string" : ", not a string or a number"),
+                     "name the field that is meant, e.g. with --field");
+  }
+
+  [[noreturn]] void throw_missing(const nlohmann::json& row, const Field& field) const {
     std::vector<std::string> names;
     for (const auto& item : row.items()) names.push_back(item.key());
-    throw UsageError(str(place(), ": no field '", field_, "'"), did_you_mean(field_, names));
+    throw UsageError(str(place(), ": no field '", field.name, "'"),
+                     did_you_mean(field.name, names));
   }
 
   LineReader lines_;
-  std::string field_, line_;
-  Utf8Filter& utf8_;
-};
-
-class TsvRows : public RowReader {
- public:
-  TsvRows(const std::string& path, const std::string& field, Utf8Filter& utf8)
-      : lines_(path), utf8_(utf8) {
-    if (lines_.next(line_)) utf8_.apply(line_, lines_);
-    std::string_view header = line_;
-    if (header.starts_with(kByteOrderMark)) header.remove_prefix(kByteOrderMark.size());
-    std::vector<std::string> names;
-    for (const std::string_view name : split(header, '\t')) names.emplace_back(name);
-    column_ = static_cast<std::size_t>(std::ranges::find(names, field) - names.begin());
-    if (column_ == names.size())
-      throw UsageError(str(path, ":1: no column '", field, "'"), did_you_mean(field, names));
-  }
-
-  bool next(std::string& text) override {
-    if (!lines_.next(line_)) return false;
-    utf8_.apply(line_, lines_);
-    const auto fields = split(line_, '\t');
-    if (fields.size() <= column_)
-      throw UsageError(str(lines_.path(), ":", lines_.number(), ": ", fields.size(),
-                           " columns, the text is column ", column_ + 1),
-                       "give every line as many tabs as the first");
-    text = fields[column_];
-    return true;
-  }
-
- private:
-  LineReader lines_;
+  std::vector<Field> fields_;
   std::string line_;
-  std::size_t column_ = 0;
   Utf8Filter& utf8_;
 };
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::string& field,
+std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::vector<Field>& fields,
                                       Utf8Filter& utf8) {
-  return std::make_unique<JsonlRows>(path, field, utf8);
-}
-
-std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::string& field,
-                                    Utf8Filter& utf8) {
-  return std::make_unique<TsvRows>(path, field, utf8);
+  return std::make_unique<JsonlRows>(path, fields, utf8);
 }
 
 }  // namespace smelt

@@ -1,0 +1,34 @@
+// Numbers as bytes, the lowest first, whatever the host's order; compilers make one move of each.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+template <class Unsigned>
+std::array<char, sizeof(Unsigned)> to_little_endian(Unsigned value) {
+  std::array<char, sizeof(Unsigned)> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+
+template <class Unsigned>
+void append_little_endian(std::string& out, Unsigned value) {
+  const auto bytes = to_little_endian(value);
+  out.append(bytes.data(), bytes.size());
+}
+
+// Of the first bytes, of which there are enough.
+template <class Unsigned>
+Unsigned from_little_endian(std::string_view bytes) {
+  Unsigned value = 0;
+  for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
+    value |= static_cast<Unsigned>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return value;
+}
+
+}  // namespace smelt

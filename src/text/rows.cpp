@@ -1,0 +1,58 @@
+#include "text/rows.h"
+
+#include "base/choice.h"
+#include "store/path.h"
+#include "text/jsonl_rows.h"
+#include "text/parquet_rows.h"
+#include "text/table_rows.h"
+
+namespace smelt {
+
+FileFormat parse_file_format(std::string_view word) {
+  return choose<FileFormat>("input: --format", word,
+                            {{"auto", FileFormat::by_name},
+                             {"text", FileFormat::text},
+                             {"jsonl", FileFormat::jsonl},
+                             {"tsv", FileFormat::tsv},
+                             {"csv", FileFormat::csv},
+                             {"parquet", FileFormat::parquet}});
+}
+
+FileFormat format_of(const std::string& path, FileFormat said) {
+  if (said != FileFormat::by_name) return said;
+  const std::string file = path_name(path);
+  std::string_view name = file;
+  for (const std::string_view packed : {".gz", ".bz2", ".zst"})
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  if (name.ends_with(".json"))
+    throw UsageError(str(path, ": a JSON file as a whole is not read, only JSONL is"),
+                     "write one object a line, e.g. with `jq -c '.[]'`; one that is so already is "
+                     "read with --format jsonl");
+  for (const auto& [ending, format] : {std::pair{".jsonl", FileFormat::jsonl},
+                                       {".ndjson", FileFormat::jsonl},
+                                       {".tsv", FileFormat::tsv},
+                                       {".csv", FileFormat::csv},
+                                       {".parquet", FileFormat::parquet}})
+    if (name.ends_with(ending)) return format;
+  return FileFormat::text;
+}
+
+std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
+                                     const std::vector<Field>& fields, Utf8Filter& utf8) {
+  CHECK(!fields.empty());
+  switch (format_of(path, format)) {
+    case FileFormat::jsonl:
+      return open_jsonl(path, fields, utf8);
+    case FileFormat::tsv:
+      return open_tsv(path, fields, utf8);
+    case FileFormat::csv:
+      return open_csv(path, fields, utf8);
+    case FileFormat::parquet:
+      return open_parquet(path, fields, utf8);
+    default:
+      throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
+                       "give JSONL, TSV, CSV or Parquet, or say which it is with --format");
+  }
+}
+
+}  // namespace smelt

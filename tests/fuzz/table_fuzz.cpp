@@ -1,0 +1,35 @@
+#include "base/error.h"
+#include "fuzz/target.h"
+#include "text/rows.h"
+
+namespace smelt {
+
+FuzzTarget fuzz_target() {
+  return {
+      .seeds = {"text\tlabel\nOne.\t1\nTwo\t\n", "\xef\xbb\xbflabel,text\r\n1,One.\r\n",
+                "text,label\n\"a \"\"b\"\", c\nd\",1\n\n\"\",\n", "\"text\",\"label\"\nx,y"},
+      .words = {"\"", "\"\"", ",", "\t", "\n", "\r\n", "\",\"", "\n\"", "text", "label", "\xff"},
+      .repair = {},
+      .memory_base = 1 << 20,  // buffers of the file
+      .memory_factor = 512};
+}
+
+}  // namespace smelt
+
+// Every row has both fields, and no byte of input makes more than one of them.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smelt;
+  const std::string& path = input_file(data, size, ".table");
+  for (const FileFormat format : {FileFormat::tsv, FileFormat::csv}) try {
+      Utf8Filter utf8(Utf8Filter::Mode::drop);
+      const auto rows = open_rows(path, format, {{.name = "text"}, {.name = "label"}}, utf8);
+      std::size_t bytes = 0;
+      for (std::vector<std::string> row; rows->next(row);) {
+        CHECK(row.size() == 2, row.size());
+        bytes += row[0].size() + row[1].size();
+      }
+      CHECK(bytes <= size && rows->bytes_read() <= size, bytes, " of ", size);
+    } catch (const UsageError&) {
+    }
+  return 0;
+}

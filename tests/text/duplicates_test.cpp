@@ -1,0 +1,67 @@
+#include "text/duplicates.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/str.h"
+#include "base/stream_random.h"
+
+namespace smelt {
+namespace {
+
+std::set<std::vector<int>> runs_of_five(const std::vector<int>& words) {
+  std::set<std::vector<int>> out;
+  for (std::size_t i = 0; i + 5 <= words.size(); ++i)
+    out.insert({words.begin() + i, words.begin() + i + 5});
+  return out;
+}
+
+double jaccard(const std::vector<int>& a, const std::vector<int>& b) {
+  const auto x = runs_of_five(a), y = runs_of_five(b);
+  std::size_t common = 0;
+  for (const auto& run : x) common += y.count(run);
+  return static_cast<double>(common) / static_cast<double>(x.size() + y.size() - common);
+}
+
+// Against the similarity that MinHash estimates: of 64 hashes, 0.8 is met within five standard
+// deviations.
+TEST(NearDuplicates, AreThoseWhoseRunsOfFiveWordsAreMostlyCommon) {
+  StreamRandom random(5, 0, 0);
+  int near = 0, far = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    std::vector<int> first;
+    for (int i = 0; i < 200; ++i) first.push_back(static_cast<int>(random.below(5000)));
+    std::vector<int> second = first;
+    for (std::int64_t changes = random.randint(0, 30); changes > 0; --changes)
+      second[random.below(200)] = static_cast<int>(random.below(5000));
+    NearDuplicates duplicates;
+    EXPECT_FALSE(duplicates.seen(join(first, " ")));
+    const double similarity = jaccard(first, second);
+    const double deviation = std::sqrt(similarity * (1 - similarity) / 64);
+    const bool seen = duplicates.seen(join(second, "\n"));
+    if (similarity > 0.8 + 5 * deviation) {
+      EXPECT_TRUE(seen) << similarity;
+      ++near;
+    } else if (similarity < 0.8 - 5 * deviation) {
+      EXPECT_FALSE(seen) << similarity;
+      ++far;
+    }
+  }
+  EXPECT_GT(near, 10);
+  EXPECT_GT(far, 50);
+}
+
+TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
+  NearDuplicates duplicates;
+  EXPECT_FALSE(duplicates.seen("a b c"));
+  EXPECT_TRUE(duplicates.seen("A  b\nc"));
+  EXPECT_FALSE(duplicates.seen("a b d"));
+  EXPECT_FALSE(duplicates.seen(""));
+  EXPECT_TRUE(duplicates.seen(" "));
+}
+
+}  // namespace
+}  // namespace smelt

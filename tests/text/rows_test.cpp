@@ -1,0 +1,194 @@
+// Rows of several named fields, the same from every format.
+#include "text/rows.h"
+
+#include <arrow/api.h>
+#include <arrow/io/file.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/writer.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Row = std::vector<std::string>;
+
+const std::vector<Field> kTextAndLabel{{.name = "text"}, {.name = "label", .is_text = false}};
+
+class Rows : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) {
+    write_file(dir_.file(name), bytes);
+    return dir_.file(name);
+  }
+  std::string write_parquet(const std::string& name, const std::shared_ptr<arrow::Table>& table,
+                            std::int64_t rows_of_group = 2) {
+    const auto out = arrow::io::FileOutputStream::Open(dir_.file(name)).ValueOrDie();
+    const auto properties = parquet::WriterProperties::Builder().disable_dictionary()->build();
+    EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, rows_of_group,
+                                           properties)
+                    .ok());
+    EXPECT_TRUE(out->Close().ok());
+    return dir_.file(name);
+  }
+  std::vector<Row> read(const std::string& path, const std::vector<Field>& fields = kTextAndLabel,
+                        FileFormat format = FileFormat::by_name) {
+    const auto rows = open_rows(path, format, fields, utf8_);
+    std::vector<Row> out;
+    for (Row row; rows->next(row);) out.push_back(row);
+    EXPECT_EQ(rows->bytes_read(), read_file(path).size());
+    return out;
+  }
+  std::string refusal(const std::string& path, const std::vector<Field>& fields = kTextAndLabel) {
+    return error_of<UsageError>([&] { read(path, fields); });
+  }
+
+  TempDir dir_;
+  Utf8Filter utf8_{Utf8Filter::Mode::drop};
+};
+
+template <class Builder, class Value>
+std::shared_ptr<arrow::Array> column(const std::vector<std::optional<Value>>& values) {
+  Builder builder;
+  for (const auto& value : values)
+    EXPECT_TRUE((value ? builder.Append(*value) : builder.AppendNull()).ok());
+  return builder.Finish().ValueOrDie();
+}
+
+std::shared_ptr<arrow::Table> table_of(
+    const std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>& columns) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const auto& [name, array] : columns) {
+    fields.push_back(arrow::field(name, array->type()));
+    arrays.push_back(array);
+  }
+  return arrow::Table::Make(arrow::schema(fields), arrays);
+}
+
+std::shared_ptr<arrow::Array> texts(const std::vector<std::optional<std::string>>& values) {
+  return column<arrow::StringBuilder>(values);
+}
+
+TEST_F(Rows, GiveTheWantedFieldsInTheirOrderFromEveryFormat) {
+  const auto wanted = ElementsAre(Row{"One.", "3"}, Row{"Two, \xC3\xA9.", "-1"});
+  const auto labels = column<arrow::Int32Builder, std::int32_t>({3, -1, 5, {}});
+  const std::vector<std::string> paths{
+      write("a.jsonl",
+            "{\"label\": 3, \"id\": [], \"text\": \"One.\"}\n\n"
+            "{\"text\": \"Two, \xC3\xA9.\", \"label\": -1}\n"),
+      write("a.tsv", "\xEF\xBB\xBFlabel\tid\ttext\r\n3\tx\tOne.\r\n-1\t\tTwo, \xC3\xA9.\r\n"),
+      write("a.csv", "\xEF\xBB\xBF\"label\",id,text\r\n3,x,One.\r\n\r\n-1,,\"Two, \xC3\xA9.\""),
+      write_parquet("a.parquet", table_of({{"label", labels},
+                                           {"id", texts({"a", "b", "c", "d"})},
+                                           {"text", texts({"One.", "Two, \xC3\xA9.", {}, "x"})}}))};
+  for (const std::string& path : paths) EXPECT_THAT(read(path), wanted) << path;
+  for (const std::string& path : paths)
+    EXPECT_EQ(read(path, {{.name = "label", .is_text = false}})[1], Row{"-1"}) << path;
+}
+
+TEST_F(Rows, MayHoldNumbersAndBooleansWhereNoTextIsAskedFor) {
+  EXPECT_THAT(read(write("a.jsonl",
+                         "{\"text\": \"\", \"label\": 0.5}\n"
+                         "{\"text\": \"\", \"label\": true}\n"
+                         "{\"text\": \"\", \"label\": \"yes\"}\n")),
+              ElementsAre(Row{"", "0.5"}, Row{"", "true"}, Row{"", "yes"}));
+  const auto of = [&](const std::shared_ptr<arrow::Array>& labels) {
+    return read(write_parquet("a.parquet",
+                              table_of({{"text", texts({"a", "b", "c"})}, {"label", labels}})));
+  };
+  EXPECT_EQ(of(column<arrow::BooleanBuilder, bool>({true, false, true}))[1][1], "false");
+  EXPECT_EQ(of(column<arrow::DoubleBuilder, double>({0.25, -1e300, 2}))[1][1], "-1e+300");
+  EXPECT_EQ(of(column<arrow::FloatBuilder, float>({0.1F, 1, 2}))[0][1], "0.1");
+  EXPECT_EQ(of(column<arrow::Int64Builder, std::int64_t>({INT64_MIN, 1, 2}))[0][1],
+            "-9223372036854775808");
+  EXPECT_EQ(of(column<arrow::UInt64Builder, std::uint64_t>({UINT64_MAX, 1, 2}))[0][1],
+            "18446744073709551615");
+  EXPECT_EQ(of(column<arrow::UInt8Builder, std::uint8_t>({200, 1, 2}))[0][1], "200");
+  EXPECT_EQ(of(texts({"x", "y", "z"}))[2][1], "z");
+}
+
+TEST_F(Rows, OfParquetMayLieWithinOthers) {
+  const auto inner = texts({"One.", "Two."});
+  const auto outer =
+      arrow::StructArray::Make({inner}, std::vector<std::string>{"text"}).ValueOrDie();
+  EXPECT_THAT(read(write_parquet("a.parquet", table_of({{"doc", outer}})), {{.name = "doc.text"}}),
+              ElementsAre(Row{"One."}, Row{"Two."}));
+}
+
+TEST_F(Rows, OfCsvMayHoldQuotesCommasAndLines) {
+  EXPECT_THAT(read(write("a.csv", "text,label\n\"a \"\"b\"\", c\nd\",1\n\"\",\n x \"y\" ,\"2\"\n")),
+              ElementsAre(Row{"a \"b\", c\nd", "1"}, Row{"", ""}, Row{" x \"y\" ", "2"}));
+}
+
+TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
+  EXPECT_THAT(refusal(write("a.csv", "text,label\n\n\"a\nb\",1\na,b,c\n")),
+              HasSubstr("a.csv:5: 3 columns, the first line has 2\n  hint: put a field"));
+  EXPECT_THAT(refusal(write("b.csv", "text,label\nx,1\n\"a,\nb\n")),
+              HasSubstr("b.csv:3: a quote is left open to the file's end"));
+  EXPECT_THAT(refusal(write("c.csv", "text,label\n\"a\"b,1\n")),
+              HasSubstr("c.csv:2: 'b,1' behind the quote that ends a field"));
+  EXPECT_THAT(refusal(write("d.csv", "txt,label\n")),
+              HasSubstr("d.csv:1: no column 'text'\n  hint: did you mean 'txt'?"));
+  EXPECT_THAT(refusal(write("e.csv", "")), HasSubstr("e.csv:1: no column 'text'"));
+  std::string open = "text,label\n\"";
+  for (int i = 0; i < 66; ++i) open += std::string(1 << 20, 'x') + "\n";
+  EXPECT_THAT(refusal(write("f.csv", open)),
+              HasSubstr("f.csv:2: a field of more than 64 MiB\n  hint: is a quote left open"));
+}
+
+TEST_F(Rows, AreRefusedWithoutTheirFields) {
+  EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\"}\n")),
+              HasSubstr("a.jsonl:1: no field 'label'"));
+  EXPECT_THAT(refusal(write("b.jsonl", "{\"text\": \"a\", \"label\": [1]}\n")),
+              HasSubstr("b.jsonl:1: field 'label' is array, not a string or a number"));
+  EXPECT_THAT(refusal(write("a.tsv", "text\nx\n")), HasSubstr("a.tsv:1: no column 'label'"));
+  EXPECT_THAT(refusal(write("b.tsv", "text\tlabel\nx\n")),
+              HasSubstr("b.tsv:2: 1 columns, one that is wanted is column 2"));
+  EXPECT_THAT(refusal(write("a.txt", "x\n")), HasSubstr("a.txt: plain text has no field 'text'"));
+  const auto of = [&](const std::shared_ptr<arrow::Array>& labels) {
+    return refusal(
+        write_parquet("a.parquet", table_of({{"text", texts({"a"})}, {"label", labels}})));
+  };
+  EXPECT_THAT(of(column<arrow::BinaryBuilder, std::string>({"\xff"})),
+              HasSubstr("a.parquet: column 'label' is BYTE_ARRAY, not text or numbers"));
+  EXPECT_THAT(of(column<arrow::Date32Builder, std::int32_t>({7})),
+              HasSubstr("a.parquet: column 'label' is Date, not text or numbers"));
+  const auto list = arrow::ListArray::FromArrays(*column<arrow::Int32Builder, std::int32_t>({0, 1}),
+                                                 *texts({"a"}));
+  EXPECT_THAT(refusal(write_parquet("l.parquet", table_of({{"l", list.ValueOrDie()}})),
+                      {{.name = "l.list.element"}}),
+              HasSubstr("column 'l.list.element' is a list, not text"));
+}
+
+// 64 MiB in one row group, in pages of 4: reading holds some pages, not the column.
+TEST_F(Rows, OfParquetAreReadInMemoryBoundedByPages) {
+  std::vector<std::optional<std::string>> many(16384, std::string(4096, 'x'));
+  const std::string path =
+      write_parquet("a.parquet", table_of({{"text", texts(many)}}), std::ssize(many));
+  many.clear();
+  const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
+  const auto rows = open_rows(path, FileFormat::parquet, {{.name = "text"}}, utf8_);
+  std::int64_t most = 0, count = 0;
+  for (Row row; rows->next(row); ++count)
+    most = std::max(most, arrow::default_memory_pool()->bytes_allocated() - before);
+  EXPECT_EQ(count, 16384);
+  EXPECT_LT(most, 20 << 20);
+}
+
+TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
+  std::vector<std::optional<std::string>> cells(3, "x");
+  cells[1] = std::string((64 << 20) + 1, 'x');
+  const std::string path = write_parquet("a.parquet", table_of({{"text", texts(cells)}}));
+  EXPECT_THAT(refusal(path, {{.name = "text"}}),
+              HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: cut the text"));
+}
+
+}  // namespace
+}  // namespace smelt
