@@ -30,6 +30,15 @@ const Op kArgument{
 
 }  // namespace
 
+Graph::Graph(Graph&& from) noexcept { *this = std::move(from); }
+
+Graph& Graph::operator=(Graph&& from) noexcept {
+  nodes_ = std::move(from.nodes_);  // a deque's elements stay where they are
+  arguments_ = std::move(from.arguments_);
+  for (Node& node : nodes_) node.graph = this;
+  return *this;
+}
+
 Tensor Graph::argument(Shape shape) {
   Node& node = nodes_.emplace_back();
   node.op = &kArgument;

@@ -62,8 +62,9 @@ struct Node {
 class Graph {
  public:
   Graph() = default;
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
+  // Moving takes the nodes along: tensors stay good and belong to the new graph. No copies.
+  Graph(Graph&& from) noexcept;
+  Graph& operator=(Graph&& from) noexcept;
 
   // A new argument of the program (or region); arguments are numbered in order of creation.
   Tensor argument(Shape shape);

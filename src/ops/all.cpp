@@ -76,6 +76,8 @@ constexpr const Op* kAllOps[] = {
 
     &kShardingConstraint,
     &kAllReduceSum,
+    &kAllGather,
+    &kAllToAll,
 };
 
 }  // namespace

@@ -143,7 +143,16 @@ std::vector<Tensor> top_k(Tensor x, std::int64_t k);
 // ---- devices ----
 // How x is split over the mesh: one mesh axis name (or "") per dimension.
 Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes);
-// Sum over all replicas of a program compiled with num_replicas = `replicas`.
+// The next three speak to all replicas of a program compiled with num_replicas = `replicas`; every
+// replica gives an x of the same shape.
+// The sum, added in whatever order the platform likes: the same bits on all replicas, not in all
+// runs.
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas);
+// Every replica's x, joined along `axis` in order of the replicas.
+Tensor all_gather(Tensor x, std::int64_t axis, std::int64_t replicas);
+// x is cut along `split_axis` into one part for each replica; what replica r gets, its part r of
+// every replica's x, is joined along `concat_axis` in order of the replicas.
+Tensor all_to_all(Tensor x, std::int64_t split_axis, std::int64_t concat_axis,
+                  std::int64_t replicas);
 
 }  // namespace smelt

@@ -32,6 +32,6 @@ extern const Op kRngBitGenerator;
 // control.cpp
 extern const Op kWhile, kSort;
 // devices.cpp
-extern const Op kShardingConstraint, kAllReduceSum;
+extern const Op kShardingConstraint, kAllReduceSum, kAllGather, kAllToAll;
 
 }  // namespace smelt

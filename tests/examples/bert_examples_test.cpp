@@ -158,12 +158,12 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
 TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
   const BuildSummary summary =
       build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
-  const RecordStatistics s = inspect_bert_records({.input = dir_.file("out.tfrecord")});
+  const RecordStatistics s = inspect_records({.input = dir_.file("out.tfrecord")});
   EXPECT_EQ(s.records, summary.examples);
-  EXPECT_EQ(s.predictions, summary.masked_tokens);
-  EXPECT_EQ(s.shape.seq_length, 32);
+  EXPECT_EQ(s.bert->predictions, summary.masked_tokens);
+  EXPECT_EQ(s.bert->shape.seq_length, 32);
   EXPECT_EQ(s.bad_records, 0u);
-  EXPECT_GT(inspect_bert_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records,
+  EXPECT_GT(inspect_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records,
             0u);
 }
 

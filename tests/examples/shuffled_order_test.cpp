@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "data/record_source.h"
+#include "data/record_tokens.h"
 #include "examples/bert_examples.h"
 #include "examples/small_corpus.h"
 #include "examples/text_corpus.h"
@@ -266,7 +266,7 @@ TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
   for (const char* shard : {"train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord"}) {
     const std::string path = dir_.file(shard), written = read_file(path + ".index");
     std::filesystem::remove(path + ".index");
-    index_bert_records(path);
+    index_records(path, kTokenMask);
     EXPECT_TRUE(read_file(path + ".index") == written) << shard;
   }
 }

@@ -38,6 +38,22 @@ TEST(Graph, RefusesEmptyAndForeignInputs) {
   EXPECT_THROW(graph.apply(kBoth, {a, b}), BugError);
 }
 
+TEST(Graph, MovesWithItsNodesAndTheirTensorsStayGood) {
+  Graph first;
+  const Tensor a = first.argument({DType::f32, {2}});
+  const Node& both = first.apply(kBoth, {a, a});
+  Graph second = std::move(first);
+  EXPECT_EQ(&a.graph(), &second);
+  EXPECT_EQ(second.apply(kBoth, {a, Tensor(&both, 1)}).id, 2);
+  Graph third;
+  third.argument({DType::s32, {}});
+  third = std::move(second);
+  EXPECT_EQ(&a.graph(), &third);
+  EXPECT_EQ(third.arguments(), std::vector{a});
+  EXPECT_EQ(&third.nodes()[1], &both);
+  EXPECT_EQ(third.apply(kBoth, {a, a}).id, 3);
+}
+
 TEST(Tensor, CountsNegativeAxesFromTheEndAndChecksShapeComments) {
   Graph graph;
   const Tensor a = graph.argument({DType::f32, {2, 3}});

@@ -70,9 +70,9 @@ void expect_close(const std::vector<Value>& got, const std::vector<Value>& want,
 std::string golden_text(const Op& op) {
   std::string text;
   for (const OpExample& example : op.examples()) {
-    const auto program = example_program(example);
-    if (op.name == "sharding_constraint") program->mesh = {{"data", 8}};
-    text += str("// ", op.name, ": ", example.label, "\n", emit_module(*program, op.name));
+    Program program = example_program(example);
+    if (op.name == "sharding_constraint") program.mesh = {{"data", 8}};
+    text += str("// ", op.name, ": ", example.label, "\n", emit_module(program, op.name));
   }
   return text;
 }
@@ -86,9 +86,9 @@ TEST_P(EveryOp, HasAllFieldsAndARuleInTheInterpreter) {
   EXPECT_NE(find_rule(op.name), nullptr);
   ASSERT_FALSE(op.examples().empty());
   for (const OpExample& example : op.examples()) {
-    const auto program = example_program(example);
+    const Program program = example_program(example);
     bool used = false;
-    for (const Node* node : reachable(program->results)) used = used || node->op == &op;
+    for (const Node* node : reachable(program.results)) used = used || node->op == &op;
     EXPECT_TRUE(used) << "the example '" << example.label << "' does not use the op";
   }
 }
@@ -114,10 +114,10 @@ TEST_P(EveryOp, GivesTheInterpretersValuesOnTheCpu) {
   if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
   for (const OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
-    const auto program = example_program(example);
-    const auto arguments = arguments_of(*program, example);
-    expect_close(run_on_cpu(*program, arguments),
-                 interpret(program->graph, program->results, arguments), tolerance(*program));
+    const Program program = example_program(example);
+    const auto arguments = arguments_of(program, example);
+    expect_close(run_on_cpu(program, arguments),
+                 interpret(program.graph, program.results, arguments), tolerance(program));
   }
 }
 

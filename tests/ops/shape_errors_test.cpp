@@ -169,6 +169,13 @@ TEST_F(ShapeErrors, AreToldOfDevices) {
   EXPECT_EQ(message([&] { all_reduce_sum(f32({2}), 0); }), "all_reduce_sum: 0 replicas");
   EXPECT_EQ(message([&] { all_reduce_sum(pred({2}), 2); }),
             "all_reduce_sum: i1[2] is not of numbers");
+  EXPECT_EQ(message([&] { all_gather(f32({2}), 0, 0); }), "all_gather: 0 replicas");
+  EXPECT_EQ(message([&] { all_gather(f32({2}), 1, 2); }), "all_gather: f32[2] has no axis 1");
+  EXPECT_EQ(message([&] { all_to_all(f32({2}), 0, 0, 0); }), "all_to_all: 0 replicas");
+  EXPECT_EQ(message([&] { all_to_all(f32({2, 3}), 2, 0, 2); }),
+            "all_to_all: f32[2,3] has no axis 2");
+  EXPECT_EQ(message([&] { all_to_all(f32({2, 3}), 1, 0, 2); }),
+            "all_to_all: axis 1 of f32[2,3] does not divide over 2 replicas");
 }
 
 TEST_F(ShapeErrors, AGraphRefusesTensorsOfAnother) {

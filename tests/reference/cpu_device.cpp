@@ -27,10 +27,9 @@ std::vector<Value> fetch(const std::vector<Buffer>& buffers) {
   return values;
 }
 
-std::vector<std::vector<Value>> run(const Program& program, const Client& client, int partitions,
+std::vector<std::vector<Value>> run(const Program& program, const Client& client,
+                                    const CompileOptions& options,
                                     const std::vector<std::vector<Value>>& arguments) {
-  CompileOptions options;
-  options.num_partitions = partitions;
   const Executable executable = client.compile(emit_module(program, "test"), options);
   std::vector<std::vector<Buffer>> buffers(arguments.size());
   std::vector<std::vector<const Buffer*>> pointers(arguments.size());
@@ -57,13 +56,23 @@ std::optional<std::string> cpu_plugin_missing() {
 }
 
 std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments) {
-  return run(program, cpu(1), 1, {arguments})[0];
+  return run(program, cpu(1), {}, {arguments})[0];
 }
 
 std::vector<std::vector<Value>> run_on_mesh(const Program& program,
                                             const std::vector<std::vector<Value>>& arguments) {
   const int devices = static_cast<int>(arguments.size());
-  return run(program, cpu(devices), devices, arguments);
+  CompileOptions options;
+  options.num_partitions = devices;
+  return run(program, cpu(devices), options, arguments);
+}
+
+std::vector<std::vector<Value>> run_on_replicas(const Program& program,
+                                                const std::vector<std::vector<Value>>& arguments) {
+  const int devices = static_cast<int>(arguments.size());
+  CompileOptions options;
+  options.num_replicas = devices;
+  return run(program, cpu(devices), options, arguments);
 }
 
 }  // namespace smelt::testing

@@ -20,4 +20,8 @@ std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& 
 std::vector<std::vector<Value>> run_on_mesh(const Program& program,
                                             const std::vector<std::vector<Value>>& arguments);
 
+// The program on as many replicas as there are lists of arguments.
+std::vector<std::vector<Value>> run_on_replicas(const Program& program,
+                                                const std::vector<std::vector<Value>>& arguments);
+
 }  // namespace smelt::testing

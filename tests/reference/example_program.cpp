@@ -24,27 +24,27 @@ Tensor weighted_sum(Tensor value, Tensor weight) {
 
 }  // namespace
 
-std::unique_ptr<Program> example_program(const OpExample& example) {
-  auto program = std::make_unique<Program>();
-  program->results = build(*program, example);
+Program example_program(const OpExample& example) {
+  Program program;
+  program.results = build(program, example);
   return program;
 }
 
-std::unique_ptr<Program> gradient_program(const OpExample& example) {
-  auto program = std::make_unique<Program>();
-  const std::vector<Tensor> values = build(*program, example);
+std::optional<Program> gradient_program(const OpExample& example) {
+  Program program;
+  const std::vector<Tensor> values = build(program, example);
   std::vector<Tensor> wrt;
-  for (const Tensor& input : program->graph.arguments())
+  for (const Tensor& input : program.graph.arguments())
     if (input.dtype() == DType::f64) wrt.push_back(input);
   Tensor loss;
   for (const Tensor& value : values) {
     if (value.dtype() != DType::f64) continue;
-    const Tensor term = weighted_sum(value, program->graph.argument(value.shape()));
+    const Tensor term = weighted_sum(value, program.graph.argument(value.shape()));
     loss = loss ? loss + term : term;
   }
-  if (!loss || wrt.empty()) return nullptr;
-  program->results = grad(loss, wrt);
-  program->results.insert(program->results.begin(), loss);
+  if (!loss || wrt.empty()) return std::nullopt;
+  program.results = grad(loss, wrt);
+  program.results.insert(program.results.begin(), loss);
   return program;
 }
 

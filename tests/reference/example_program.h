@@ -1,7 +1,7 @@
 // Programs around the examples of an op: the plain one, and the one that gives its gradients.
 #pragma once
 
-#include <memory>
+#include <optional>
 
 #include "hlo/writer.h"
 #include "ir/op.h"
@@ -9,11 +9,11 @@
 namespace smelt::testing {
 
 // Arguments: the example's inputs. Results: what it builds.
-std::unique_ptr<Program> example_program(const OpExample& example);
+Program example_program(const OpExample& example);
 
 // Arguments: the example's inputs, then one weight tensor per float result of the example.
 // Results: the loss = sum over all float results of result * weight, then d loss / d input for each
-// f64 input, in order. Null when there is no f64 input or no f64 result.
-std::unique_ptr<Program> gradient_program(const OpExample& example);
+// f64 input, in order. Nothing when there is no f64 input or no f64 result.
+std::optional<Program> gradient_program(const OpExample& example);
 
 }  // namespace smelt::testing

@@ -151,6 +151,25 @@ Values concatenate(const Node& node, const Values& in) {
   return {out};
 }
 
+// The first replica's result, where every replica holds the same value.
+Values all_gather(const Node& node, const Values& in) {
+  return concatenate(node, Values(node.attrs.integer("replicas"), in[0]));
+}
+
+Values all_to_all(const Node& node, const Values& in) {
+  const std::int64_t replicas = node.attrs.integer("replicas");
+  const std::int64_t split = node.attrs.integer("split_axis"),
+                     joined = node.attrs.integer("concat_axis");
+  Dims part = in[0].shape.dims;
+  part[split] /= replicas;
+  Dims dims = part;
+  dims[joined] *= replicas;
+  return {moved(in[0], dims, [&](Dims index) {
+    index[joined] %= part[joined];
+    return index;
+  })};
+}
+
 // Puts index[from…] at the axes of `full`, and counts on.
 void place(Dims& full, const Dims& axes, const Dims& index, std::size_t& from) {
   for (const auto axis : axes) full[axis] = index[from++];
@@ -239,6 +258,8 @@ Rules movement_rules() {
           {"dynamic_update_slice", dynamic_update_slice},
           {"pad", pad},
           {"concatenate", concatenate},
+          {"all_gather", all_gather},
+          {"all_to_all", all_to_all},
           {"dot_general", dot_general},
           {"gather_rows", gather_rows},
           {"scatter_add_rows", scatter_add_rows}};

@@ -77,7 +77,7 @@ Values sort(const Node& node, const Values& in) {
   return out;
 }
 
-// Every replica holds the same value here.
+// Of the ops over replicas the first replica's result, where every replica holds the same value.
 Values all_reduce_sum(const Node& node, const Values& in) {
   Value out = in[0];
   for (double& x : out.real) x *= static_cast<double>(node.attrs.integer("replicas"));
