@@ -163,8 +163,7 @@ TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
   EXPECT_EQ(s.bert->predictions, summary.masked_tokens);
   EXPECT_EQ(s.bert->shape.seq_length, 32);
   EXPECT_EQ(s.bad_records, 0u);
-  EXPECT_GT(inspect_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records,
-            0u);
+  EXPECT_GT(inspect_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records, 0u);
 }
 
 }  // namespace
