@@ -50,7 +50,8 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
     return next < failed ? next++ : count;
   };
   run_parallel(static_cast<int>(std::min(static_cast<std::size_t>(threads), count)), [&](int) {
-    for (std::size_t number; (number = claim()) < count;) try {
+    for (std::size_t number; (number = claim()) < count;) {
+      try {
         body(number);
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -58,6 +59,7 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
         failed = number;
         fault = std::current_exception();
       }
+    }
   });
   if (fault) std::rethrow_exception(fault);
 }

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "cli/pipeline.h"
@@ -75,10 +74,7 @@ void check(const Recipe& r) {
             data.seq_length, " is longer than model.max_position_embeddings ",
             model.max_position_embeddings),
         "shorten the sequences or raise model.max_position_embeddings");
-  const std::vector<std::string> orders{"shuffled", "original"};
-  if (std::ranges::find(orders, data.order) == orders.end())
-    throw UsageError(str(r.origin({"data.order"}), ": data.order is '", data.order, "'"),
-                     did_you_mean(data.order, orders));
+  parse_example_order(data.order);
   if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
   check_bert_config(model, str(r.origin({"model.hidden_size", "model.num_attention_heads",
                                          "model.hidden_act", "model.num_hidden_layers"}),
@@ -110,7 +106,8 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
 // What is known of the training data.
 std::optional<std::int32_t> majority_token(const Recipe& r) {
   const auto description = find_description({RecipePaths(r.out).train_records});
-  return description ? description->majority_token : std::nullopt;
+  if (!description || !description->majority_token) return std::nullopt;
+  return description->majority_token->id;
 }
 
 Task task(const Recipe& r) {

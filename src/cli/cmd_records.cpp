@@ -69,15 +69,13 @@ nlohmann::ordered_json run_bench(const BenchOptions& o) {
 
 void add_data_index_command(CLI::App& data) {
   auto input = std::make_shared<std::string>();
-  auto mask = std::make_shared<std::string>(kTokenMask);
+  auto mask = std::make_shared<std::string>();
   auto* command = data.add_subcommand(
       "index", "check record files and write <file>.index beside each, by which they open at once");
   command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
       ->required();
-  command
-      ->add_option("--mask", *mask,
-                   "feature whose ones count an example's tokens, which the index then tells")
-      ->capture_default_str();
+  command->add_option("--mask", *mask,
+                      "feature whose ones count an example's tokens; default: input_mask, if any");
   command->callback([input, mask] {
     for (const std::string& file : record_files(*input, "index"))
       std::cout << record_index_path(file) << ": " << index_records(file, *mask) << " records\n";

@@ -32,8 +32,9 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   const JsonField vocabulary = section("vocabulary"), majority = section("majority_token");
   out.vocabulary_file = vocabulary["file"].as<std::string>("");
   out.vocabulary_crc32c = vocabulary["crc32c"].as_number<std::uint32_t>();
-  out.majority_token = majority["id"].as_number<std::int32_t>();
-  out.majority_count = majority["count"].as_number<std::uint64_t>();
+  const auto id = majority["id"].as_number<std::int32_t>();
+  const auto count = majority["count"].as_number<std::uint64_t>();
+  if (id && count) out.majority_token = {.id = *id, .count = *count};
   out.origin = std::move(origin);
   return out;
 }

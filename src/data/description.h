@@ -12,6 +12,14 @@
 
 namespace smelt {
 
+// The token that is most often the answer at a masked position, and how often.
+struct MajorityToken {
+  std::int32_t id = 0;
+  std::uint64_t count = 0;
+
+  bool operator==(const MajorityToken&) const = default;
+};
+
 // What a reader of the records can check; a field that the description lacks is empty.
 struct DataDescription {
   std::string origin;  // for messages
@@ -19,9 +27,7 @@ struct DataDescription {
   std::optional<std::uint64_t> examples, masked_tokens;
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
-  // The token that is most often the answer at a masked position, and how often.
-  std::optional<std::int32_t> majority_token;
-  std::optional<std::uint64_t> majority_count;
+  std::optional<MajorityToken> majority_token;
   nlohmann::json all;  // every field, by its name
 };
 

@@ -56,6 +56,16 @@ Ends read_ends(const RandomAccessFile& file) {
   return ends;
 }
 
+// Whether the records fill a file of so many bytes; sizes that pass 2^64 do not.
+bool fill(const NarrowNumbers& sizes, std::uint64_t bytes) {
+  if (sizes.width() < sizeof bytes) return sizes.sum(0, sizes.size()) == bytes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > bytes) return false;
+    bytes -= sizes[i];
+  }
+  return bytes == 0;
+}
+
 }  // namespace
 
 std::string record_index_path(const std::string& records) {
@@ -103,7 +113,7 @@ std::optional<RecordLayout> load_record_index(const RandomAccessFile& file) {
   if (!exists(path)) return std::nullopt;
   try {
     RecordLayout layout = decode_record_layout(read_file(path), path);
-    if (layout.file_size() == file.size() && layout.ends == read_ends(file)) return layout;
+    if (fill(layout.sizes, file.size()) && layout.ends == read_ends(file)) return layout;
     spdlog::warn("{} is the index of another file; it is not used", path);
   } catch (const UsageError& error) {
     spdlog::warn("{}", error.what());

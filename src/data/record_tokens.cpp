@@ -38,7 +38,8 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
 std::uint64_t index_records(const std::string& file, std::string_view mask) {
   const RecordIndex index({file});
   const auto features = first_features(index);
-  const bool has_mask = find_feature(features, mask, ExampleKind::integers) != nullptr;
+  if (mask.empty() && find_feature(features, kTokenMask, ExampleKind::integers) != nullptr)
+    mask = kTokenMask;
   RecordIndexBuilder builder;
   std::string buffer, framed;
   index.read(0, index.size(), buffer, [&](std::uint64_t record, std::string_view data) {
@@ -48,7 +49,7 @@ std::uint64_t index_records(const std::string& file, std::string_view mask) {
     framed.clear();
     append_record(framed, data);
     std::optional<std::uint64_t> tokens;
-    if (has_mask) tokens = count_ones(example, mask);
+    if (!mask.empty()) tokens = count_ones(example, mask);
     builder.add(framed, tokens);
   });
   builder.write(file);

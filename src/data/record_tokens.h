@@ -19,8 +19,9 @@ inline constexpr std::string_view kTokenMask = "input_mask";
 std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_view mask);
 
 // Reads a whole file of tf.Examples, checks that each has the features of the first, as many
-// numbers in each, and writes the file's index (data/record_index_file.h), with tokens when there
-// is a feature `mask`. UsageError for the first fault. Returns the number of records.
-std::uint64_t index_records(const std::string& file, std::string_view mask);
+// numbers in each, and writes the file's index (data/record_index_file.h), with the ones in the
+// feature `mask`; when none is named, in kTokenMask if there is such a feature. UsageError for the
+// first fault. Returns the number of records.
+std::uint64_t index_records(const std::string& file, std::string_view mask = {});
 
 }  // namespace smelt

@@ -43,7 +43,7 @@ class Parameters {
 // devices.
 struct DropoutSource {
   std::uint64_t seed = 0;
-  Tensor step;     // s32 scalar
+  Tensor step;          // s32 scalar
   Tensor replica = {};  // s32 scalar: which one this is; empty where one program spans all devices
   // Above 1: this replica's tensors are one of so many parts, by their first dimension, and get
   // that part of the bits of the whole. 1: each replica draws bits of its own.

@@ -84,7 +84,7 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["unknown"], 0);
   EXPECT_EQ(json["features"].size(), 7u);
   EXPECT_EQ(json["features"][0]["name"], "input_ids");
-  EXPECT_EQ(json["features"][0]["largest"], 61);
+  EXPECT_EQ(json["features"][0]["largest"], 63);
   EXPECT_EQ(json["first_bad"], nullptr);
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);

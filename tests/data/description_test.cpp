@@ -26,8 +26,7 @@ TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   EXPECT_EQ(d.masked_tokens, 7u);
   EXPECT_EQ(d.vocabulary_file, "v");
   EXPECT_EQ(d.vocabulary_crc32c, 4294967295u);
-  EXPECT_EQ(d.majority_token, 5);
-  EXPECT_EQ(d.majority_count, 4u);
+  EXPECT_EQ(d.majority_token, (MajorityToken{.id = 5, .count = 4}));
   EXPECT_EQ(d.all["seq_length"], 64);
   EXPECT_EQ(parse_description("{}", "a.json").examples, std::nullopt);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/record_index_file.h"
 #include "data/record_tokens.h"
+#include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/bert_records.h"
@@ -135,6 +136,20 @@ TEST_F(RecordIndexTest, ADamagedIndexIsNotUsedAndSaidSo) {
   EXPECT_THAT(log.text(), HasSubstr("hint: remove the file; `smelt data index` makes it again"));
 }
 
+TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
+  const std::string path = write("a", {"one", "three"});
+  const std::uint64_t bytes = std::filesystem::file_size(path);
+  RecordLayout layout = scan_records(RandomAccessFile(path));
+  layout.sizes = {};
+  for (const std::uint64_t size : {std::uint64_t{1} << 63, std::uint64_t{1} << 63, bytes})
+    layout.sizes.push_back(size);
+  ASSERT_EQ(layout.file_size(), bytes) << "modulo 2^64";
+  write_file(record_index_path(path), encode_record_layout(layout));
+  const CapturedLog log;
+  EXPECT_THAT(read_all(RecordIndex({path})), ElementsAre("one", "three"));
+  EXPECT_THAT(log.text(), HasSubstr("a.index is the index of another file; it is not used"));
+}
+
 TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
   for (const char* name : {"t-0", "t-1"}) write_indexed(name, {"x"});
   write_file(dir_.file("t-0.json"), "{}");
@@ -203,15 +218,30 @@ TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
   const std::string path = dir_.file("a.tfrecord");
   write_test_examples(path, 0, 5,
                       [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
-  EXPECT_EQ(index_records(path, kTokenMask), 5u);
+  EXPECT_EQ(index_records(path), 5u);
   const RecordIndex index({path});
   EXPECT_EQ(index.tokens(0), 5u);
   EXPECT_EQ(index.tokens(1), 6u);
   write_test_examples(path, 0, 5, [](int number, TestExample& example) {
     if (number == 3) example.input_ids.pop_back();
   });
-  EXPECT_THAT(message_of([&] { index_records(path, kTokenMask); }),
-              HasSubstr("a.tfrecord: record 3: input_ids has 7 values"));
+  EXPECT_THAT(message_of([&] { index_records(path); }),
+              HasSubstr("a.tfrecord: record 3: input_ids has 7 values, not 8"));
+  ExampleWriter writer;
+  writer.integers("colour", std::vector<std::int32_t>{-3, 1, 1});
+  write("b", {writer.take()});
+  EXPECT_EQ(index_records(dir_.file("b")), 1u);
+  EXPECT_EQ(RecordIndex({dir_.file("b")}).tokens(0), std::nullopt);
+  EXPECT_EQ(index_records(dir_.file("b"), "colour"), 1u);
+  EXPECT_EQ(RecordIndex({dir_.file("b")}).tokens(0), 2u);
+  EXPECT_THAT(message_of([&] { index_records(dir_.file("b"), "mask"); }),
+              HasSubstr("b: record 0: no feature 'mask'; it has: colour"));
+  writer.integers("colour", std::vector<std::int32_t>{1});
+  const std::string one = writer.take();
+  writer.reals("colour", std::vector<float>{1});
+  write("c", {one, writer.take()});
+  EXPECT_THAT(message_of([&] { index_records(dir_.file("c")); }),
+              HasSubstr("c: record 1: colour is a list of reals, not integers"));
 }
 
 }  // namespace

@@ -146,6 +146,12 @@ TEST_F(RecordSourceTest, ABatchDependsOnSeedAndStepAndNotOnWhatWasReadBefore) {
   EXPECT_NE(numbers(RecordSource(other).batch(0, 20)), numbers(source.batch(0, 20)));
 }
 
+// That files and a seed keep their order: beside tests/golden/record_order.json.
+TEST_F(RecordSourceTest, TheFirstBatchIsTheGoldenOne) {
+  EXPECT_THAT(numbers(RecordSource(options()).batch(0, 20)),
+              ElementsAre(15, 17, 14, 8, 5, 6, 16, 7, 11, 9, 0, 4, 13, 10, 12, 3, 18, 19, 1, 2));
+}
+
 TEST_F(RecordSourceTest, TheHostsBatchesAreTogetherTheBatchOfOneHost) {
   const RecordSource source(options());
   const std::int64_t size = 12;
@@ -227,7 +233,7 @@ TEST_F(RecordSourceTest, TellsEachRecordsTokensWithAndWithoutAnIndex) {
                                           6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
   const auto counts = [&] { return token_counts(RecordSource(options()).index(), kTokenMask); };
   EXPECT_EQ(counts(), wanted);
-  index_records(dir_.file("a-0.tfrecord"), kTokenMask);
+  index_records(dir_.file("a-0.tfrecord"));
   EXPECT_EQ(counts(), wanted);
 }
 

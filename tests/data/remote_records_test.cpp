@@ -46,8 +46,7 @@ class RemoteRecords : public testing::Test {
 TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
   const RecordSource here = open_local();
   for (const bool indexed : {false, true}) {
-    for (int file = 0; indexed && file < 3; ++file)
-      EXPECT_EQ(index_records(remote(file), kTokenMask), 10u);
+    for (int file = 0; indexed && file < 3; ++file) EXPECT_EQ(index_records(remote(file)), 10u);
     const CapturedLog log;
     const RecordSource there = open_remote();
     EXPECT_EQ(log.text().find("has no index beside it: all of it is read") != std::string::npos,

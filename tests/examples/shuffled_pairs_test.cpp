@@ -211,8 +211,8 @@ TEST_F(ShuffledPairs, TheirDescriptionHoldsTheAnswerThatIsMostFrequentInTheRecor
     const auto most = std::ranges::max_element(answers, {}, [](const auto& a) { return a.second; });
     const auto description = find_description({counted.output});
     ASSERT_TRUE(description && description->majority_token);
-    EXPECT_EQ(description->majority_count, most->second);
-    EXPECT_EQ(answers[*description->majority_token], most->second);
+    EXPECT_EQ(description->majority_token->count, most->second);
+    EXPECT_EQ(answers[description->majority_token->id], most->second);
     EXPECT_EQ(description->masked_tokens, summary.masked_tokens);
   }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/bert.h"
+#include "ops/ops.h"
 #include "support/error_of.h"
 #include "train/compiled_step.h"
 #include "train/small_run.h"
@@ -82,7 +83,7 @@ TEST_F(FillMask, GuessesAreTheBestOfTheLogitsWhateverThePadding) {
   for (std::size_t i = 0; i < guesses.size(); ++i) {
     const auto id = static_cast<std::size_t>(vocabulary.id(guesses[i].token));
     EXPECT_NEAR(guesses[i].probability, want[id], 1e-6) << guesses[i].token;
-    if (i > 0) EXPECT_GE(guesses[i - 1].probability, guesses[i].probability);
+    EXPECT_GE(guesses[i == 0 ? 0 : i - 1].probability, guesses[i].probability);
   }
 }
 

@@ -282,13 +282,14 @@ TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
   TrainJob each = job("each", 6), both = job("both", 6);
   each.log_every = 1, both.log_every = 2;
   const auto losses = [&](const TrainJob& j) {
-    log_.clear();
+    testing::internal::CaptureStderr();
     train(j);
+    const std::string lines = testing::internal::GetCapturedStderr();
     std::vector<std::pair<int, double>> out;
-    for (std::size_t at = 0; (at = log_.text().find("step ", at)) != std::string::npos; ++at) {
+    for (std::size_t at = 0; (at = lines.find("step ", at)) != std::string::npos; ++at) {
       int step = 0;
       double loss = 0;
-      if (std::sscanf(log_.text().c_str() + at, "step %d/6: loss %lf,", &step, &loss) == 2)
+      if (std::sscanf(lines.c_str() + at, "step %d/6: loss %lf,", &step, &loss) == 2)
         out.emplace_back(step, loss);
     }
     return out;

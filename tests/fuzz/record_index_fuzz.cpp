@@ -1,0 +1,78 @@
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/record_index.h"
+#include "data/record_index_file.h"
+#include "format/crc32c.h"
+#include "format/tfrecord.h"
+#include "fuzz/target.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+const std::vector<std::string>& records() {
+  static const std::vector<std::string> all{"hello", "", "a longer record", "hello", "x"};
+  return all;
+}
+
+std::string record_file() {
+  std::string bytes;
+  for (const std::string& record : records()) append_record(bytes, record);
+  return bytes;
+}
+
+void repair(std::string& bytes) {
+  if (bytes.size() < 16) return;
+  const std::uint32_t crc = crc32c(std::string_view(bytes).substr(16));
+  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<char>(crc >> (8 * i));
+}
+
+}  // namespace
+
+FuzzTarget fuzz_target() {
+  spdlog::set_level(spdlog::level::off);  // an index that is not used is no finding
+  const std::string file = record_file();
+  RecordLayout layout, wide;
+  std::copy_n(file.begin(), 12, layout.ends.begin());
+  std::copy_n(file.end() - 4, 4, layout.ends.begin() + 12);
+  for (const std::string& record : records()) {
+    layout.sizes.push_back(16 + record.size());
+    layout.tokens.push_back(record.size());
+  }
+  wide = layout;
+  wide.sizes = {};
+  for (const std::uint64_t size : {std::uint64_t{1} << 63, std::uint64_t{1} << 63, file.size()})
+    wide.sizes.push_back(size);
+  wide.tokens = {};
+  return {.seeds = {encode_record_layout(layout), encode_record_layout(wide)},
+          .words = {std::string(1, '\x10'), std::string(1, '\x15'), std::string(8, '\xff')},
+          .repair = repair,
+          .memory_base = 5 << 20,  // the window through which headers are read
+          .memory_factor = 64};
+}
+
+}  // namespace smelt
+
+// The input is the index beside a file of records: whatever it says, what is read is in the file.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smelt;
+  const std::string& index_path = input_file(data, size, ".tfrecord.index");
+  const std::string path = index_path.substr(0, index_path.size() - std::string(".index").size());
+  CHECK(record_index_path(path) == index_path, index_path);
+  write_file(path, record_file());
+  const RecordIndex index({path});
+  CHECK(index.bytes() == record_file().size(), index.bytes());
+  std::vector<std::string> read;
+  for (std::uint64_t record = 0; record < index.size(); ++record) {
+    try {
+      read.push_back(index.read(record));
+    } catch (const UsageError&) {
+    }
+  }
+  for (const std::string& one : read)
+    CHECK(std::ranges::find(records(), one) != records().end(), one);
+  return 0;
+}
