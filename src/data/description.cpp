@@ -24,11 +24,14 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   out.files = fields["files"].as_texts();
   out.examples = fields["examples"].as_number<std::uint64_t>();
   out.masked_tokens = fields["masked_tokens"].as_number<std::uint64_t>();
-  const JsonField vocabulary = fields["vocabulary"];
-  if (!vocabulary.is_null() && !vocabulary.value().is_object()) vocabulary.refuse("no JSON object");
+  const auto section = [&](std::string_view name) {
+    const JsonField field = fields[name];
+    if (!field.is_null() && !field.value().is_object()) field.refuse("no JSON object");
+    return field;
+  };
+  const JsonField vocabulary = section("vocabulary"), majority = section("majority_token");
   out.vocabulary_file = vocabulary["file"].as<std::string>("");
   out.vocabulary_crc32c = vocabulary["crc32c"].as_number<std::uint32_t>();
-  const JsonField majority = fields["majority_token"];
   const auto id = majority["id"].as_number<std::int32_t>();
   const auto count = majority["count"].as_number<std::uint64_t>();
   if (id && count) out.majority_token = {.id = *id, .count = *count};

@@ -4,11 +4,11 @@
 //   drawing   buffers, and a group: its bytes from the disk and twice as many as a corpus
 //   cutting   buffers
 //   writing   memory: for each thread a range, its list, and what is encoded of it
-// Beside it stand 48 bytes a range and 3 bytes an example of each file that is being written; for a
-// terabyte of text (250 billion tokens, ten passes, 5 TB of examples on the disk) in 1000 files 30
-// MB for 600 thousand ranges and 60 MB for the index of a file. A document of millions of tokens,
-// and what the builder counts in each thread (BERT's: 8 bytes a piece of the vocabulary), come on
-// top.
+// Beside it stand 64 bytes a range (thrice that at the end of a pass) and 3 bytes an example of
+// each file that is being written: for a terabyte of text (250 billion tokens, ten passes, 5 TB of
+// examples on the disk) in 1000 files 40 MB for 600 thousand ranges and 60 MB for the index of a
+// file. A document of millions of tokens, and what the builder counts in each thread (BERT's: 8
+// bytes a piece of the vocabulary), come on top.
 #pragma once
 
 #include <cstddef>

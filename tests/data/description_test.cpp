@@ -18,13 +18,15 @@ using testing::HasSubstr;
 TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   const DataDescription d = parse_description(
       R"({"files": ["a", "b"], "examples": 12, "masked_tokens": 7, "seq_length": 64,
-          "vocabulary": {"file": "v", "crc32c": 4294967295}})",
+          "vocabulary": {"file": "v", "crc32c": 4294967295},
+          "majority_token": {"id": 5, "count": 4}})",
       "a.json");
   EXPECT_THAT(d.files, ElementsAre("a", "b"));
   EXPECT_EQ(d.examples, 12u);
   EXPECT_EQ(d.masked_tokens, 7u);
   EXPECT_EQ(d.vocabulary_file, "v");
   EXPECT_EQ(d.vocabulary_crc32c, 4294967295u);
+  EXPECT_EQ(d.majority_token, (MajorityToken{.id = 5, .count = 4}));
   EXPECT_EQ(d.all["seq_length"], 64);
   EXPECT_EQ(parse_description("{}", "a.json").examples, std::nullopt);
 }
@@ -46,6 +48,10 @@ TEST(Description, MalformedOnesAreRefusedByField) {
   EXPECT_THAT(message(R"({"vocabulary": 3})"), HasSubstr("a.json: vocabulary is no JSON object"));
   EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
               HasSubstr("a.json: vocabulary.crc32c is no whole number in range"));
+  EXPECT_THAT(message(R"({"majority_token": 3})"),
+              HasSubstr("a.json: majority_token is no JSON object"));
+  EXPECT_THAT(message(R"({"majority_token": {"id": "the"}})"),
+              HasSubstr("a.json: majority_token.id is no whole number in range"));
   EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary.file is 1"));
 }
 

@@ -255,7 +255,7 @@ TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
       bounded.threads = threads;
       bounded.memory = kMemory;
       bounded.sizes.group_bytes = 64 << 10;
-      bounded.sizes.document_ranges = 32;
+      bounded.sizes.document_ranges = 4;
       bounded.sizes.fan_out = 32;
       bounded.sizes.range_bytes = bounded.sizes.encoded_bytes = 16 << 10;
       watch_memory();

@@ -11,9 +11,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/philox.h"
 #include "data/record_tokens.h"
-#include "examples/bert_builder.h"
 #include "examples/bert_examples.h"
 #include "examples/small_corpus.h"
 #include "examples/text_corpus.h"
