@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "runtime/find_plugin.h"
 #include "runtime/topology.h"
+#include "support/plugins.h"
 #include "train/pretraining.h"
 
 namespace smelt {
@@ -11,13 +11,7 @@ namespace {
 
 class TpuCompile : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    try {
-      find_plugin("tpu");
-    } catch (const UsageError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
+  void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 
   static PretrainingConfig config() {
     PretrainingConfig c;
