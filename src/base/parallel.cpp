@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include <algorithm>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -38,6 +39,27 @@ void run_parallel(int threads, const std::function<void(int)>& body,
     for (int worker = 0; worker < threads; ++worker) others.emplace_back(guarded, worker);
   }
   if (first) std::rethrow_exception(first);
+}
+
+void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
+  std::mutex mutex;
+  std::size_t next = 0, failed = count;
+  std::exception_ptr fault;
+  const auto claim = [&] {
+    const std::lock_guard lock(mutex);
+    return next < failed ? next++ : count;
+  };
+  run_parallel(static_cast<int>(std::min(static_cast<std::size_t>(threads), count)), [&](int) {
+    for (std::size_t number; (number = claim()) < count;) try {
+        body(number);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (number >= failed) continue;
+        failed = number;
+        fault = std::current_exception();
+      }
+  });
+  if (fault) std::rethrow_exception(fault);
 }
 
 }  // namespace smelt

@@ -20,6 +20,10 @@ int available_threads();
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
 
+// Calls body(0), …, body(count - 1) on up to `threads` threads, each once. Of several exceptions
+// the one of the lowest number is thrown, so that a fault is told the same way every time.
+void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& body);
+
 // First in, first out; push waits while `capacity` items are inside.
 template <class T>
 class BoundedQueue {

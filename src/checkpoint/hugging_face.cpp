@@ -8,6 +8,8 @@
 
 #include "base/nearest_name.h"
 #include "checkpoint/bert_names.h"
+#include "format/config.h"
+#include "models/bert_config.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -28,16 +30,12 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
      {"mask_token", "[MASK]"}}};
 
 // The fields of a bert_config.json that both programs call by the same name.
-constexpr std::array<const char*, 10> kSharedFields{"attention_probs_dropout_prob",
-                                                    "hidden_dropout_prob",
-                                                    "hidden_size",
-                                                    "initializer_range",
-                                                    "intermediate_size",
-                                                    "num_attention_heads",
-                                                    "num_hidden_layers",
-                                                    "max_position_embeddings",
-                                                    "type_vocab_size",
-                                                    "vocab_size"};
+std::vector<std::string> shared_fields() {
+  std::vector<std::string> names;
+  for (const ConfigField& field : config_fields<BertConfig>())
+    if (field.name != "hidden_act") names.push_back(field.name);
+  return names;
+}
 
 std::string text_field(const json& config, const char* name, const char* fallback) {
   if (!config.contains(name)) return fallback;
@@ -78,7 +76,7 @@ json hugging_face_config(const HuggingFaceBert& bert) {
                  {"position_embedding_type", "absolute"},
                  {"tie_word_embeddings", true},
                  {"torch_dtype", "float32"}};
-  for (const char* name : kSharedFields)
+  for (const std::string& name : shared_fields())
     if (bert.config.contains(name)) config[name] = bert.config.at(name);
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
   const std::string act = text_field(bert.config, "hidden_act", "gelu");
@@ -146,7 +144,7 @@ json original_config(const json& config, const std::string& where) {
   if (!config.is_object() || text_field(config, "model_type", "") != "bert")
     throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
   json original = json::object();
-  for (const char* name : kSharedFields)
+  for (const std::string& name : shared_fields())
     if (config.contains(name)) original[name] = config.at(name);
   const std::string act = text_field(config, "hidden_act", "gelu");
   if (act == "gelu")
@@ -160,7 +158,8 @@ json original_config(const json& config, const std::string& where) {
 
 }  // namespace
 
-void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert) {
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
+                         OutputDirectory::Earlier earlier) {
   Buffers buffers;
   TensorMap tensors;
   for (const BertName& name : bert_names(bert.config)) {
@@ -172,7 +171,7 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert)
   const json config = hugging_face_config(bert);
   const auto lines = vocab_lines(bert.vocab_txt);
   const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
-  OutputDirectory directory(folder);
+  OutputDirectory directory(folder, earlier);
   OutputFile model(directory.file("model.safetensors"));
   write_safetensors(tensors, {{"format", "pt"}},
                     [&](std::string_view piece) { model.write(piece); });

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "format/safetensors.h"
+#include "store/file.h"
 #include "tokenize/tokenizer_options.h"
 
 namespace smelt {
@@ -25,7 +26,8 @@ struct HuggingFaceBert {
 // left out. UsageError when one is missing or has another shape than the config's, when the
 // vocabulary does not fit the config or lacks a special token, or when the folder already holds
 // something else; then nothing is written.
-void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert);
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
+                         OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
 
 // Reads config.json, model.safetensors, vocab.txt and, where it is, tokenizer_config.json.
 // UsageError when one is missing, when the model is not a BERT with both pre-training heads, or

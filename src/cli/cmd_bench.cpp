@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/philox.h"
+#include "optim/adamw.h"
+#include "tasks/bert_task.h"
 #include "train/compiled_step.h"
 
 namespace smelt {
@@ -41,35 +43,36 @@ const std::map<std::string, BertConfig>& models() {
   return kModels;
 }
 
-PretrainingConfig bench_config(const BenchOptions& o) {
-  PretrainingConfig c;
-  c.model = models().at(o.model);
-  c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = o.dropout;
-  c.batch = {.batch_size = o.batch, .seq_length = o.seq, .max_predictions = o.predictions};
-  c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
+Task bench_task(const BenchOptions& o) {
+  BertConfig model = models().at(o.model);
+  model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
+  return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
+}
+
+TrainingConfig bench_config(const BenchOptions& o) {
+  TrainingConfig c;
+  c.batch_size = o.batch;
   c.devices = o.devices;
+  c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
+  c.optimizer = adamw({});
   return c;
 }
 
 // Random tokens without padding.
-BertBatch random_batch(const PretrainingConfig& c) {
-  const auto B = c.batch.batch_size, S = c.batch.seq_length, P = c.batch.max_predictions;
-  BertBatch b;
-  b.batch = B, b.seq_length = S, b.max_predictions = P;
+Batch random_batch(const Features& features, std::int64_t rows) {
+  Batch batch = empty_batch(features, rows);
   std::uint64_t drawn = 0;
-  const auto draw = [&](std::int64_t below) {
-    return static_cast<std::int32_t>(philox(1, drawn++, 0)[0] % below);
-  };
-  for (std::int64_t i = 0; i < B * S; ++i) b.input_ids.push_back(draw(c.model.vocab_size));
-  b.input_mask.assign(B * S, 1);
-  b.segment_ids.assign(B * S, 0);
-  for (std::int64_t i = 0; i < B * P; ++i) {
-    b.masked_lm_positions.push_back(draw(S));
-    b.masked_lm_ids.push_back(draw(c.model.vocab_size));
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const Feature& feature = features[i];
+    if (feature.dtype == DType::f32)
+      std::ranges::fill(batch.arrays[i].values<float>(), 1.0f);
+    else if (feature.name == "input_mask")
+      std::ranges::fill(batch.arrays[i].values<std::int32_t>(), 1);
+    else if (feature.name != "segment_ids")
+      for (std::int32_t& value : batch.arrays[i].values<std::int32_t>())
+        value = static_cast<std::int32_t>(philox(1, drawn++, 0)[0] % feature.limit);
   }
-  b.masked_lm_weights.assign(B * P, 1.0f);
-  for (std::int64_t i = 0; i < B; ++i) b.next_sentence_labels.push_back(draw(2));
-  return b;
+  return batch;
 }
 
 nlohmann::json run_bench(const BenchOptions& o) {
@@ -77,24 +80,25 @@ nlohmann::json run_bench(const BenchOptions& o) {
   const auto seconds = [](auto from) {
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
-  const PretrainingConfig config = bench_config(o);
-  const auto client = open_device(o.device, static_cast<int>(o.devices));
-  PretrainingProgram program;
+  const Task task = bench_task(o);
+  const TrainingConfig config = bench_config(o);
+  const int devices = static_cast<int>(o.devices);
+  const auto client = open_device(o.device, devices);
   const auto built = Clock::now();
-  build_train_step(config, program);
+  const StepProgram program = train_program(
+      task, config, placement_for(client->platform_name(), o.devices, config.reduction));
   const double build_s = seconds(built);
   const auto compiling = Clock::now();
-  const CompiledStep step(client, config, program);
+  const CompiledStep step(client, program);
   const double compile_s = seconds(compiling);
-  ModelState state = ModelState::fresh(*client, static_cast<int>(o.devices), program.parameters,
-                                       StateParts::values_and_moments, config.seed);
-  const BertBatch batch = random_batch(config);
+  ModelState state = ModelState::fresh(*client, devices, program.state, config.seed);
+  const Batch batch = random_batch(task.features, o.batch);
   std::vector<double> times, processor_times;
   nlohmann::json result{{"build_s", build_s}, {"compile_s", compile_s}};
-  for (std::int32_t i = 0; i <= o.steps; ++i) {
+  for (std::int64_t i = 0; i <= o.steps; ++i) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
-    Execution execution = step.run(batch, std::span(&i, 1), state);
+    Execution execution = step.run(batch, state, i);
     result["loss"] = execution.results[0].back().to_host<float>()[0];
     state.replace(execution.results);
     if (i == 0) {
@@ -122,14 +126,14 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--model", o->model, "tiny, small, base or large")
       ->check(CLI::IsMember(names));
   command->add_option("--device", o->device, "cpu, gpu or tpu")->capture_default_str();
-  command->add_option("--devices", o->devices, "devices that share a batch")->capture_default_str();
-  command->add_option("--batch", o->batch, "examples per step")->capture_default_str();
-  command->add_option("--seq", o->seq, "tokens per example")->capture_default_str();
-  command->add_option("--predictions", o->predictions, "masked tokens per example")
-      ->capture_default_str();
-  command->add_option("--steps", o->steps, "steps timed, after one that is not")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
+    command->add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
+  };
+  add_count("--devices", o->devices, "devices that share a batch");
+  add_count("--batch", o->batch, "examples per step, over all devices");
+  add_count("--seq", o->seq, "tokens per example");
+  add_count("--predictions", o->predictions, "masked tokens per example");
+  add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
 }

@@ -80,9 +80,10 @@ void add_bert(CLI::App& data) {
                    "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
   command
-      ->add_option("--order", job->order,
-                   "shuffled: threads, bounded memory; original: the original program's bytes")
-      ->capture_default_str();
+      ->add_option_function<std::string>(
+          "--order", [job](const std::string& order) { job->order = parse_example_order(order); },
+          "shuffled: threads, bounded memory; original: the original program's bytes")
+      ->default_str("shuffled");
   add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
@@ -109,7 +110,7 @@ void add_data_command(CLI::App& app) {
 
 void add_create_pretraining_data_command(CLI::App& app) {
   auto job = std::make_shared<BertExamplesJob>();
-  job->order = "original";
+  job->order = ExampleOrder::original;
   job->overwrite = true;
   job->description = false;
   job->log_examples = true;

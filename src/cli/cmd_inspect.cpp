@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/show_example.h"
 #include "data/inspect.h"
+#include "data/record_features.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {
@@ -54,43 +55,59 @@ std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most
   return out;
 }
 
+ordered_json as_json(const FeatureStatistics& s) {
+  ordered_json out{{"name", s.feature.name},   {"type", kind_name(s.feature.kind)},
+                   {"count", s.feature.count}, {"values", s.values},
+                   {"zeros", s.zeros},         {"not_finite", s.not_finite},
+                   {"smallest", nullptr},      {"largest", nullptr}};
+  const auto put = [&](const auto& range) {
+    if (range) out["smallest"] = range->smallest, out["largest"] = range->largest;
+  };
+  put(s.integers);
+  put(s.reals);
+  return out;
+}
+
+void put_bert(const BertStatistics& s, SpecialIds ids, ordered_json& out) {
+  out["seq_length"] = s.shape.seq_length;
+  out["max_predictions"] = s.shape.max_predictions;
+  out["tokens"] = s.tokens;
+  out["predictions"] = s.predictions;
+  out["random_next"] = s.random_next;
+  out["largest_id"] = s.largest_id;
+  out["lengths"] = s.lengths;
+  out["mask_positions"] = s.mask_positions;
+  out["masks"] = nullptr;
+  if (ids.mask >= 0)
+    out["masks"] = {{"masked", s.masks.masked}, {"kept", s.masks.kept}, {"random", s.masks.random}};
+  out["unknown"] = nullptr;
+  if (ids.unknown >= 0) out["unknown"] = s.unknown;
+}
+
 ordered_json as_json(const RecordStatistics& s) {
-  ordered_json out{{"files", s.files},
-                   {"records", s.records},
-                   {"bytes", s.bytes},
-                   {"seq_length", s.shape.seq_length},
-                   {"max_predictions", s.shape.max_predictions},
-                   {"tokens", s.tokens},
-                   {"predictions", s.predictions},
-                   {"random_next", s.random_next},
-                   {"largest_id", s.largest_id},
-                   {"lengths", s.lengths},
-                   {"mask_positions", s.mask_positions},
-                   {"masks", nullptr},
-                   {"unknown", nullptr},
-                   {"bad_records", s.bad_records},
-                   {"first_bad", nullptr},
-                   {"description", nullptr},
-                   {"contradictions", s.contradictions}};
-  if (s.masks)
-    out["masks"] = {
-        {"masked", s.masks->masked}, {"kept", s.masks->kept}, {"random", s.masks->random}};
-  if (s.unknown) out["unknown"] = *s.unknown;
+  ordered_json out{{"files", s.files}, {"records", s.records}, {"bytes", s.bytes}};
+  if (s.bert) put_bert(*s.bert, s.ids, out);
+  out["features"] = ordered_json::array();
+  for (const FeatureStatistics& feature : s.features) out["features"].push_back(as_json(feature));
+  out["bad_records"] = s.bad_records;
+  out["first_bad"] = nullptr;
   if (s.first_bad)
     out["first_bad"] = {{"file", s.first_bad->file},
                         {"record", s.first_bad->record},
                         {"offset", s.first_bad->offset},
                         {"fault", s.first_bad->fault}};
+  out["description"] = nullptr;
   if (!s.description.empty()) out["description"] = s.description;
+  out["contradictions"] = s.contradictions;
   return out;
 }
 
-std::string masks_text(const RecordStatistics& s) {
+std::string masks_text(const BertStatistics& s, SpecialIds ids) {
   std::string out = str("masked:      ", percent(s.predictions, s.tokens), " of the tokens, ");
-  if (!s.masks) return out + "give --vocab to see how\n";
-  return out + str("of which ", percent(s.masks->masked, s.predictions), " [MASK], ",
-                   percent(s.masks->kept, s.predictions), " kept, ",
-                   percent(s.masks->random, s.predictions), " random\n");
+  if (ids.mask < 0) return out + "give --vocab to see how\n";
+  return out + str("of which ", percent(s.masks.masked, s.predictions), " [MASK], ",
+                   percent(s.masks.kept, s.predictions), " kept, ",
+                   percent(s.masks.random, s.predictions), " random\n");
 }
 
 std::string checks_text(const RecordStatistics& s) {
@@ -103,29 +120,61 @@ std::string checks_text(const RecordStatistics& s) {
   return out;
 }
 
-std::string as_text(const RecordStatistics& s) {
-  const std::uint64_t good = s.records - s.bad_records;
+std::string bert_text(const BertStatistics& s, SpecialIds ids, std::uint64_t good) {
   const std::uint64_t places = good * static_cast<std::uint64_t>(s.shape.seq_length);
   std::string out =
-      str("records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n",
-          "sequences:   ", s.shape.seq_length, " tokens, ", percent(places - s.tokens, places),
+      str("sequences:   ", s.shape.seq_length, " tokens, ", percent(places - s.tokens, places),
           " padding\n", "predictions: ", ratio(s.predictions, good), " a sequence, at most ",
-          s.shape.max_predictions, "\n", masks_text(s),
+          s.shape.max_predictions, "\n", masks_text(s, ids),
           "random next: ", percent(s.random_next, good), "\n", "largest id:  ", s.largest_id, "\n");
-  if (s.unknown) out += str("unknown:     ", percent(*s.unknown, s.tokens), " of the tokens\n");
-  out += checks_text(s);
-  out += str("tokens of a sequence, without padding:\n", histogram(s.lengths, 17));
-  return out + str("predictions of a sequence:\n", histogram(s.mask_positions, 24));
+  if (ids.unknown >= 0)
+    out += str("unknown:     ", percent(s.unknown, s.tokens), " of the tokens\n");
+  return out;
+}
+
+std::string histograms(const BertStatistics& s) {
+  return str("tokens of a sequence, without padding:\n", histogram(s.lengths, 17),
+             "predictions of a sequence:\n", histogram(s.mask_positions, 24));
+}
+
+std::string feature_text(const FeatureStatistics& s) {
+  std::string out =
+      str("  ", s.feature.name, ": ", s.feature.count, " ", kind_name(s.feature.kind));
+  const bool bytes = s.feature.kind == ExampleKind::bytes;
+  const auto add = [&](const auto& range) {
+    if (range)
+      out +=
+          str(bytes ? " of " : ", ", range->smallest, " to ", range->largest,
+              bytes ? " bytes, " : ", ", percent(s.zeros, s.values), bytes ? " empty" : " zeros");
+  };
+  add(s.integers);
+  add(s.reals);
+  if (s.not_finite > 0) out += str(", ", s.not_finite, " not finite");
+  return out + "\n";
+}
+
+std::string as_text(const RecordStatistics& s) {
+  std::string out =
+      str("records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n");
+  if (s.bert) {
+    out += bert_text(*s.bert, s.ids, s.records - s.bad_records);
+  } else {
+    out += "features of a record:\n";
+    for (const FeatureStatistics& feature : s.features) out += feature_text(feature);
+  }
+  return out + checks_text(s) + (s.bert ? histograms(*s.bert) : "");
 }
 
 void print(const InspectOptions& options, bool json) {
-  const RecordStatistics statistics = inspect_bert_records(options);
+  const RecordStatistics statistics = inspect_records(options);
   std::optional<Vocabulary> vocabulary;
   if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
   const bool colour = !json && ::isatty(STDOUT_FILENO) == 1;
   std::vector<std::string> samples;
   for (const RecordSample& sample : statistics.samples)
-    samples.push_back(show_example(sample, vocabulary ? &*vocabulary : nullptr, colour));
+    samples.push_back(sample.bert ? show_example(sample.place, BertRow(*sample.bert),
+                                                 vocabulary ? &*vocabulary : nullptr, colour)
+                                  : show_features(sample.place, sample.example));
   if (json) {
     ordered_json out = as_json(statistics);
     if (options.samples > 0) out["samples"] = samples;
@@ -133,7 +182,7 @@ void print(const InspectOptions& options, bool json) {
     return;
   }
   std::cout << as_text(statistics);
-  if (!samples.empty()) std::cout << example_legend(colour);
+  if (!samples.empty() && statistics.bert) std::cout << example_legend(colour);
   for (const std::string& sample : samples) std::cout << sample;
 }
 
@@ -143,11 +192,11 @@ void add_data_inspect_command(CLI::App& data) {
   auto o = std::make_shared<InspectOptions>();
   auto json = std::make_shared<bool>(false);
   auto* command =
-      data.add_subcommand("inspect", "count, check and show the examples of BERT's record files");
+      data.add_subcommand("inspect", "count, check and show the examples of record files");
   command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
       ->required();
   command->add_option("--vocab", o->vocab,
-                      "vocabulary of the records: shows words, counts masks, checks ids");
+                      "vocabulary of BERT's examples: shows words, counts masks, checks ids");
   command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
   command->add_option("--samples", o->samples, "show so many examples, evenly spread")
       ->capture_default_str();

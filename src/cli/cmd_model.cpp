@@ -10,17 +10,11 @@
 namespace smelt {
 namespace {
 
-nlohmann::json to_json(const Evaluation& e) {
-  nlohmann::json out{{"global_step", e.global_step},
-                     {"loss", e.loss},
-                     {"masked_lm_accuracy", e.masked_lm_accuracy},
-                     {"masked_lm_loss", e.masked_lm_loss},
-                     {"majority_token_accuracy", e.majority_token_accuracy},
-                     {"examples", e.examples},
-                     {"masked_tokens", e.masked_tokens}};
-  if (e.next_sentence)
-    out.update({{"next_sentence_accuracy", e.next_sentence->accuracy},
-                {"next_sentence_loss", e.next_sentence->loss}});
+nlohmann::ordered_json to_json(const Evaluation& e) {
+  nlohmann::ordered_json out{
+      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
+  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
+  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
   return out;
 }
 
@@ -48,10 +42,12 @@ void add_eval_command(CLI::App& app) {
   auto* command = app.add_subcommand("eval", "measure a recipe's model on its held-out examples");
   const auto recipe = add_recipe_options(*command);
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "also as one JSON object on the last line");
+  command->add_flag("--json", *json, "one JSON object instead of lines");
   command->callback([recipe, json] {
-    const Evaluation evaluation = evaluate_model(recipe->load());
-    if (*json) std::cout << to_json(evaluation).dump() << "\n";
+    const Recipe loaded = recipe->load();
+    const Evaluation evaluation = evaluate_model(loaded);
+    std::cout << (*json ? to_json(evaluation).dump() + "\n"
+                        : evaluation_report(loaded, evaluation));
   });
 }
 

@@ -7,8 +7,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "data/bert_prefetch.h"
+#include "data/record_features.h"
 #include "data/record_index_file.h"
+#include "data/record_source.h"
+#include "data/record_tokens.h"
 
 namespace smelt {
 namespace {
@@ -25,18 +27,23 @@ struct BenchOptions {
   double seconds = 3;
 };
 
-BertRecordSource open_source(const BenchOptions& o) {
-  BertRecordOptions options;
-  const auto shape = bert_record_shape(RecordIndex(record_files(o.input, "bench")));
-  options.input = o.input;
-  options.seq_length = shape.seq_length;
-  options.max_predictions = shape.max_predictions;
-  return BertRecordSource(options);
+// All integers and reals of the first record, whatever their values.
+Features bench_features(const BenchOptions& o) {
+  constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
+  Features features;
+  for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
+    if (f.kind == ExampleKind::integers || f.kind == ExampleKind::reals)
+      features.push_back({.name = f.name,
+                          .dtype = f.kind == ExampleKind::integers ? DType::s32 : DType::f32,
+                          .row = {static_cast<std::int64_t>(f.count)},
+                          .limit = kAnyNumber,
+                          .limit_name = "numbers below"});
+  return features;
 }
 
 // Batches on this thread until the time is over; records a second of processor time, which other
 // load moves less than the clock.
-double measure(const BenchOptions& o, const std::function<BertBatch(std::uint64_t)>& read) {
+double measure(const BenchOptions& o, const std::function<Batch(std::uint64_t)>& read) {
   std::uint64_t step = 0;
   const auto start = Clock::now();
   const std::clock_t processor_start = std::clock();
@@ -48,7 +55,7 @@ double measure(const BenchOptions& o, const std::function<BertBatch(std::uint64_
 
 nlohmann::ordered_json run_bench(const BenchOptions& o) {
   const auto start = Clock::now();
-  const BertRecordSource source = open_source(o);
+  const RecordSource source({.input = o.input, .features = bench_features(o)});
   nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
   out["in_order_per_s"] =
@@ -62,21 +69,25 @@ nlohmann::ordered_json run_bench(const BenchOptions& o) {
 
 void add_data_index_command(CLI::App& data) {
   auto input = std::make_shared<std::string>();
+  auto mask = std::make_shared<std::string>(kTokenMask);
   auto* command = data.add_subcommand(
-      "index",
-      "check BERT's record files and write <file>.index beside each, by which they open at once");
+      "index", "check record files and write <file>.index beside each, by which they open at once");
   command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
       ->required();
-  command->callback([input] {
+  command
+      ->add_option("--mask", *mask,
+                   "feature whose ones count an example's tokens, which the index then tells")
+      ->capture_default_str();
+  command->callback([input, mask] {
     for (const std::string& file : record_files(*input, "index"))
-      std::cout << record_index_path(file) << ": " << index_bert_records(file) << " records\n";
+      std::cout << record_index_path(file) << ": " << index_records(file, *mask) << " records\n";
   });
 }
 
 void add_data_bench_command(CLI::App& data) {
   auto o = std::make_shared<BenchOptions>();
   auto* command = data.add_subcommand(
-      "bench", "time the reading of BERT's record files on one thread, in processor time, as JSON");
+      "bench", "time the reading of record files on one thread, in processor time, as JSON");
   command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
       ->required();
   command->add_option("--batch", o->batch, "examples of a batch")

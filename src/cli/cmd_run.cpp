@@ -20,10 +20,12 @@ void add_run_command(CLI::App& app) {
 void add_help_command(CLI::App& app) {
   auto* command = app.add_subcommand("help", "what can be written in a recipe");
   auto topic = std::make_shared<std::string>("recipe");
+  auto type = std::make_shared<std::string>("bert");
   command->add_option("topic", *topic, "recipe")->check(CLI::IsMember({"recipe"}));
-  command->callback([] {
+  command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
+  command->callback([type] {
     std::cout << std::left;
-    for (const RecipeField& field : recipe_fields())
+    for (const RecipeField& field : recipe_fields(*type))
       std::cout << std::setw(36) << field.path << std::setw(14) << field.default_value << field.help
                 << "\n";
   });

@@ -216,16 +216,12 @@ std::string statistics_text(const Statistics& s) {
   return out.str();
 }
 
-// As tokenizer.json, or as vocab.txt with tokenizer_config.json, by the name.
 void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
   const bool json = is_tokenizer_json(job.save);
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
     if (!job.overwrite && exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
-  if (json)
-    return write_file(job.save, tokenizer_json(tokenizer.vocabulary(), tokenizer.options()));
-  save_tokenizer_config(job.save, tokenizer.options());
-  tokenizer.vocabulary().save(job.save);
+  tokenizer.save(job.save);
 }
 
 void run(const TokenizeJob& job) {

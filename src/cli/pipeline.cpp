@@ -2,16 +2,15 @@
 
 #include <spdlog/spdlog.h>
 
-#include <iomanip>
+#include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/hugging_face.h"
+#include "cli/objective_type.h"
 #include "cli/stage.h"
-#include "examples/bert_examples.h"
+#include "optim/adamw.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -21,66 +20,30 @@
 namespace smelt {
 namespace {
 
-Vocabulary recipe_vocabulary(const Recipe& recipe) {
-  return Vocabulary::load(RecipePaths(recipe.out).vocab);
+TrainingConfig training_config(const TrainSection& t) {
+  TrainingConfig c;
+  c.batch_size = t.batch_size;
+  c.devices = t.devices;
+  c.schedule = {.learning_rate = t.learning_rate,
+                .warmup_steps = t.warmup_steps,
+                .total_steps = t.steps,
+                .power = 1.0};
+  c.optimizer =
+      adamw({.weight_decay = t.weight_decay,
+             .bias_correction = t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
+  c.clip_norm = t.clip_norm;
+  c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
+  c.seed = static_cast<std::uint64_t>(t.seed);
+  return c;
 }
+
+}  // namespace
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.lower_case = r.vocab.lower_case};
   if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
 }
-
-PretrainingConfig pretraining_config(const Recipe& r) {
-  PretrainingConfig c;
-  c.model = resolved_model(r);
-  c.batch = {.batch_size = r.train.batch_size,
-             .seq_length = r.data.seq_length,
-             .max_predictions = r.data.max_predictions};
-  c.schedule = {.learning_rate = r.train.learning_rate,
-                .warmup_steps = r.train.warmup_steps,
-                .total_steps = r.train.steps,
-                .power = 1.0};
-  c.optimizer.weight_decay = r.train.weight_decay;
-  c.optimizer.bias_correction =
-      r.train.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off;
-  c.clip_norm = r.train.clip_norm;
-  c.reduction = r.train.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
-  c.devices = r.train.devices;
-  c.seed = static_cast<std::uint64_t>(r.train.seed);
-  c.next_sentence = r.data.next_sentence;
-  return c;
-}
-
-BertExamplesJob examples_job(const Recipe& r, const std::string& text, const std::string& records) {
-  BertExamplesJob job;
-  job.text.input = text;
-  job.vocab = RecipePaths(r.out).vocab;
-  job.output = records;
-  job.order = r.data.order;
-  job.tokenizer = tokenizer_flags(r);
-  job.overwrite = true;
-  job.seed = r.data.seed;
-  job.pairs = {.seq_length = r.data.seq_length,
-               .max_predictions = r.data.max_predictions,
-               .dupe_factor = r.data.dupe_factor,
-               .masked_lm_prob = r.data.masked_lm_prob,
-               .short_seq_prob = r.data.short_seq_prob,
-               .whole_word_mask = r.data.whole_word_mask,
-               .next_sentence = r.data.next_sentence};
-  return job;
-}
-
-void print_evaluation(const Evaluation& e, std::ostream& out) {
-  out << "global_step = " << e.global_step << "\nloss = " << e.loss
-      << "\nmasked_lm_accuracy = " << e.masked_lm_accuracy
-      << "\nmasked_lm_loss = " << e.masked_lm_loss << "\n";
-  if (e.next_sentence)
-    out << "next_sentence_accuracy = " << e.next_sentence->accuracy
-        << "\nnext_sentence_loss = " << e.next_sentence->loss << "\n";
-}
-
-}  // namespace
 
 RecipePaths::RecipePaths(const std::string& out)
     : train_text(join_path(out, "text/train.txt")),
@@ -89,25 +52,18 @@ RecipePaths::RecipePaths(const std::string& out)
       train_records(join_path(out, "data/train.tfrecord")),
       heldout_records(join_path(out, "data/heldout.tfrecord")),
       model_dir(join_path(out, "model")),
-      config(join_path(out, "model/bert_config.json")),
       evaluation(join_path(out, "model/eval_results.txt")),
       hugging_face(join_path(out, "huggingface")) {}
-
-BertConfig resolved_model(const Recipe& recipe) {
-  BertConfig model = recipe.model;
-  const std::int64_t lines = recipe_vocabulary(recipe).size();
-  if (model.vocab_size == 0) model.vocab_size = lines;
-  if (model.vocab_size < lines)
-    throw UsageError(str("model.vocab_size ", model.vocab_size, " is smaller than the ", lines,
-                         " lines of ", RecipePaths(recipe.out).vocab),
-                     "set model.vocab_size to 0, which takes the vocabulary's size");
-  return model;
-}
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r.out);
   ProseJob job;
-  job.text = r.text.read;
+  job.text.input = r.text.input;
+  job.text.format = {.name = r.text.format, .field = r.text.field};
+  job.text.sentences = r.text.sentences;
+  job.text.dedup = r.text.dedup;
+  job.text.max_lines = r.text.max_lines;
+  job.text.strict = r.text.strict;
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
@@ -136,23 +92,20 @@ void make_vocabulary(const Recipe& r) {
 }
 
 void make_examples(const Recipe& r) {
-  const RecipePaths paths(r.out);
-  const BuildSummary train =
-      build_bert_examples(examples_job(r, paths.train_text, paths.train_records));
-  BertExamplesJob heldout = examples_job(r, paths.heldout_text, paths.heldout_records);
-  heldout.pairs.dupe_factor = 1;
-  const BuildSummary kept = build_bert_examples(heldout);
-  if (static_cast<std::int64_t>(kept.examples) < r.eval.batch_size)
-    throw UsageError(str("data: ", kept.examples, " held-out examples, fewer than eval.batch_size ",
+  const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
+  const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
+  if (std::cmp_less(heldout, r.eval.batch_size))
+    throw UsageError(str("data: ", heldout, " held-out examples, fewer than eval.batch_size ",
                          r.eval.batch_size),
                      "lower eval.batch_size, raise text.heldout or give more text");
-  spdlog::info("data: {} examples to train on, {} held out", train.examples, kept.examples);
+  spdlog::info("data: {} examples to train on, {} held out", train, heldout);
 }
 
-PretrainSummary train_model(const Recipe& r) {
+TrainSummary train_model(const Recipe& r) {
   const RecipePaths paths(r.out);
-  PretrainJob job;
-  job.config = pretraining_config(r);
+  TrainJob job;
+  job.task = r.type->task(r);
+  job.config = training_config(r.train);
   job.device = r.train.device;
   job.data = paths.train_records;
   job.vocab = paths.vocab;
@@ -160,45 +113,53 @@ PretrainSummary train_model(const Recipe& r) {
   job.save_every = r.train.save_every;
   job.keep = r.train.keep;
   job.log_every = r.train.log_every;
-  write_file(paths.config, bert_config_json(job.config.model).dump(2) + "\n");
-  const PretrainSummary s = pretrain(job);
-  spdlog::info(
-      "train: {} steps in {} ({:.1f} sequences/s of {} tokens, padding counted), compiled in "
-      "{:.1f} s",
-      s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
-      r.data.seq_length, s.compile_seconds);
+  job.accepted = [&] {
+    for (const auto& [name, content] : r.type->model_files(r))
+      write_file(join_path(paths.model_dir, name), content);
+  };
+  const TrainSummary s = train(job);
+  spdlog::info("train: {} steps in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s",
+               s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
+               s.compile_seconds);
   return s;
+}
+
+std::string evaluation_text(const Evaluation& e) {
+  std::ostringstream out;
+  out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
+  auto measures = e.measures;
+  std::ranges::sort(measures, {}, &MeasuredValue::name);
+  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
+  return out.str();
+}
+
+std::string evaluation_report(const Recipe& r, const Evaluation& e) {
+  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n");
 }
 
 Evaluation evaluate_model(const Recipe& r) {
   const RecipePaths paths(r.out);
   EvaluateJob job;
-  job.config = pretraining_config(r);
-  job.config.batch.batch_size = r.eval.batch_size;
+  job.task = r.type->task(r);
+  job.batch_size = r.eval.batch_size;
+  job.devices = r.train.devices;
   job.device = r.train.device;
   job.data = paths.heldout_records;
-  job.train_data = paths.train_records;
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   const Evaluation e = evaluate(job);
-  std::ostringstream text;
-  print_evaluation(e, text);
-  write_file(paths.evaluation, text.str());
-  std::cout << "***** Eval results *****\n"
-            << text.str() << std::fixed << std::setprecision(1)
-            << "masked tokens right: " << 100 * e.masked_lm_accuracy << " % of " << e.masked_tokens
-            << " held-out ones; always answering '" << recipe_vocabulary(r).token(e.majority_token)
-            << "': " << 100 * e.majority_token_accuracy << " %\n"
-            << std::defaultfloat << std::setprecision(6);
+  write_file(paths.evaluation, evaluation_text(e));
   return e;
 }
 
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
                                         std::int64_t top) {
+  if (!r.type->fill)
+    throw UsageError(str("fill: a model of type ", r.type->name, " fills no masks"),
+                     "take the recipe of a model that was trained to");
   const RecipePaths paths(r.out);
   const BertTokenizer tokenizer = BertTokenizer::load(paths.vocab, tokenizer_flags(r));
-  FillMaskJob job;
-  job.model = resolved_model(r);
+  FillMaskJob job = r.type->fill(r);
   job.device = r.train.device;
   job.model_dir = paths.model_dir;
   job.top = top;
@@ -206,28 +167,19 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
 }
 
 void export_model(const Recipe& r, const std::string& folder) {
-  const RecipePaths paths(r.out);
-  const auto checkpoint = load_latest_checkpoint(paths.model_dir);
-  if (!checkpoint)
-    throw UsageError(str("export: no checkpoint in ", paths.model_dir), "train first");
-  if (folder == paths.hugging_face) remove_tree(folder);
-  HuggingFaceBert bert;
-  bert.config = bert_config_json(resolved_model(r));
-  bert.parameters = checkpoint->tensors;
-  bert.vocab_txt = read_file(paths.vocab);
-  bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
-  export_hugging_face(folder, bert);
-  spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
-               checkpoint->step);
+  if (!r.type->export_folder)
+    throw UsageError(str("export: a model of type ", r.type->name, " has no folder to export"),
+                     "its checkpoints are in the recipe's model folder");
+  r.type->export_folder(r, folder);
 }
 
 void run_recipe(const Recipe& r) {
-  if (r.text.read.input.empty())
+  if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const std::vector<std::string> inputs = expand_patterns(r.text.read.input, "text.input");
+  const std::vector<std::string> inputs = expand_patterns(r.text.input, "text.input");
   claim_output_folder(r.out);
   const RecipePaths p(r.out);
-  const auto section = [&](const char* name) { return recipe_section(r, name); };
+  const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
   run_stage(r.out, {"text", section("text"), inputs, texts, [&] { make_text(r); }});
   run_stage(r.out,
@@ -241,8 +193,9 @@ void run_recipe(const Recipe& r) {
   const nlohmann::json training{section("model"), section("train"), section("data")};
   run_stage(r.out, {"train", training, {p.train_records}, {p.model_dir}, [&] { train_model(r); }});
   run_stage(r.out, {"eval", {training, section("eval")}, records, {p.evaluation}, [&] {
-                      evaluate_model(r);
+                      std::cout << evaluation_report(r, evaluate_model(r));
                     }});
+  if (!r.type->export_folder) return;
   run_stage(r.out, {"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [&] {
                       export_model(r, p.hugging_face);
                     }});

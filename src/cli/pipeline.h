@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/recipe.h"
+#include "tokenize/tokenizer_config.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 #include "train/trainer.h"
@@ -16,19 +17,22 @@ namespace smelt {
 struct RecipePaths {
   explicit RecipePaths(const std::string& out);
   std::string train_text, heldout_text, vocab, train_records, heldout_records;
-  std::string model_dir, config, evaluation, hugging_face;
+  std::string model_dir, evaluation, hugging_face;
 };
 
-// The model of a recipe with the size of its vocabulary. UsageError when model.vocab_size is
-// smaller than the vocabulary: ids beyond it would train to NaN.
-BertConfig resolved_model(const Recipe& recipe);
+TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
-PretrainSummary train_model(const Recipe& recipe);
+TrainSummary train_model(const Recipe& recipe);
 // Writes eval_results.txt too, in the original's form.
 Evaluation evaluate_model(const Recipe& recipe);
+// The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
+std::string evaluation_text(const Evaluation& evaluation);
+// These lines under a title, and what the type of model has to remark.
+std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
+// UsageError for a model that fills no masks.
 std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
                                         std::int64_t top);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.

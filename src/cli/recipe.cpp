@@ -3,231 +3,201 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "cli/objective_type.h"
+#include "cli/recipe_sections.h"
 #include "store/file.h"
 
 namespace smelt {
 namespace {
 
-template <class R, class Visitor>
-void visit_data_fields(R& r, Visitor&& visit) {
-  visit("out", r.out, "folder that receives everything");
-  visit("text.input", r.text.read.input,
-        "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
-  visit("text.format", r.text.read.format.name,
-        "text, jsonl, tsv or parquet; auto goes by each file's name");
-  visit("text.field", r.text.read.format.field, "where the text is in JSONL, TSV and Parquet");
-  visit("text.sentences", r.text.read.sentences,
-        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a "
-        "document");
-  visit("text.dedup", r.text.read.dedup,
-        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
-        "duplicates of documents");
-  visit("text.max_lines", r.text.read.max_lines, "read only so many lines (rows); 0: all");
-  visit("text.heldout", r.text.heldout,
-        "share of documents kept for evaluation, above 0, at most 0.5");
-  visit("text.strict", r.text.read.strict,
-        "refuse text that is not UTF-8 instead of leaving those bytes out");
-  visit("vocab.size", r.vocab.size, "word pieces");
-  visit("vocab.unused", r.vocab.unused,
-        "of them [unusedN], for words to come (`smelt vocab extend`)");
-  visit("vocab.lower_case", r.vocab.lower_case, "lower-case the text");
-  visit("vocab.strip_accents", r.vocab.strip_accents,
-        "true or false; auto: as vocab.lower_case says");
-  visit("vocab.min_frequency", r.vocab.min_frequency,
-        "occurrences below which a pair is not merged");
-  visit("vocab.alphabet", r.vocab.alphabet, "most frequent characters kept");
-  visit("data.seq_length", r.data.seq_length, "tokens per example");
-  visit("data.max_predictions", r.data.max_predictions, "masked tokens per example, at most");
-  visit("data.masked_lm_prob", r.data.masked_lm_prob, "share of tokens masked");
-  visit("data.short_seq_prob", r.data.short_seq_prob, "share of documents with a shorter target");
-  visit("data.dupe_factor", r.data.dupe_factor, "times each document is used, with other masks");
-  visit("data.seed", r.data.seed, "random seed of the examples");
-  visit("data.whole_word_mask", r.data.whole_word_mask, "mask all pieces of a word together");
-  visit("data.next_sentence", r.data.next_sentence,
-        "pairs of sentences and the task to tell whether they follow; false: runs of text and "
-        "masks alone");
-  visit("data.order", r.data.order,
-        "shuffled: all cores, bounded memory; original: the original program's bytes");
-}
+constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
-template <class R, class Visitor>
-void visit_model_fields(R& r, Visitor&& visit) {
-  visit("model.vocab_size", r.model.vocab_size,
-        "rows of the embedding; 0 = lines of the vocabulary");
-  visit("model.hidden_size", r.model.hidden_size, "width of the encoder");
-  visit("model.num_hidden_layers", r.model.num_hidden_layers, "encoder layers");
-  visit("model.num_attention_heads", r.model.num_attention_heads, "heads per layer");
-  visit("model.intermediate_size", r.model.intermediate_size, "width of the feed-forward layer");
-  visit("model.hidden_act", r.model.hidden_act, "gelu (tanh approximation), relu, tanh or linear");
-  visit("model.hidden_dropout_prob", r.model.hidden_dropout_prob, "dropout of hidden states");
-  visit("model.attention_probs_dropout_prob", r.model.attention_probs_dropout_prob,
-        "dropout of attention weights");
-  visit("model.max_position_embeddings", r.model.max_position_embeddings,
-        "longest sequence, tokens");
-  visit("model.type_vocab_size", r.model.type_vocab_size, "kinds of segments");
-  visit("model.initializer_range", r.model.initializer_range, "standard deviation of new weights");
-}
-
-template <class R, class Visitor>
-void visit_train_fields(R& r, Visitor&& visit) {
-  visit("train.device", r.train.device, "cpu, gpu or tpu");
-  visit("train.devices", r.train.devices, "devices that share a batch");
-  visit("train.batch_size", r.train.batch_size, "examples per step, over all devices");
-  visit("train.steps", r.train.steps, "training steps in all");
-  visit("train.learning_rate", r.train.learning_rate, "highest learning rate");
-  visit("train.warmup_steps", r.train.warmup_steps, "steps of linear warm-up");
-  visit("train.optimizer", r.train.optimizer,
-        "bert_adamw (the original's, no bias correction) or adamw");
-  visit("train.weight_decay", r.train.weight_decay, "decoupled weight decay");
-  visit("train.clip_norm", r.train.clip_norm,
-        "largest global norm of the gradient; 0 = no clipping");
-  visit(
-      "train.reduction", r.train.reduction,
-      "global: clip the gradient of all devices; per_replica: the original's order, clip then sum");
-  visit("train.seed", r.train.seed, "random seed of weights, dropout and data order");
-  visit("train.save_every", r.train.save_every, "steps between checkpoints");
-  visit("train.keep", r.train.keep, "checkpoints kept");
-  visit("train.log_every", r.train.log_every, "steps between log lines");
-  visit("eval.batch_size", r.eval.batch_size, "examples per evaluation batch");
-  visit("eval.steps", r.eval.steps, "evaluation batches; 0 = all held-out examples");
-}
-
-// One place for names and help: visits every field with its path.
-template <class R, class Visitor>
-void visit_fields(R& r, Visitor&& visit) {
-  visit_data_fields(r, visit);
-  visit_model_fields(r, visit);
-  visit_train_fields(r, visit);
-}
-
-template <class T>
-constexpr const char* kind_of() {
-  if constexpr (std::is_same_v<T, std::string>) return "a text";
-  if constexpr (std::is_same_v<T, bool>) return "true or false";
-  if constexpr (std::is_same_v<T, std::int64_t>) return "a whole number";
-  return "a number";
-}
+// A value as it is written, and who wrote it.
+struct Setting {
+  YAML::Node value;
+  std::string origin;
+};
+using Settings = std::map<std::string, Setting>;  // by dotted path
 
 // Leaf values by dotted path; a nested map is a section.
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& where,
-             std::map<std::string, YAML::Node>& out) {
+             Settings& out) {
   for (const auto& item : node) {
     const auto key = item.first.as<std::string>();
     const std::string path = prefix.empty() ? key : str(prefix, ".", key);
     if (item.second.IsMap())
       flatten(item.second, path, where, out);
     else if (item.second.IsScalar())
-      out[path] = item.second;
+      out[path] = {item.second, where};
     else
       throw UsageError(str(where, ": ", path, " is neither a value nor a section"),
                        "see `smelt help recipe` for the fields");
   }
 }
 
-void set_fields(Recipe& recipe, const std::map<std::string, YAML::Node>& values,
-                const std::string& where) {
+Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
+  Settings out;
+  try {
+    const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
+    if (!root.IsMap() && !root.IsNull())
+      throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
+                       "recipes/ holds examples");
+    flatten(root, "", path, out);
+  } catch (const YAML::Exception& error) {
+    throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
+                     "mend that line; recipes/ holds examples");
+  }
+  for (const std::string& setting : over) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos)
+      throw UsageError(str("--set ", setting, ": no '='"), "write --set train.steps=1000");
+    out[setting.substr(0, equals)] = {YAML::Node(setting.substr(equals + 1)), "--set"};
+  }
+  return out;
+}
+
+// The value in the kind of the field's default.
+nlohmann::json converted(const Setting& setting, const std::string& path,
+                         const nlohmann::json& default_value) {
+  try {
+    if (default_value.is_string()) return setting.value.as<std::string>();
+    if (default_value.is_boolean()) return setting.value.as<bool>();
+    if (default_value.is_number_integer()) return setting.value.as<std::int64_t>();
+    return setting.value.as<double>();
+  } catch (const YAML::Exception&) {
+    throw UsageError(str(setting.origin, ": ", path, " is '", setting.value.Scalar(), "', not ",
+                         kind_name(default_value)),
+                     str("correct the value; ", kListsFields));
+  }
+}
+
+using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
+
+// Section "" holds the fields without one.
+Sections sections_of(const ObjectiveType& type) {
+  const std::vector<ConfigField> top{{"out", Recipe().out, "folder that receives everything"}};
+  std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
+  model.insert(model.end(), type.model.begin(), type.model.end());
+  return {{"", top},
+          {"text", config_fields<TextSection>()},
+          {"vocab", config_fields<VocabSection>()},
+          {"data", type.data},
+          {"model", model},
+          {"train", config_fields<TrainSection>()},
+          {"eval", config_fields<EvalSection>()}};
+}
+
+std::string path_of(const std::string& section, const std::string& name) {
+  return section.empty() ? name : str(section, ".", name);
+}
+
+void check_names(const Settings& settings, const Sections& sections) {
   std::vector<std::string> known;
-  visit_fields(recipe, [&](const char* path, auto& field, const char*) {
-    known.emplace_back(path);
-    const auto found = values.find(path);
-    if (found == values.end()) return;
-    using T = std::decay_t<decltype(field)>;
-    try {
-      field = found->second.as<T>();
-    } catch (const YAML::Exception&) {
-      throw UsageError(
-          str(where, ": ", path, " is '", found->second.Scalar(), "', not ", kind_of<T>()),
-          "correct the value; `smelt help recipe` lists the fields");
-    }
-  });
-  for (const auto& [path, value] : values)
-    if (std::find(known.begin(), known.end(), path) == known.end()) {
+  for (const auto& [section, fields] : sections)
+    for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
+  for (const auto& [path, setting] : settings)
+    if (std::ranges::find(known, path) == known.end()) {
       const auto nearest = nearest_name(path, known);
-      throw UsageError(str(where, ": unknown field '", path, "'"),
-                       nearest ? str("did you mean '", *nearest, "'?")
-                               : std::string("`smelt help recipe` lists the fields"));
+      throw UsageError(str(setting.origin, ": unknown field '", path, "'"),
+                       nearest ? str("did you mean '", *nearest, "'?") : kListsFields);
     }
 }
 
-YAML::Node parse_file(const std::string& path) try {
-  return YAML::Load(read_file(path, kSmallFileBytes));
-} catch (const YAML::ParserException& error) {
-  throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
-                   "mend that line; recipes/ holds examples");
-}
-
-void require(bool fine, const std::string& where, const std::string& what, const char* hint) {
-  if (!fine) throw UsageError(str(where, ": ", what), hint);
-}
-
-bool is_one_of(std::string_view value, std::initializer_list<std::string_view> known) {
-  return std::ranges::find(known, value) != known.end();
-}
-
-void check_ranges(const Recipe& r, const std::string& where) {
-  require(r.text.heldout > 0 && r.text.heldout <= 0.5, where,
+void check_ranges(const Recipe& r) {
+  const auto require = [&](bool fine, std::initializer_list<const char*> fields,
+                           const std::string& what, const std::string& hint) {
+    if (!fine) throw UsageError(str(r.origin(fields), ": ", what), hint);
+  };
+  const auto one_of = [&](const char* field, const std::string& value,
+                          const std::vector<std::string>& known) {
+    require(std::ranges::find(known, value) != known.end(), {field},
+            str(field, " is '", value, "'"), did_you_mean(value, known));
+  };
+  const auto at_least = [&](const char* field, std::int64_t value, std::int64_t least) {
+    require(value >= least, {field}, str(field, " is ", value, ", must be at least ", least),
+            "correct the value");
+  };
+  const auto divides = [&](const char* field, std::int64_t rows) {
+    require(rows % r.train.devices == 0, {field, "train.devices"},
+            str(field, " ", rows, " does not divide over train.devices ", r.train.devices),
+            str("choose a multiple of ", r.train.devices));
+  };
+  require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
           str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
           "0.05 is usual");
-  require(is_one_of(r.vocab.strip_accents, {"auto", "true", "false"}), where,
-          str("vocab.strip_accents is '", r.vocab.strip_accents, "'"), "use true, false or auto");
-  require(r.train.steps >= 1 && r.train.batch_size >= 1 && r.train.devices >= 1, where,
-          str("train.steps ", r.train.steps, ", train.batch_size ", r.train.batch_size,
-              ", train.devices ", r.train.devices, " must all be at least 1"),
-          "correct the value");
-  require(r.train.save_every >= 1 && r.train.log_every >= 1 && r.train.keep >= 1, where,
-          "train.save_every, train.log_every and train.keep must be at least 1",
-          "correct the value");
-  require(is_one_of(r.train.optimizer, {"bert_adamw", "adamw"}), where,
-          str("train.optimizer is '", r.train.optimizer, "'"), "use bert_adamw or adamw");
-  require(is_one_of(r.train.reduction, {"global", "per_replica"}), where,
-          str("train.reduction is '", r.train.reduction, "'"), "use global or per_replica");
-  require(r.data.seq_length <= r.model.max_position_embeddings, where,
-          str("data.seq_length ", r.data.seq_length,
-              " is longer than model.max_position_embeddings ", r.model.max_position_embeddings),
-          "shorten the sequences or raise model.max_position_embeddings");
-  BertConfig model = r.model;
-  if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
-  check_bert_config(model, str(where, ": model"));
+  one_of("vocab.strip_accents", r.vocab.strip_accents, {"auto", "true", "false"});
+  at_least("train.devices", r.train.devices, 1);
+  at_least("train.batch_size", r.train.batch_size, 1);
+  at_least("train.steps", r.train.steps, 1);
+  at_least("train.save_every", r.train.save_every, 1);
+  at_least("train.log_every", r.train.log_every, 1);
+  at_least("train.keep", r.train.keep, 1);
+  at_least("train.warmup_steps", r.train.warmup_steps, 0);
+  at_least("eval.batch_size", r.eval.batch_size, 1);
+  at_least("eval.steps", r.eval.steps, 0);
+  divides("train.batch_size", r.train.batch_size);
+  divides("eval.batch_size", r.eval.batch_size);
+  one_of("train.optimizer", r.train.optimizer, {"bert_adamw", "adamw"});
+  one_of("train.reduction", r.train.reduction, {"global", "per_replica"});
+  one_of("train.device", r.train.device, {"cpu", "gpu", "tpu"});
+}
+
+std::string type_name(const Settings& settings) {
+  const auto found = settings.find("model.type");
+  return found == settings.end() ? "bert" : found->second.value.Scalar();
 }
 
 }  // namespace
 
-std::vector<RecipeField> recipe_fields() {
-  std::vector<RecipeField> fields;
-  const Recipe defaults;
-  visit_fields(defaults, [&](const char* path, const auto& value, const char* help) {
-    fields.push_back({path, nlohmann::json(value).dump(), help});
-  });
-  return fields;
+std::string Recipe::origin(std::initializer_list<const char*> fields) const {
+  std::string out = "recipe";
+  for (const char* field : fields)
+    if (const auto found = origins.find(field); found != origins.end()) {
+      out = found->second;
+      if (out == "--set") return out;
+    }
+  return out;
 }
 
-Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings) {
+std::vector<RecipeField> recipe_fields(const std::string& type) {
+  std::vector<RecipeField> out;
+  for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
+    for (const ConfigField& field : fields)
+      out.push_back({path_of(section, field.name), field.default_value.dump(), field.help});
+  return out;
+}
+
+Recipe load_recipe(const std::string& path, const std::vector<std::string>& over) {
+  const Settings settings = read_settings(path, over);
+  const auto type = settings.find("model.type");
   Recipe recipe;
-  std::map<std::string, YAML::Node> values;
-  flatten(parse_file(path), "", path, values);
-  set_fields(recipe, values, path);
-  for (const std::string& setting : settings) {
-    const auto equals = setting.find('=');
-    if (equals == std::string::npos)
-      throw UsageError(str("--set ", setting, ": no '='"), "write --set train.steps=1000");
-    set_fields(recipe, {{setting.substr(0, equals), YAML::Node(setting.substr(equals + 1))}},
-               "--set");
+  recipe.type =
+      &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
+  const Sections sections = sections_of(*recipe.type);
+  check_names(settings, sections);
+  for (const auto& [section, fields] : sections) {
+    nlohmann::json& object = recipe.sections[section];
+    for (const ConfigField& field : fields) {
+      const std::string at = path_of(section, field.name);
+      const auto set = settings.find(at);
+      object[field.name] = set == settings.end() ? field.default_value
+                                                 : converted(set->second, at, field.default_value);
+      recipe.origins[at] = set == settings.end() ? path : set->second.origin;
+    }
   }
-  check_ranges(recipe, path);
+  recipe.out = recipe.sections[""]["out"];
+  recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
+  recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
+  recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
+  recipe.model = recipe.sections["model"];
+  recipe.data = recipe.sections["data"];
+  check_ranges(recipe);
+  recipe.type->check(recipe);
   return recipe;
-}
-
-nlohmann::json recipe_section(const Recipe& recipe, const std::string& section) {
-  nlohmann::json json = nlohmann::json::object();
-  visit_fields(recipe, [&](const std::string& path, const auto& value, const char*) {
-    if (path.starts_with(section + ".")) json[path.substr(section.size() + 1)] = value;
-  });
-  return json;
 }
 
 }  // namespace smelt

@@ -1,28 +1,25 @@
 // A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and
-// a line of help (`smelt help recipe`).
+// a line of help (`smelt help recipe`). What stands under model: and data: depends on model.type
+// (cli/objective_type.h).
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "models/bert_config.h"
-#include "optim/adamw.h"
 #include "store/path.h"
-#include "text/documents.h"
 
 namespace smelt {
 
+struct ObjectiveType;
+
 struct TextSection {
-  DocumentOptions read{.input = {},
-                       .format = {},
-                       .sentences = "prose",
-                       .dedup = "lines",
-                       .max_lines = 0,
-                       .strict = false};
+  std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
+  std::int64_t max_lines = 0;
   double heldout = 0.05;
+  bool strict = false;
 };
 
 struct VocabSection {
@@ -32,18 +29,6 @@ struct VocabSection {
   std::string strip_accents = "auto";
   std::int64_t min_frequency = 2;
   std::int64_t alphabet = 1000;
-};
-
-struct DataSection {
-  std::int64_t seq_length = 128;
-  std::int64_t max_predictions = 20;
-  double masked_lm_prob = 0.15;
-  double short_seq_prob = 0.1;
-  std::int64_t dupe_factor = 5;
-  std::int64_t seed = 12345;
-  bool whole_word_mask = false;
-  bool next_sentence = true;
-  std::string order = "shuffled";
 };
 
 struct TrainSection {
@@ -72,13 +57,17 @@ struct Recipe {
   std::string out = "out";
   TextSection text;
   VocabSection vocab;
-  DataSection data;
-  BertConfig model;  // vocab_size 0: the size of the vocabulary made here
   TrainSection train;
   EvalSection eval;
+  const ObjectiveType* type = nullptr;             // of model.type
+  nlohmann::json model, data;                      // every field that the type has
+  std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
+  std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
   // Where the stages put what they make.
   std::string path(std::string_view name) const { return join_path(out, name); }
+  // Who set the first of these fields that was set last, to begin a message with.
+  std::string origin(std::initializer_list<const char*> fields) const;
 };
 
 // One line of `smelt help recipe`.
@@ -87,13 +76,11 @@ struct RecipeField {
   std::string default_value;  // as it is written in YAML
   std::string help;           // with the unit
 };
-std::vector<RecipeField> recipe_fields();
+// With the fields of one model.type. UsageError for an unknown one.
+std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 
 // The file, then the settings ("train.steps=1000") over it. UsageError naming file and field for an
 // unknown field (with the nearest name), a value of another type, or one out of range.
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
-
-// One section ("train") or field as JSON, to record what a stage was made with.
-nlohmann::json recipe_section(const Recipe& recipe, const std::string& section);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 #include "cli/show_example.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/str.h"
 
@@ -32,6 +33,23 @@ class ExampleText {
   bool colour_;
 };
 
+// Long lists are cut.
+template <class Values>
+std::string first_of(const Values& values) {
+  constexpr std::size_t kMost = 16;
+  std::string out;
+  for (std::size_t i = 0; i < values.size() && i < kMost; ++i) out += str(" ", values[i]);
+  return values.size() <= kMost ? out : str(out, " … (", values.size(), ")");
+}
+
+std::vector<std::string> quoted(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts)
+    out.push_back(
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return out;
+}
+
 }  // namespace
 
 std::string example_legend(bool colour) {
@@ -40,16 +58,15 @@ std::string example_legend(bool colour) {
              text.prediction("kept", "kept"), "\n");
 }
 
-std::string show_example(const RecordSample& sample, const Vocabulary* vocabulary, bool colour) {
+std::string show_example(const std::string& place, const BertRow& example,
+                         const Vocabulary* vocabulary, bool colour) {
   const ExampleText text(vocabulary, colour);
-  const BertBatch& example = sample.example;
   std::map<std::int32_t, std::int32_t> answers;
   for (std::size_t i = 0; i < example.masked_lm_ids.size(); ++i)
     if (example.masked_lm_weights[i] > 0)
       answers[example.masked_lm_positions[i]] = example.masked_lm_ids[i];
   std::string out = text.paint(
-      kDim,
-      str(sample.place, ", B ", example.next_sentence_labels[0] == 0 ? "follows A" : "is random"));
+      kDim, str(place, ", B ", example.next_sentence_label == 0 ? "follows A" : "is random"));
   std::int32_t segment = -1;
   for (std::size_t i = 0; i < example.input_ids.size() && example.input_mask[i] != 0; ++i) {
     const bool begins = example.segment_ids[i] != segment;
@@ -66,6 +83,18 @@ std::string show_example(const RecordSample& sample, const Vocabulary* vocabular
       out += continues ? right.substr(2) : right;
   }
   return out + "\n";
+}
+
+std::string show_features(const std::string& place, const Example& example) {
+  std::string out = place + "\n";
+  for (const ExampleFeature& feature : example.features()) {
+    out += str("  ", feature.name, ":");
+    if (feature.kind == ExampleKind::integers) out += first_of(example.integers(feature.name));
+    if (feature.kind == ExampleKind::reals) out += first_of(example.reals(feature.name));
+    if (feature.kind == ExampleKind::bytes) out += first_of(quoted(example.bytes(feature.name)));
+    out += "\n";
+  }
+  return out;
 }
 
 }  // namespace smelt

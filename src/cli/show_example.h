@@ -1,9 +1,9 @@
-// A BERT example as a person reads it.
+// An example as a person reads it.
 #pragma once
 
 #include <string>
 
-#include "data/inspect.h"
+#include "data/bert_statistics.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {
@@ -11,10 +11,13 @@ namespace smelt {
 // What the marks of show_example mean, in one line.
 std::string example_legend(bool colour);
 
-// Place, then one line for each segment: pieces joined to words, at the place of a prediction
-// "{right < shown}", or
-// "{right =}" when the right token is shown. Without a vocabulary tokens are their ids. `colour`
-// for a terminal.
-std::string show_example(const RecordSample& sample, const Vocabulary* vocabulary, bool colour);
+// Of BERT: the place, then one line for each segment: pieces joined to words, at the place of a
+// prediction "{right < shown}", or "{right =}" when the right token is shown. Without a vocabulary
+// tokens are their ids. `colour` for a terminal.
+std::string show_example(const std::string& place, const BertRow& example,
+                         const Vocabulary* vocabulary, bool colour);
+
+// Any: the place, then one line for each feature: its name and its first values.
+std::string show_features(const std::string& place, const Example& example);
 
 }  // namespace smelt

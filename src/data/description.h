@@ -3,30 +3,39 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smelt {
+
+// The token that is most often the answer at a masked position, and how often.
+struct MajorityToken {
+  std::int32_t id = 0;
+  std::uint64_t count = 0;
+
+  bool operator==(const MajorityToken&) const = default;
+};
 
 // What a reader of the records can check; a field that the description lacks is empty.
 struct DataDescription {
   std::string origin;  // for messages
   std::vector<std::string> files;
   std::optional<std::uint64_t> examples, masked_tokens;
-  std::optional<std::int64_t> seq_length, max_predictions;
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
-  std::optional<bool> next_sentence;
+  std::optional<MajorityToken> majority_token;
+  nlohmann::json all;  // every field, by its name
 };
 
-// What a reader of the records expects of them.
+// What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {
   std::uint64_t examples = 0;
-  std::int64_t seq_length = 0, max_predictions = 0;
-  std::string vocab;          // the model's vocabulary; empty: not known
-  bool next_sentence = true;  // the model learns to tell next sentences
+  std::string vocab;  // the model's vocabulary; empty: not known
+  std::vector<std::pair<std::string, nlohmann::json>> settings;  // as the description names them
 };
 // UsageError naming what the description says and what is expected.
 void check_description(const DataDescription& description, const ExpectedData& expected);

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/description.h"
+#include "data/put_record.h"
+#include "data/record_features.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "tokenize/vocabulary.h"
@@ -17,139 +19,120 @@ namespace {
 
 constexpr std::uint64_t kChunkRecords = 4096;  // that a thread takes at once
 
-struct SpecialIds {
-  std::optional<std::int32_t> mask, unknown;
+// What a record must be.
+struct Expected {
+  std::vector<ExampleFeature> features;
+  std::optional<BertShape> bert;
+  Features bert_features;
+  SpecialIds ids;
 };
-
-template <class T>
-void add_each(const std::vector<T>& from, std::vector<T>& to) {
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
-}
 
 // Counts one thread's records.
 class Inspector {
  public:
-  Inspector(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids)
-      : index_(index), options_(options), ids_(ids), one_(empty_bert_batch(options, 1)) {
-    counts_.lengths.resize(static_cast<std::size_t>(options.seq_length) + 1);
-    counts_.mask_positions.resize(static_cast<std::size_t>(options.max_predictions) + 1);
-    if (ids.mask) counts_.masks.emplace();
-    if (ids.unknown) counts_.unknown = 0;
+  Inspector(const RecordIndex& index, const Expected& expected)
+      : index_(index), expected_(expected) {
+    for (const ExampleFeature& feature : expected.features)
+      features_.push_back({.feature = feature, .integers = {}, .reals = {}});
+    if (!expected.bert) return;
+    bert_.emplace(*expected.bert);
+    row_ = empty_batch(expected.bert_features, 1);
   }
 
   void inspect(std::uint64_t first, std::uint64_t last) {
-    while (first < last) try {
+    while (first < last) {
+      try {
         index_.read(first, last - first, buffer_, [&](std::uint64_t record, std::string_view data) {
-          put_bert_record(data, index_, record, options_, one_, 0);
-          count();
+          count(record, data);
           first = record + 1;
         });
       } catch (const UsageError& error) {
         refuse(first++, error.what());
       }
+    }
   }
 
   void add_to(RecordStatistics& all) const {
-    all.tokens += counts_.tokens;
-    all.predictions += counts_.predictions;
-    all.random_next += counts_.random_next;
-    all.largest_id = std::max(all.largest_id, counts_.largest_id);
-    add_each(counts_.lengths, all.lengths);
-    add_each(counts_.mask_positions, all.mask_positions);
-    if (counts_.masks) {
-      all.masks->masked += counts_.masks->masked;
-      all.masks->kept += counts_.masks->kept;
-      all.masks->random += counts_.masks->random;
+    if (all.features.empty()) {
+      all.features = features_;
+      all.bert = bert_;
+    } else {
+      for (std::size_t i = 0; i < features_.size(); ++i) all.features[i].add(features_[i]);
+      if (bert_) all.bert->add(*bert_);
     }
-    if (counts_.unknown) *all.unknown += *counts_.unknown;
-    all.bad_records += counts_.bad_records;
+    all.bad_records += bad_records_;
   }
   std::uint64_t first_bad() const { return first_bad_; }
   const std::string& first_fault() const { return first_fault_; }
-  const RecordStatistics& counts() const { return counts_; }
 
  private:
-  void count() {
-    const auto tokens = static_cast<std::size_t>(std::ranges::count(one_.input_mask, 1));
-    counts_.tokens += tokens;
-    ++counts_.lengths[tokens];
-    counts_.random_next += one_.next_sentence_labels[0] != 0 ? 1 : 0;
-    counts_.largest_id = std::max({counts_.largest_id, std::ranges::max(one_.input_ids),
-                                   std::ranges::max(one_.masked_lm_ids)});
-    if (ids_.unknown)
-      *counts_.unknown +=
-          static_cast<std::uint64_t>(std::ranges::count(one_.input_ids, *ids_.unknown));
-    count_predictions();
-  }
-  void count_predictions() {
-    std::size_t predictions = 0;
-    for (std::size_t i = 0; i < one_.masked_lm_ids.size(); ++i) {
-      if (!(one_.masked_lm_weights[i] > 0)) continue;
-      ++predictions;
-      if (!ids_.mask) continue;
-      const std::int32_t shown =
-          one_.input_ids[static_cast<std::size_t>(one_.masked_lm_positions[i])];
-      if (shown == *ids_.mask)
-        ++counts_.masks->masked;
-      else
-        ++(shown == one_.masked_lm_ids[i] ? counts_.masks->kept : counts_.masks->random);
+  void count(std::uint64_t record, std::string_view data) {
+    const std::string place = index_.place(record);
+    const Example example(data, place);
+    check_features(example, expected_.features, place);
+    if (bert_) {
+      put_record(data, index_, record, expected_.bert_features, row_, 0);
+      bert_->add(BertRow(row_), expected_.ids);
     }
-    counts_.predictions += predictions;
-    ++counts_.mask_positions[predictions];
+    for (FeatureStatistics& feature : features_) feature.add(example);
   }
   void refuse(std::uint64_t record, const char* fault) {
-    ++counts_.bad_records;
+    ++bad_records_;
     if (record >= first_bad_) return;
     first_bad_ = record;
     first_fault_ = fault;
   }
 
   const RecordIndex& index_;
-  const BertRecordOptions& options_;
-  SpecialIds ids_;
-  RecordStatistics counts_;
-  BertBatch one_;
+  const Expected& expected_;
+  std::vector<FeatureStatistics> features_;
+  std::optional<BertStatistics> bert_;
+  Batch row_;
   std::string buffer_;
-  std::uint64_t first_bad_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t bad_records_ = 0, first_bad_ = std::numeric_limits<std::uint64_t>::max();
   std::string first_fault_;
 };
 
-void count_all(const RecordIndex& index, const BertRecordOptions& options, SpecialIds ids,
-               int threads, RecordStatistics& out) {
-  Inspector sum(index, options, ids);
-  out.lengths = sum.counts().lengths;
-  out.mask_positions = sum.counts().mask_positions;
-  out.masks = sum.counts().masks;
-  out.unknown = sum.counts().unknown;
+void count_all(const RecordIndex& index, const Expected& expected, int threads,
+               RecordStatistics& out) {
   std::mutex mutex;
   std::atomic<std::uint64_t> next = 0;
   std::uint64_t first_bad = std::numeric_limits<std::uint64_t>::max();
   run_parallel(threads, [&](int) {
-    Inspector inspector(index, options, ids);
+    Inspector inspector(index, expected);
     for (std::uint64_t first; (first = next.fetch_add(kChunkRecords)) < index.size();)
       inspector.inspect(first, std::min(first + kChunkRecords, index.size()));
     const std::lock_guard lock(mutex);
     inspector.add_to(out);
     if (inspector.first_bad() >= first_bad) return;
     first_bad = inspector.first_bad();
-    const std::string& file = index.file_of_record(first_bad);
-    out.first_bad = BadRecord{.file = file,
+    out.first_bad = BadRecord{.file = index.file_of_record(first_bad),
                               .record = index.number_in_file(first_bad),
                               .offset = index.offset(first_bad),
                               .fault = inspector.first_fault()};
   });
 }
 
-void keep_samples(const RecordIndex& index, const BertRecordOptions& options, std::int64_t samples,
+RecordSample sample_of(const RecordIndex& index, const Expected& expected, std::uint64_t record) {
+  const std::string data = index.read(record), place = index.place(record);
+  RecordSample sample{.place = place, .example = Example(data, place), .bert = {}};
+  check_features(sample.example, expected.features, place);
+  if (!expected.bert) return sample;
+  sample.bert = empty_batch(expected.bert_features, 1);
+  put_record(data, index, record, expected.bert_features, *sample.bert, 0);
+  return sample;
+}
+
+void keep_samples(const RecordIndex& index, const Expected& expected, std::int64_t samples,
                   RecordStatistics& out) {
   const auto count = std::min(index.size(), static_cast<std::uint64_t>(samples));
-  for (std::uint64_t i = 0; i < count; ++i) try {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    try {
       const std::uint64_t record = index.size() / count * i + index.size() % count * i / count;
-      RecordSample sample{.place = index.place(record), .example = empty_bert_batch(options, 1)};
-      put_bert_record(index.read(record), index, record, options, sample.example, 0);
-      out.samples.push_back(std::move(sample));
+      out.samples.push_back(sample_of(index, expected, record));
     } catch (const UsageError&) {  // a bad record, which is counted
     }
+  }
 }
 
 // What the description says otherwise than the records and the vocabulary.
@@ -157,47 +140,65 @@ void compare(const DataDescription& description, const RecordIndex& index, const
              RecordStatistics& out) {
   out.description = description.origin;
   const auto compare_one = [&](std::string_view what, const auto& described, auto found) {
-    if (described && static_cast<std::uint64_t>(*described) != static_cast<std::uint64_t>(found))
+    if (described != found)
       out.contradictions.push_back(
-          str(what, " ", *described, " in the description, ", found, " found"));
+          str(what, " ", described, " in the description, ", found, " found"));
   };
-  compare_one("seq_length", description.seq_length, out.shape.seq_length);
-  compare_one("max_predictions", description.max_predictions, out.shape.max_predictions);
-  if (!vocab.empty())
-    compare_one("checksum of the vocabulary", description.vocabulary_crc32c,
+  const auto compare_setting = [&](const char* name, std::int64_t found) {
+    if (const auto said = description.all.find(name); said != description.all.end())
+      compare_one(name, *said, nlohmann::json(found));
+  };
+  if (out.bert) {
+    compare_setting("seq_length", out.bert->shape.seq_length);
+    compare_setting("max_predictions", out.bert->shape.max_predictions);
+  }
+  if (!vocab.empty() && description.vocabulary_crc32c)
+    compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
                 crc32c(read_file(vocab)));
   if (description.files.size() != index.files().size())
     return;  // another part of the data than it describes
-  compare_one("examples", description.examples, out.records);
-  if (out.bad_records == 0)
-    compare_one("masked_tokens", description.masked_tokens, out.predictions);
+  if (description.examples) compare_one("examples", *description.examples, out.records);
+  if (out.bert && out.bad_records == 0 && description.masked_tokens)
+    compare_one("masked_tokens", *description.masked_tokens, out.bert->predictions);
+}
+
+Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
+  Expected out;
+  out.features = first_features(index);
+  out.bert = bert_shape(out.features);
+  if (!out.bert) {
+    if (!options.vocab.empty() || options.vocab_size)
+      throw UsageError(str(index.place(0), ": no example of BERT, whose ids a vocabulary names"),
+                       "leave the vocabulary out");
+    return out;
+  }
+  std::int64_t vocab_size = std::numeric_limits<std::int32_t>::max();
+  if (!options.vocab.empty()) {
+    const Vocabulary vocabulary = Vocabulary::load(options.vocab);
+    vocab_size = vocabulary.size();
+    out.ids = {.mask = vocabulary.id("[MASK]"), .unknown = vocabulary.find("[UNK]").value_or(-1)};
+  }
+  out.bert_features = bert_features(*out.bert, options.vocab_size.value_or(vocab_size));
+  return out;
 }
 
 }  // namespace
 
-RecordStatistics inspect_bert_records(const InspectOptions& inspect) {
-  if (inspect.samples < 0 || inspect.threads < 0)
-    throw UsageError(str("inspect: samples ", inspect.samples, " and threads ", inspect.threads),
+RecordStatistics inspect_records(const InspectOptions& options) {
+  if (options.samples < 0 || options.threads < 0)
+    throw UsageError(str("inspect: samples ", options.samples, " and threads ", options.threads),
                      "0 is the least");
-  std::optional<Vocabulary> vocabulary;
-  if (!inspect.vocab.empty()) vocabulary = Vocabulary::load(inspect.vocab);
-  const RecordIndex index(record_files(inspect.input, "inspect"));
+  const RecordIndex index(record_files(options.input, "inspect"));
+  const Expected expected = expected_of(options, index);
   RecordStatistics out;
   out.files = index.files().size();
   out.records = index.size();
   out.bytes = index.bytes();
-  out.shape = bert_record_shape(index);
-  BertRecordOptions options;
-  options.seq_length = out.shape.seq_length;
-  options.max_predictions = out.shape.max_predictions;
-  options.vocab_size = inspect.vocab_size.value_or(
-      vocabulary ? vocabulary->size() : std::numeric_limits<std::int32_t>::max());
-  SpecialIds ids;
-  if (vocabulary) ids = {.mask = vocabulary->id("[MASK]"), .unknown = vocabulary->find("[UNK]")};
-  count_all(index, options, ids, inspect.threads == 0 ? available_threads() : inspect.threads, out);
-  keep_samples(index, options, inspect.samples, out);
+  out.ids = expected.ids;
+  count_all(index, expected, options.threads == 0 ? available_threads() : options.threads, out);
+  keep_samples(index, expected, options.samples, out);
   if (const auto description = find_description(index.files()))
-    compare(*description, index, inspect.vocab, out);
+    compare(*description, index, options.vocab, out);
   return out;
 }
 

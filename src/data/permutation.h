@@ -1,6 +1,6 @@
 // A shuffle that is never stored: a keyed bijection of [0, size), by a Feistel network over the
-// next power of four with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary finite
-// domains").
+// next power of two with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary finite
+// domains"), whose round function is SplitMix64 (Steele, Lea and Flood 2014).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class Permutation {
  private:
   std::uint64_t encrypt(std::uint64_t value) const;
 
-  std::uint64_t size_, key_, number_;
-  int half_bits_ = 4;  // with fewer, the orders of a handful of values are not equally likely
+  std::uint64_t size_, seed_, rounds_;
+  int left_bits_, right_bits_;  // of the network's two halves; left has one more if they differ
 };
 
 }  // namespace smelt

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 1 << 20, kMostRecords = 1024;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::uint64_t kPowersOfFour = 0x5555555555555555;
 
 // Records of a shuffle are never in the processor's cache.
 void prefetch(std::string_view bytes) {
@@ -20,9 +19,7 @@ void prefetch(std::string_view bytes) {
 
 std::uint64_t block_of_records(const RecordIndex& index) {
   const std::uint64_t mean = std::max<std::uint64_t>(1, index.bytes() / index.size());
-  const std::uint64_t block =
-      std::bit_floor(std::clamp<std::uint64_t>(kBlockBytes / mean, 1, kMostRecords));
-  return (block & kPowersOfFour) != 0 ? block : block / 2;
+  return std::bit_floor(std::clamp<std::uint64_t>(kBlockBytes / mean, 1, kMostRecords));
 }
 
 RecordBlocks::RecordBlocks(const RecordIndex& index, std::uint64_t block, std::size_t capacity)

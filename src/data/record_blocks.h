@@ -47,7 +47,7 @@ class RecordBlocks {
   std::list<std::uint64_t> used_;  // the latest first
 };
 
-// How many neighbours to read at once: up to a megabyte of them, at most 1024; a power of four, of
+// How many neighbours to read at once: up to a megabyte of them, at most 1024; a power of two, of
 // which Permutation is fastest.
 std::uint64_t block_of_records(const RecordIndex& index);
 

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -17,7 +16,6 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kOpenFiles = 256;
-constexpr std::size_t kLearnThreads = 16;   // they mostly wait for the storage
 constexpr std::size_t kRunBytes = 1 << 20;  // read at once
 constexpr std::uint64_t kMarkEvery = 64;
 
@@ -35,15 +33,8 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
 
 RecordIndex::RecordIndex(std::vector<std::string> paths)
     : layouts_(paths.size()), open_(std::move(paths), kOpenFiles) {
-  std::atomic<std::size_t> next = 0;
-  const std::size_t threads = std::min(kLearnThreads, files().size());
-  run_parallel(
-      static_cast<int>(threads),
-      [&](int) {
-        for (std::size_t file; (file = next++) < files().size();)
-          layouts_[file] = learn(files()[file]);
-      },
-      [&] { next = files().size(); });
+  run_each(files().size(), kSideBySide,
+           [&](std::size_t file) { layouts_[file] = learn(files()[file]); });
   for (const File& file : layouts_) first_.push_back(first_.back() + file.layout.sizes.size());
   if (size() == 0)
     throw UsageError(str(join(files(), ", "), ": no records"),

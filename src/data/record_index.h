@@ -14,6 +14,9 @@
 
 namespace smelt {
 
+// Threads that look into as many files; they mostly wait for the storage.
+constexpr int kSideBySide = 16;
+
 // A comma list of files and patterns -> the record files. What stands beside them under their own
 // names and more, `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what);

@@ -62,12 +62,12 @@ std::string record_index_path(const std::string& records) {
   return append_to_path(records, ".index");
 }
 
-void RecordIndexBuilder::add(std::string_view record, std::uint64_t tokens) {
+void RecordIndexBuilder::add(std::string_view record, std::optional<std::uint64_t> tokens) {
   CHECK(record.size() >= kRecordHeaderBytes + kRecordFooterBytes, record.size());
   if (layout_.sizes.size() == 0) set_first(layout_.ends, record);
   set_last(layout_.ends, record);
   layout_.sizes.push_back(record.size());
-  layout_.tokens.push_back(tokens);
+  if (tokens) layout_.tokens.push_back(*tokens);
 }
 
 void RecordIndexBuilder::append(const RecordIndexBuilder& later) {

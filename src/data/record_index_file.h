@@ -17,8 +17,9 @@ std::string record_index_path(const std::string& records);
 // Takes records as they are written.
 class RecordIndexBuilder {
  public:
-  // The next record as append_record made it, and how many of its tokens are no padding.
-  void add(std::string_view record, std::uint64_t tokens);
+  // The next record as append_record made it, and how many of its tokens are no padding, if that is
+  // known of all.
+  void add(std::string_view record, std::optional<std::uint64_t> tokens);
   // The records of `later` follow those of this.
   void append(const RecordIndexBuilder& later);
   // Writes the index of the file `records`, which holds what was added.

@@ -4,35 +4,28 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "examples/example_job.h"
 #include "examples/sentence_pairs.h"
-#include "examples/text_corpus.h"
-#include "text/documents.h"
 #include "tokenize/tokenizer_config.h"
 
 namespace smelt {
 
-struct BertExamplesJob {
-  DocumentOptions text;
-  std::string vocab;        // vocab.txt or tokenizer.json
-  std::string output;       // comma list of files
-  std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and
-                            // "train-00000-of-00016.tfrecord" and so on are made
-  // "shuffled": the same bytes for any number of threads and any cutting of the text into files at
-  // document boundaries; memory does not grow with the corpus; a killed run goes on. "original":
-  // byte for byte what google-research/bert's create_pretraining_data.py makes; text files only,
-  // all in memory, one thread.
-  std::string order = "shuffled";
-  TokenizerFlags tokenizer;  // must agree with what is stored beside the vocabulary
-  bool overwrite = false;    // of existing outputs
-  bool description = true;   // write <first output>.json: options, counts, checksum of the
-                            // vocabulary; and indexes of the records (docs/formats/record_index.md)
-  bool log_examples = false;  // the first 20, as the original program does; order "original" only
-  std::int64_t seed = 12345;
-  std::int64_t threads = 0;                     // 0: as many as there are cores
-  std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
-  std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
-                     // system's folder for temporary files when the output is not local
+enum class ExampleOrder {
+  shuffled,  // shuffled_order.h
+  original,  // byte for byte what google-research/bert's create_pretraining_data.py makes; text
+             // files only, all in memory, one thread
+};
+// UsageError naming the nearest one for an unknown name.
+ExampleOrder parse_example_order(std::string_view name);
+std::string_view name(ExampleOrder order);
+
+// `vocab` is a vocab.txt or tokenizer.json.
+struct BertExamplesJob : ExampleJob {
+  ExampleOrder order = ExampleOrder::shuffled;
+  TokenizerFlags tokenizer;   // must agree with what is stored beside the vocabulary
+  bool log_examples = false;  // the first 20, as the original program does; order original only
   PairOptions pairs;
 };
 

@@ -1,4 +1,4 @@
-// The second half of the shuffled order: pairs are drawn from one sample of the corpus after
+// The second half of the shuffled order: examples are drawn from one sample of the corpus after
 // another, scattered on disk by random keys, and written in the order of the keys: a uniform
 // shuffle of all examples.
 #pragma once
@@ -7,41 +7,38 @@
 #include <string>
 #include <vector>
 
-#include "examples/document_buckets.h"
-#include "examples/sentence_pairs.h"
+#include "examples/document_groups.h"
+#include "examples/example_builder.h"
+#include "examples/example_files.h"
+#include "examples/shuffle_sizes.h"
 #include "examples/spill.h"
 
 namespace smelt {
 
-// At most about this many tokens are in memory while their pairs are drawn; the other sentence of a
-// pair comes from there.
-constexpr std::uint64_t kGroupTokens = std::uint64_t{16} << 20;
-
-struct ShuffleOptions {
-  std::string folder;  // local, for the spill files
-  std::uint64_t seed = 0;
-  int threads = 1;
-  std::size_t memory = 0;  // bytes, for buffers beside one group of documents
-  std::size_t shards = 1;
-};
-
-// Drawn and masked examples on disk, by ranges of their keys. Every shard has the same number of
-// ranges.
+// Drawn examples on disk, by ranges of their keys; each range is of one shard: shard i of n has the
+// keys from i/n to (i+1)/n.
 struct ShuffledExamples {
   Spill spill;
-  std::uint64_t examples = 0, masked_tokens = 0;
-  std::size_t ranges = 1;  // of all shards together
+  std::uint64_t examples = 0;
+  ExampleCounts counts;  // the builder's
 };
 
-ShuffledExamples scatter_examples(const DocumentBuckets& documents,
-                                  const MaskVocabulary& vocabulary, const PairOptions& pairs,
+// The spill's files are examples-*. No range is larger than the sizes say.
+ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
+                                  const ExampleBuilder& builder, std::size_t shards,
                                   const ShuffleOptions& options);
 
-// Writes the shards, in order, to an object store several side by side; those that exist already
-// are left as they are. With a failure or a kill the whole ones stay. Each shard's examples are in
-// the order of their keys.
-void write_shards(const ShuffledExamples& examples, const MaskVocabulary& vocabulary,
-                  const PairOptions& pairs, const ShuffleOptions& options,
-                  const std::vector<std::string>& shards);
+// Writes the shards but for those that are made, in order, to an object store several side by side.
+// With a failure or a kill the whole ones stay. Each shard's examples are in the order of their
+// keys.
+void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builder,
+                  const ExampleFiles& files, const std::vector<bool>& made,
+                  const ShuffleOptions& options);
+
+// Where a shard's size and checksum are kept until all are whole.
+std::string seal_path(const std::string& folder, std::size_t shard);
+
+// How many threads the memory has room for while they sort and encode ranges.
+int most_writers(const Spill& spill, bool remote, const ShuffleOptions& options);
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
+#include "examples/original_order.h"
+
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
 #include "data/record_index_file.h"
-#include "examples/example_encoder.h"
-#include "examples/example_orders.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
@@ -37,36 +37,37 @@ void log_example(std::string_view record, const Vocabulary& vocabulary) {
 
 }  // namespace
 
-BuildSummary build_in_original_order(const ExampleBuild& build) {
-  const BertExamplesJob& job = build.job;
-  check_free(build);
-  BuildSummary summary;
-  TokenCorpus corpus = build.reader.read(build.inputs, job.text.strict, summary.text);
+ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExamplesJob& job,
+                                       const CorpusReader& reader, const BertBuilder& builder) {
+  const ExampleFiles& outputs = checked.files;
+  check_free(outputs);
+  ExampleSummary summary;
+  TokenCorpus corpus = reader.read(checked.inputs, job.text.strict, summary.text);
   PythonRandom random(job.seed);
-  const MaskVocabulary& vocabulary = build.reader.mask_vocabulary();
+  const MaskVocabulary& vocabulary = reader.mask_vocabulary();
   const PairList list = draw_original_pairs(corpus, vocabulary, job.pairs, random);
-  log_files("Writing to output files", build.outputs);
+  log_files("Writing to output files", outputs.outputs);
   std::vector<OutputFile> files;
-  for (const std::string& path : build.outputs) files.emplace_back(path);
+  for (const std::string& path : outputs.outputs) files.emplace_back(path);
   std::vector<RecordIndexBuilder> indexes(files.size());
-  ExampleEncoder encoder(vocabulary, job.pairs);
+  BertEncoder encoder(vocabulary, job.pairs);
   std::string record;
   for (std::size_t i = 0; i < list.pairs.size(); ++i) {
     record.clear();
     const MaskedPair pair = list.view(corpus, list.pairs[i]);
+    builder.count(pair, summary.counts);
     encoder.append(pair, record);
     indexes[i % files.size()].add(record, pair.tokens());
     if (job.log_examples && i < kLoggedExamples)
-      log_example(record, build.reader.tokenizer().vocabulary());
+      log_example(record, reader.tokenizer().vocabulary());
     files[i % files.size()].write(record);
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].commit();
-    if (job.description) indexes[i].write(build.outputs[i]);
+    if (outputs.companions) indexes[i].write(outputs.outputs[i]);
   }
   summary.examples = list.pairs.size();
-  summary.masked_tokens = list.masks.size();
-  write_description(build, summary);
+  write_description(checked, builder, name(job.order), summary);
   return summary;
 }
 

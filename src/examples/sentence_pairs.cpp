@@ -113,8 +113,8 @@ void PairDrawer<Random>::list_tokens(const SentencePair& pair) {
   tokens_.push_back(vocabulary_.sep);
 }
 
-// Every position but those of [CLS] and [SEP]; with whole words, a "##" piece joins the candidate
-// before it, even across the [SEP] when B was cut inside a word.
+// Every position but those of [CLS] and [SEP]; with whole words, a piece that goes on joins the
+// candidate before it, even across the [SEP] when B was cut inside a word.
 template <class Random>
 void PairDrawer<Random>::list_candidates() {
   positions_.clear();

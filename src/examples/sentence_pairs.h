@@ -28,7 +28,7 @@ struct PairOptions {
 struct MaskVocabulary {
   std::int32_t cls = 0, sep = 0, mask = 0;
   std::vector<std::int32_t> words;  // the id of each distinct word, in the vocabulary's order
-  std::vector<bool> continues;      // by id: the word begins with "##"
+  std::vector<bool> continues;      // by id: the piece goes on with a word
 };
 
 struct Mask {
@@ -44,6 +44,10 @@ struct MaskedPair {
   std::span<const Mask> masks;
 
   std::size_t tokens() const { return a.size() + b.size() + (b.empty() ? 2 : 3); }
+  // The token that is masked.
+  std::int32_t answer(const Mask& mask) const {
+    return mask.position <= a.size() ? a[mask.position - 1] : b[mask.position - a.size() - 2];
+  }
 };
 
 // A MaskedPair whose parts stand elsewhere: tokens in a corpus, masks in a list.

@@ -1,58 +1,72 @@
 #include "examples/shard_writer.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "format/crc32c.h"
 #include "store/folder.h"
 
 namespace smelt {
+namespace {
 
-Shard::Shard(const std::string& path, std::size_t ranges)
-    : path_(path), ranges_(ranges), whole_(exists(path)) {}
+constexpr std::size_t kBlockBytes = 1 << 20;
+
+std::string seal_text(std::uint64_t size, std::uint32_t crc) {
+  return nlohmann::json{{"size", size}, {"crc32c", crc}}.dump();
+}
+
+}  // namespace
+
+Shard::Shard(Paths paths, std::size_t ranges, bool made)
+    : paths_(std::move(paths)), ranges_(ranges), made_(made) {}
 
 void Shard::write(const EncodedExamples& examples) {
-  if (!file_) file_ = std::make_unique<OutputFile>(path_);
+  if (!file_) file_ = std::make_unique<OutputFile>(paths_.records);
   file_->write(examples.bytes);
+  size_ += examples.bytes.size();
+  crc32c_ = crc32c(examples.bytes, crc32c_);
   index_.append(examples.index);
 }
 
 void Shard::leave(std::size_t range) {
-  if (range + 1 == ranges_) {
-    index_.write(path_);  // first: a whole file is one that is finished
-    index_.clear();
-    file_->commit();
-    file_.reset();
-  }
+  if (range + 1 == ranges_) finish();
   turns_.leave(range);
 }
 
-ShardRange range_at(std::size_t place, std::size_t shards, std::size_t ranges_of_each,
-                    std::size_t lanes) {
-  const std::size_t first = place / (lanes * ranges_of_each) * lanes;
-  const std::size_t side_by_side = std::min(lanes, shards - first);
-  const std::size_t within = place - first * ranges_of_each;
-  return {.shard = first + within % side_by_side, .range = within / side_by_side};
+void Shard::finish() {
+  if (paths_.index) index_.write(paths_.records);  // first: a sealed file is one that is finished
+  index_.clear();
+  write_file(paths_.seal, seal_text(size_, crc32c_));
+  file_->commit();
+  file_.reset();
 }
 
-ShardWriter::ShardWriter(const std::vector<std::string>& paths, std::size_t ranges_of_each,
-                         std::size_t lanes, std::uint64_t examples)
-    : ranges_of_each_(ranges_of_each),
-      lanes_(lanes),
-      progress_("examples", static_cast<std::int64_t>(examples), "examples") {
-  for (const std::string& path : paths) shards_.emplace_back(path, ranges_of_each);
+bool is_sealed(const std::string& records, const std::string& seal) {
+  if (!exists(seal) || !exists(records)) return false;
+  const std::string wanted = read_file(seal, kSmallFileBytes);
+  InputFile file(records);
+  std::string block(kBlockBytes, '\0');
+  std::uint64_t size = 0;
+  std::uint32_t crc = 0;
+  while (const std::size_t count = file.read(block)) {
+    crc = crc32c(std::string_view(block).substr(0, count), crc);
+    size += count;
+  }
+  return seal_text(size, crc) == wanted;
 }
 
-ShardWriter::Turn ShardWriter::at(std::size_t place) {
-  const auto [shard, range] = range_at(place, shards_.size(), ranges_of_each_, lanes_);
-  return {&shards_[shard], range, shard * ranges_of_each_ + range};
-}
-
-void ShardWriter::count(std::size_t examples) {
-  const std::lock_guard lock(mutex_);
-  progress_.update(done_ += static_cast<std::int64_t>(examples));
-}
-
-void ShardWriter::stop() {
-  for (Shard& shard : shards_) shard.stop();
+std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_each,
+                                      std::size_t lanes) {
+  std::vector<ShardRange> order;
+  for (std::size_t first = 0; first < ranges_of_each.size(); first += lanes) {
+    const std::size_t last = std::min(first + lanes, ranges_of_each.size());
+    const std::size_t most = *std::max_element(ranges_of_each.begin() + static_cast<long>(first),
+                                               ranges_of_each.begin() + static_cast<long>(last));
+    for (std::size_t range = 0; range < most; ++range)
+      for (std::size_t shard = first; shard < last; ++shard)
+        if (range < ranges_of_each[shard]) order.push_back({shard, range});
+  }
+  return order;
 }
 
 }  // namespace smelt

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "data/record_index_file.h"
+#include "examples/example_files.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -29,10 +30,16 @@ struct EncodedExamples {
 // One file and its index, written in `ranges` pieces.
 class Shard {
  public:
-  Shard(const std::string& path, std::size_t ranges);
+  struct Paths {
+    std::string records;
+    std::string seal;  // size and checksum of the whole file, written before it appears
+    bool index = true;
+  };
+
+  Shard(Paths paths, std::size_t ranges, bool made);
 
   // The file exists already, and is left as it is.
-  bool is_whole() const { return whole_; }
+  bool is_made() const { return made_; }
   // Returns when all ranges before are written; false when the shard was stopped.
   bool wait(std::size_t range) { return turns_.wait(range); }
   void write(const EncodedExamples& examples);
@@ -41,44 +48,27 @@ class Shard {
   void stop() { turns_.stop(); }
 
  private:
-  const std::string& path_;
+  void finish();
+
+  Paths paths_;
   std::size_t ranges_;
-  bool whole_;
+  bool made_;
   Turnstile turns_;
   std::unique_ptr<OutputFile> file_;
   RecordIndexBuilder index_;
+  std::uint64_t size_ = 0;
+  std::uint32_t crc32c_ = 0;
 };
+
+// Whether the file is the one that was sealed.
+bool is_sealed(const std::string& records, const std::string& seal);
 
 struct ShardRange {
   std::size_t shard, range;
 };
 // All ranges in the order in which they are written: of `lanes` shards at a time, one range of each
 // after the other.
-ShardRange range_at(std::size_t place, std::size_t shards, std::size_t ranges_of_each,
-                    std::size_t lanes);
-
-class ShardWriter {
- public:
-  struct Turn {
-    Shard* shard;
-    std::size_t range_of_shard;
-    std::size_t range;  // of all shards together
-  };
-
-  // `paths` must outlive the writer. Each takes `ranges_of_each`; `examples` in all are to come.
-  ShardWriter(const std::vector<std::string>& paths, std::size_t ranges_of_each, std::size_t lanes,
-              std::uint64_t examples);
-
-  Turn at(std::size_t place);
-  void count(std::size_t examples);
-  void stop();
-
- private:
-  std::size_t ranges_of_each_, lanes_;
-  std::deque<Shard> shards_;
-  std::mutex mutex_;
-  std::int64_t done_ = 0;
-  Progress progress_;
-};
+std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_each,
+                                      std::size_t lanes);
 
 }  // namespace smelt

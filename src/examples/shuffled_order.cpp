@@ -1,81 +1,54 @@
+#include "examples/shuffled_order.h"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/philox.h"
-#include "examples/document_buckets.h"
-#include "examples/example_orders.h"
+#include "examples/document_groups.h"
 #include "examples/example_shuffle.h"
+#include "examples/shard_writer.h"
 #include "examples/work_folder.h"
-#include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
-namespace fs = std::filesystem;
-
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 1;
+constexpr int kWorkVersion = 2;
 // Written last before the shards are: drawing is over.
-constexpr const char *kState = "examples.json", *kIndex = "examples.index";
+constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
-std::string default_work_folder(const std::string& output) {
-  if (!is_remote(output)) return output + ".work";
-  return fs::temp_directory_path() / str("smelt-", random_key(0, output));
-}
-
-Json file_state(const std::string& path) {
-  const FileStatus status = file_status(path).value_or(FileStatus{});
-  return {path, status.size, status.modified};
-}
-
-// All that decides the bytes of the result.
-Json job_description(const ExampleBuild& build) {
-  const BertExamplesJob& job = build.job;
-  const PairOptions& p = job.pairs;
-  const TokenizerOptions& t = build.reader.tokenizer().options();
-  Json inputs = Json::array();
-  for (const std::string& path : build.inputs) inputs.push_back(file_state(path));
+// All that decides the bytes of the result, and where it goes.
+Json describe(const CheckedJob& checked, const ExampleBuilder& builder) {
+  const ShuffleSizes& sizes = checked.job.sizes;
+  std::vector<Json> inputs(checked.inputs.size());
+  for_each_file(inputs.size(), checked.inputs.front(), [&](std::size_t i) {
+    const auto status = file_status(checked.inputs[i]).value_or(FileStatus{});
+    inputs[i] = {status.size, status.modified};
+  });
   return {{"version", kWorkVersion},
+          {"kind", builder.kind()},
+          {"settings", builder.settings()},
+          {"vocabulary", checked.vocabulary_crc32c},
+          {"seed", checked.job.seed},
+          {"text", text_settings(checked)},
           {"inputs", inputs},
-          {"format", job.text.format.name},
-          {"field", job.text.format.field},
-          {"sentences", job.text.sentences},
-          {"dedup", job.text.dedup},
-          {"max_lines", job.text.max_lines},
-          {"strict", job.text.strict},
-          {"vocabulary", crc32c(read_file(job.vocab))},
-          {"tokenizer", {t.lower_case, t.strips_accents(), name(t.control), t.split_chinese}},
-          {"outputs", build.outputs},
-          {"seed", job.seed},
-          {"pairs",
-           {p.seq_length, p.max_predictions, p.dupe_factor, p.masked_lm_prob, p.short_seq_prob,
-            p.whole_word_mask, p.next_sentence}}};
+          {"outputs", checked.files.outputs},
+          {"companions", checked.files.companions},
+          {"sizes", {sizes.group_bytes, sizes.document_ranges, sizes.fan_out}}};
 }
 
-Json counts_json(const CorpusCounts& c) {
-  return {c.files,          c.documents,     c.sentences,           c.tokens,
-          c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines};
-}
-
-CorpusCounts counts_of(const Json& json) {
-  return {.files = json[0],
-          .documents = json[1],
-          .sentences = json[2],
-          .tokens = json[3],
-          .unknown_tokens = json[4],
-          .dropped_bytes = json[5],
-          .duplicate_documents = json[6],
-          .duplicate_lines = json[7]};
+std::string work_folder_path(const CheckedJob& checked) {
+  const std::string& first = checked.files.outputs.front();
+  if (!checked.job.work.empty()) return checked.job.work;
+  if (!is_remote(first)) return first + ".work";
+  return temporary_work_folder("outputs", checked.files.outputs);
 }
 
 struct Drawn {
@@ -84,83 +57,130 @@ struct Drawn {
 };
 
 void save(const WorkFolder& folder, const Drawn& drawn) {
-  drawn.examples.spill.save(folder.file(kIndex));
-  write_file(folder.file(kState), Json{{"examples", drawn.examples.examples},
-                                       {"masked_tokens", drawn.examples.masked_tokens},
-                                       {"ranges", drawn.examples.ranges},
-                                       {"text", counts_json(drawn.text)}}
-                                      .dump());
+  const CorpusCounts& c = drawn.text;
+  drawn.examples.spill.save(folder.file(kRanges));
+  const Json text{c.files,          c.documents,     c.sentences,           c.tokens,
+                  c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines};
+  write_file(
+      folder.file(kState),
+      Json{{"examples", drawn.examples.examples}, {"counts", drawn.examples.counts}, {"text", text}}
+          .dump());
 }
 
 Drawn load(const WorkFolder& folder) {
   const Json state = Json::parse(read_file(folder.file(kState)));
-  return {.examples = {.spill = Spill::load(folder.file(kIndex)),
+  const Json& text = state["text"];
+  return {.examples = {.spill = Spill::load(folder.file(kRanges)),
                        .examples = state["examples"],
-                       .masked_tokens = state["masked_tokens"],
-                       .ranges = state["ranges"]},
-          .text = counts_of(state["text"])};
+                       .counts = state["counts"]},
+          .text = {.files = text[0],
+                   .documents = text[1],
+                   .sentences = text[2],
+                   .tokens = text[3],
+                   .unknown_tokens = text[4],
+                   .dropped_bytes = text[5],
+                   .duplicate_documents = text[6],
+                   .duplicate_lines = text[7]}};
 }
 
-void check_sentences(const CorpusCounts& text, const PairOptions& pairs) {
-  if (!pairs.next_sentence || text.sentences > text.documents) return;
-  throw UsageError(str("training data: none of the ", text.documents,
-                       " documents has more than one sentence, so "
-                       "every next sentence would be random"),
-                   "put a sentence on a line and an empty line only between documents, or say "
-                   "--no-next-sentence");
-}
-
-Drawn draw(const ExampleBuild& build, const ShuffleOptions& options) {
-  const BertExamplesJob& job = build.job;
-  DocumentReader reader(job.text);
-  const DocumentBuckets documents = scatter_documents(reader, build.reader.tokenizer(),
-                                                      {.folder = options.folder,
-                                                       .seed = options.seed,
-                                                       .threads = options.threads,
-                                                       .memory = options.memory / 4});
-  if (documents.counts.documents == 0) throw_no_text(build.inputs.size());
-  check_sentences(documents.counts, job.pairs);
-  Drawn drawn;
-  drawn.text = documents.counts;
-  drawn.examples = scatter_examples(documents, build.reader.mask_vocabulary(), job.pairs, options);
-  for (const auto& entry : fs::directory_iterator(options.folder))
-    if (entry.path().filename().string().starts_with("documents-")) fs::remove(entry.path());
+Drawn draw(DocumentReader& reader, const CheckedJob& checked, const Tokenizer& tokenizer,
+           const ExampleBuilder& builder, const ShuffleOptions& options) {
+  ScatteredDocuments documents = scatter_documents(reader, tokenizer, options);
+  if (documents.counts.documents == 0) throw_no_text(checked.inputs.size());
+  builder.check(documents.counts);
+  Drawn drawn{
+      .examples = scatter_examples(documents, builder, checked.files.outputs.size(), options),
+      .text = documents.counts};
+  documents.spill.remove();
   return drawn;
 }
 
+// Hours of work are not thrown away for a slip in the command.
+void check_other_job(const WorkFolder& folder, const Json& job, bool overwrite) {
+  const auto other = folder.job();
+  if (!other || overwrite || !exists(folder.file(kState))) return;
+  const Json before = other->flatten(), now = job.flatten();
+  for (const auto& [name, value] : now.items())
+    if (before.value(name, Json()) != value)
+      throw UsageError(
+          str("work folder ", folder.path(), ": holds examples drawn with ", name.substr(1), " ",
+              before.value(name, Json()).dump(), ", not ", value.dump()),
+          "go on with the same command as before, or remove the folder");
+}
+
+// Checks everything, then goes on with what an earlier run has drawn, or draws.
+class Run {
+ public:
+  Run(const CheckedJob& checked, const Tokenizer& tokenizer, const ExampleBuilder& builder)
+      : checked_(checked),
+        files_(checked.files),
+        reader_(checked.job.text),
+        job_(describe(checked, builder)),
+        folder_(work_folder_path(checked)),
+        made_(files_.outputs.size()) {
+    const ExampleJob& job = checked.job;
+    options_ = {.folder = folder_.path(),
+                .seed = static_cast<std::uint64_t>(job.seed),
+                .threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads(),
+                .memory = static_cast<std::size_t>(job.memory),
+                .sizes = job.sizes};
+    if (folder_.job() == job_ && exists(folder_.file(kState)))
+      go_on();
+    else
+      begin(tokenizer, builder);
+  }
+
+  ExampleSummary finish(const ExampleBuilder& builder) {
+    folder_.keep(true);
+    log_files("Writing to output files", files_.outputs);
+    write_shards(drawn_.examples, builder, files_, made_, options_);
+    const ExampleSummary summary{.text = drawn_.text,
+                                 .examples = drawn_.examples.examples,
+                                 .counts = drawn_.examples.counts};
+    write_description(checked_, builder, "shuffled", summary);
+    folder_.keep(false);
+    return summary;
+  }
+
+ private:
+  void go_on() {
+    std::vector<char> made(made_.size());  // bits of one byte are not for several threads
+    for_each_file(made.size(), files_.outputs.front(), [&](std::size_t i) {
+      made[i] = is_sealed(files_.outputs[i], seal_path(folder_.path(), i)) ? 1 : 0;
+    });
+    made_.assign(made.begin(), made.end());
+    check_free(files_, made_);
+    drawn_ = load(folder_);
+    remove_abandoned(files_.all());
+    remove_old(files_, made_);
+    spdlog::info("going on with a run that was stopped: {} of {} files are whole",
+                 std::ranges::count(made_, true), made_.size());
+  }
+
+  void begin(const Tokenizer& tokenizer, const ExampleBuilder& builder) {
+    check_free(files_);
+    check_other_job(folder_, job_, files_.overwrite);
+    folder_.begin(job_);
+    drawn_ = draw(reader_, checked_, tokenizer, builder, options_);
+    if (files_.overwrite) remove_old(files_);
+    save(folder_, drawn_);
+  }
+
+  const CheckedJob& checked_;
+  const ExampleFiles& files_;
+  DocumentReader reader_;
+  Json job_;
+  WorkFolder folder_;
+  std::vector<bool> made_;  // outputs that an earlier run has written
+  ShuffleOptions options_;
+  Drawn drawn_;
+};
+
 }  // namespace
 
-BuildSummary build_in_shuffled_order(const ExampleBuild& build) {
-  const BertExamplesJob& job = build.job;
-  WorkFolder folder(job.work.empty() ? default_work_folder(build.outputs.front()) : job.work,
-                    job_description(build));
-  const ShuffleOptions options{
-      .folder = folder.path(),
-      .seed = static_cast<std::uint64_t>(job.seed),
-      .threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads(),
-      .memory = static_cast<std::size_t>(job.memory),
-      .shards = build.outputs.size()};
-  Drawn drawn;
-  if (exists(folder.file(kState))) {
-    drawn = load(folder);
-    remove_abandoned(with_companions(build.outputs));
-    spdlog::info("going on with a run that was stopped: {} of {} files are whole",
-                 std::ranges::count_if(build.outputs, exists), build.outputs.size());
-  } else {
-    check_free(build);
-    drawn = draw(build, options);
-    for (const std::string& path : with_companions(build.outputs)) remove_file(path);
-    save(folder, drawn);
-  }
-  folder.keep(true);
-  log_files("Writing to output files", build.outputs);
-  write_shards(drawn.examples, build.reader.mask_vocabulary(), job.pairs, options, build.outputs);
-  const BuildSummary summary{.text = drawn.text,
-                             .examples = drawn.examples.examples,
-                             .masked_tokens = drawn.examples.masked_tokens};
-  write_description(build, summary);
-  folder.keep(false);
-  return summary;
+ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
+                                       const ExampleBuilder& builder) {
+  return Run(checked, tokenizer, builder).finish(builder);
 }
 
 }  // namespace smelt

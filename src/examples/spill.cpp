@@ -1,105 +1,241 @@
 #include "examples/spill.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "examples/id_codec.h"
 #include "format/crc32c.h"
 #include "store/file.h"
-#include "store/random_access_file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::size_t kLeastChunk = 4 << 10, kMostChunk = 64 << 10;
+__extension__ using Wide = unsigned __int128;
+constexpr std::string_view kHint = "remove its folder and run again";
 
 }  // namespace
 
-SpillWriter::SpillWriter(std::string path, std::size_t buckets, std::size_t memory)
+SpillRecord take_record(std::string_view& records) {
+  SpillRecord record{.key = take_value<std::uint64_t>(records), .bytes = {}};
+  const auto size = take_value<std::uint32_t>(records);
+  CHECK(size <= records.size());
+  record.bytes = records.substr(0, size);
+  records.remove_prefix(size);
+  return record;
+}
+
+SpillFile::SpillFile(std::string path)
     : path_(std::move(path)),
-      chunk_bytes_(std::clamp(memory / buckets, kLeastChunk, kMostChunk)),
-      file_(std::fopen(path_.c_str(), "wb"), &std::fclose),
-      buffers_(buckets) {
-  if (!file_) throw_errno("open", path_, errno);
-  std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+      descriptor_(
+          ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600)) {
+  if (descriptor_ < 0) throw_errno("make", path_, errno);
 }
 
-void SpillWriter::append(std::size_t bucket, std::string_view record) {
-  std::string& buffer = buffers_[bucket];
-  if (!buffer.empty() && buffer.size() + record.size() > chunk_bytes_) flush(bucket);
-  buffer += record;
+SpillFile::~SpillFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void SpillWriter::flush(std::size_t bucket) {
-  std::string& buffer = buffers_[bucket];
-  if (std::fwrite(buffer.data(), 1, buffer.size(), file_.get()) != buffer.size())
-    throw_errno("write", path_, errno);
-  chunks_.push_back({.offset = size_,
-                     .size = static_cast<std::uint32_t>(buffer.size()),
-                     .bucket = static_cast<std::uint32_t>(bucket),
-                     .crc32c = crc32c(buffer),
-                     .file = 0});
-  size_ += buffer.size();
-  buffer.clear();
+std::uint64_t SpillFile::append(std::string_view bytes) {
+  const std::uint64_t offset = size_.fetch_add(bytes.size());
+  for (std::uint64_t at = offset; !bytes.empty();) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_errno("write", path_, errno);
+    at += static_cast<std::uint64_t>(count);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return offset;
 }
 
-std::vector<SpillChunk> SpillWriter::finish() {
-  for (std::size_t bucket = 0; bucket < buffers_.size(); ++bucket)
-    if (!buffers_[bucket].empty()) flush(bucket);
-  buffers_.clear();
-  if (std::fclose(file_.release()) != 0) throw_errno("close", path_, errno);
-  return std::move(chunks_);
+void SpillFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw_errno("close", path_, errno);
 }
 
-Spill::Spill(std::vector<std::string> files, const std::vector<std::vector<SpillChunk>>& chunks)
-    : files_(std::move(files)) {
-  for (std::size_t file = 0; file < chunks.size(); ++file)
-    for (SpillChunk chunk : chunks[file]) {
-      chunk.file = static_cast<std::uint32_t>(file);
-      chunks_.push_back(chunk);
-    }
-  std::ranges::stable_sort(chunks_, {}, &SpillChunk::bucket);
+SpillWriter::SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& first_keys,
+                         std::size_t chunk_bytes)
+    : file_(file), first_keys_(first_keys), chunk_bytes_(chunk_bytes), buckets_(first_keys.size()) {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i].range.first_key = first_keys_[i];
 }
 
-void Spill::save(const std::string& index) const {
-  const std::string_view chunks(reinterpret_cast<const char*>(chunks_.data()),
-                                chunks_.size() * sizeof(SpillChunk));
-  write_file(index, str(crc32c(chunks), "\n", join(files_, "\n"), "\n\n", chunks));
+void SpillWriter::append(std::uint64_t key, std::string_view record) {
+  const auto next = std::ranges::upper_bound(first_keys_, key);
+  Bucket& bucket = buckets_[static_cast<std::size_t>(next - first_keys_.begin()) - 1];
+  const std::size_t size = kSpillRecordHead + record.size();
+  const std::lock_guard lock(bucket.mutex);
+  std::string& chunk = bucket.chunk;
+  if (!chunk.empty() && chunk.size() + size > chunk_bytes_) flush(bucket);
+  if (chunk.empty()) {
+    chunk.reserve(std::max(chunk_bytes_, sizeof(SpillLink) + size));
+    chunk.resize(sizeof(SpillLink));
+  }
+  put_value(key, chunk);
+  put_value(static_cast<std::uint32_t>(record.size()), chunk);
+  chunk += record;
+  bucket.range.bytes += size;
+  ++bucket.range.records;
 }
 
-Spill Spill::load(const std::string& index) {
-  const std::string bytes = read_file(index);
-  const std::size_t head = bytes.find("\n\n");
-  const auto chunks = std::string_view(bytes).substr(std::min(bytes.size(), head + 2));
+void SpillWriter::flush(Bucket& bucket) {
+  std::string& chunk = bucket.chunk;
+  std::memcpy(chunk.data(), &bucket.range.last, sizeof(SpillLink));
+  CHECK(std::in_range<std::uint32_t>(chunk.size()), chunk.size());
+  bucket.range.last = {.offset = file_.append(chunk),
+                       .size = static_cast<std::uint32_t>(chunk.size()),
+                       .crc32c = crc32c(chunk)};
+  if (chunk.capacity() > 2 * chunk_bytes_) std::string().swap(chunk);
+  chunk.clear();
+}
+
+std::vector<SpillRange> SpillWriter::finish() {
+  std::vector<SpillRange> ranges;
+  ranges.reserve(buckets_.size());
+  for (Bucket& bucket : buckets_) {
+    if (!bucket.chunk.empty()) flush(bucket);
+    ranges.push_back(bucket.range);
+  }
+  std::vector<Bucket>().swap(buckets_);
+  return ranges;
+}
+
+Spill::Spill(const std::string& file, std::vector<SpillRange> ranges) : ranges_(std::move(ranges)) {
+  files_.push_back(std::make_shared<RandomAccessFile>(file));
+}
+
+std::uint64_t Spill::bytes() const {
+  std::uint64_t sum = 0;
+  for (const SpillRange& range : ranges_) sum += range.bytes;
+  return sum;
+}
+
+void Spill::save(const std::string& list) const {
+  const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
+                                ranges_.size() * sizeof(SpillRange));
+  nlohmann::json head{{"crc32c", crc32c(ranges)}, {"files", nlohmann::json::array()}};
+  for (const auto& file : files_) head["files"].push_back(file ? file->path() : "");
+  write_file(list, str(head.dump(), "\n", ranges));
+}
+
+Spill Spill::load(const std::string& list) {
+  const std::string bytes = read_file(list);
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+  const auto ranges = std::string_view(bytes).substr(std::min(bytes.size(), end + 1));
+  const auto head = nlohmann::json::parse(bytes.substr(0, end), nullptr, false);
+  if (!head.is_object() || head.value("crc32c", 0u) != crc32c(ranges) ||
+      ranges.size() % sizeof(SpillRange) != 0)
+    throw UsageError(str(list, ": damaged"), kHint);
   Spill spill;
-  if (head != std::string::npos)
-    for (const std::string_view line : split(std::string_view(bytes).substr(0, head), '\n'))
-      spill.files_.emplace_back(line);
-  if (spill.files_.empty() || chunks.size() % sizeof(SpillChunk) != 0 ||
-      spill.files_.front() != str(crc32c(chunks)))
-    throw UsageError(str(index, ": damaged"), "remove its folder and run again");
-  spill.files_.erase(spill.files_.begin());
-  spill.chunks_.resize(chunks.size() / sizeof(SpillChunk));
-  std::memcpy(spill.chunks_.data(), chunks.data(), chunks.size());
+  for (const std::string name : head["files"])
+    spill.files_.push_back(name.empty() ? nullptr : std::make_shared<RandomAccessFile>(name));
+  spill.ranges_.resize(ranges.size() / sizeof(SpillRange));
+  std::memcpy(spill.ranges_.data(), ranges.data(), ranges.size());
   return spill;
 }
 
-std::vector<std::string> Spill::read(std::size_t first, std::size_t last) const {
-  const auto begin = std::ranges::lower_bound(chunks_, first, {}, &SpillChunk::bucket);
-  const auto end = std::ranges::lower_bound(chunks_, last, {}, &SpillChunk::bucket);
-  std::vector<std::string> out;
-  for (std::size_t number = 0; number < files_.size(); ++number) {
-    const RandomAccessFile file(files_[number]);
-    for (auto chunk = begin; chunk != end; ++chunk) {
-      if (chunk->file != number) continue;
-      std::string& bytes = out.emplace_back(chunk->size, '\0');
-      if (file.read_at(chunk->offset, bytes) != bytes.size() || crc32c(bytes) != chunk->crc32c)
-        throw UsageError(str(file.path(), ": damaged at byte ", chunk->offset),
-                         "remove its folder and run again");
+void Spill::read(const SpillRange& range, const std::function<void(std::string)>& take) const {
+  for (SpillLink link = range.last; link.size > 0;) {
+    const RandomAccessFile& file = *files_.at(range.file);
+    std::string chunk(link.size, '\0');
+    if (file.read_at(link.offset, chunk) != chunk.size() || crc32c(chunk) != link.crc32c)
+      throw UsageError(str(file.path(), ": damaged at byte ", link.offset), kHint);
+    std::memcpy(&link, chunk.data(), sizeof link);
+    take(std::move(chunk));
+  }
+}
+
+std::uint64_t Spill::last_key(std::size_t range) const {
+  return range + 1 < ranges_.size() ? ranges_[range + 1].first_key - 1 : kLastKey;
+}
+
+std::vector<std::size_t> Spill::find_large(std::uint64_t limit) const {
+  std::vector<std::size_t> large;
+  for (std::size_t i = 0; i < ranges_.size(); ++i)
+    if (ranges_[i].bytes > limit && ranges_[i].records > 1 && ranges_[i].first_key < last_key(i))
+      large.push_back(i);
+  return large;
+}
+
+void Spill::split(const SplitOptions& o) {
+  const std::size_t buffers = std::max<std::size_t>(1, o.memory / (o.fan_out * o.least_chunk));
+  const auto threads = std::min(static_cast<std::size_t>(o.threads), buffers);
+  const std::size_t chunk = std::clamp(o.memory / threads / o.fan_out, o.least_chunk, o.most_chunk);
+  for (int pass = 2;; ++pass) {
+    const std::vector<std::size_t> large = find_large(o.limit);
+    if (large.empty()) return;
+    SpillFile file(str(o.folder, "/", o.name, "-", pass));
+    std::vector<std::vector<SpillRange>> parts(ranges_.size());
+    std::atomic<std::size_t> next = 0;
+    run_parallel(static_cast<int>(threads), [&](int) {
+      for (std::size_t i; (i = next++) < large.size();) {
+        const SpillRange& range = ranges_[large[i]];
+        const std::size_t wanted =
+            std::clamp<std::uint64_t>(2 * range.bytes / o.limit, 2, o.fan_out);
+        SpillWriter writer(file, cut_keys(range.first_key, last_key(large[i]), wanted), chunk);
+        read(range, [&](const std::string& bytes) {
+          for (std::string_view rest = spill_records(bytes); !rest.empty();) {
+            const SpillRecord record = take_record(rest);
+            writer.append(record.key, record.bytes);
+          }
+        });
+        parts[large[i]] = writer.finish();
+      }
+    });
+    file.close();
+    replace(file.path(), std::move(parts));
+  }
+}
+
+void Spill::replace(const std::string& file, std::vector<std::vector<SpillRange>> parts) {
+  const auto number = static_cast<std::uint32_t>(files_.size());
+  files_.push_back(std::make_shared<RandomAccessFile>(file));
+  std::vector<SpillRange> ranges;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    if (parts[i].empty()) ranges.push_back(ranges_[i]);
+    for (SpillRange& part : parts[i]) {
+      part.file = number;
+      ranges.push_back(part);
     }
   }
-  return out;
+  ranges_ = std::move(ranges);
+  drop_unused();
+}
+
+void Spill::drop_unused() {
+  std::vector<bool> used(files_.size());
+  for (const SpillRange& range : ranges_)
+    if (range.records > 0) used[range.file] = true;
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (files_[i] && !used[i]) {
+      remove_file(files_[i]->path());
+      files_[i].reset();
+    }
+}
+
+void Spill::remove() {
+  ranges_.clear();
+  drop_unused();
+}
+
+std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  return static_cast<std::uint64_t>(Wide{a} * b / c);
+}
+
+std::vector<std::uint64_t> cut_keys(std::uint64_t first, std::uint64_t last, std::size_t parts) {
+  const Wide width = Wide{last} - first + 1;
+  std::vector<std::uint64_t> cuts;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const auto cut = static_cast<std::uint64_t>(first + (width * i + parts - 1) / parts);
+    if (cuts.empty() || (cut > cuts.back() && cut <= last)) cuts.push_back(cut);
+  }
+  return cuts;
 }
 
 }  // namespace smelt

@@ -1,61 +1,139 @@
-// Bytes scattered over buckets by several writers, each into its own local file, and read back
-// bucket by bucket: the two halves of an external shuffle.
+// Records with 64-bit keys, scattered over ranges of the keys in local files and read back range by
+// range: the two halves of an external shuffle. In memory is one buffer a range while they are
+// written, and about 48 bytes a range afterwards: each chunk of a range names the one before.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <cstdio>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "store/random_access_file.h"
+
 namespace smelt {
 
-// A run of one bucket's bytes in a spill file.
-struct SpillChunk {
+constexpr std::uint64_t kLastKey = std::numeric_limits<std::uint64_t>::max();
+
+// A run of one range's records in a file. Its bytes begin with the link to the one before it.
+struct SpillLink {
   std::uint64_t offset = 0;
-  std::uint32_t size = 0, bucket = 0, crc32c = 0, file = 0;
+  std::uint32_t size = 0, crc32c = 0;  // size 0: there is none
 };
 
-class SpillWriter {
- public:
-  // At most about `memory` bytes wait in buffers.
-  SpillWriter(std::string path, std::size_t buckets, std::size_t memory);
+struct SpillRange {
+  std::uint64_t first_key = 0;  // its keys go from here to the next range's
+  std::uint64_t bytes = 0, records = 0;
+  SpillLink last;
+  std::uint32_t file = 0;
+};
 
-  // A record is never cut over two chunks. SystemError on a full disk.
-  void append(std::size_t bucket, std::string_view record);
-  // Writes what is left; nothing may be appended afterwards.
-  std::vector<SpillChunk> finish();
+struct SpillRecord {
+  std::uint64_t key = 0;
+  std::string_view bytes;
+};
+constexpr std::size_t kSpillRecordHead = 12;  // bytes that a record takes beside its own
+// What Spill::read gave, without the link.
+inline std::string_view spill_records(const std::string& chunk) {
+  return std::string_view(chunk).substr(sizeof(SpillLink));
+}
+// Takes the next of them.
+SpillRecord take_record(std::string_view& records);
+
+// A new file, for this user alone, that several threads append to.
+class SpillFile {
+ public:
+  explicit SpillFile(std::string path);
+  ~SpillFile();
+  SpillFile(const SpillFile&) = delete;
+  SpillFile& operator=(const SpillFile&) = delete;
+
+  std::uint64_t append(std::string_view bytes);  // where they are; SystemError on a full disk
+  void close();                                  // SystemError when what was written is lost
   const std::string& path() const { return path_; }
 
  private:
-  void flush(std::size_t bucket);
-
   std::string path_;
-  std::size_t chunk_bytes_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::uint64_t size_ = 0;
-  std::vector<std::string> buffers_;
-  std::vector<SpillChunk> chunks_;
+  int descriptor_ = -1;
+  std::atomic<std::uint64_t> size_ = 0;
 };
 
-// What the writers wrote. Reading is thread-safe.
+// Thread-safe.
+class SpillWriter {
+ public:
+  // `first_keys` ascend from the least key that comes; a range's records are written when
+  // `chunk_bytes` of them have gathered.
+  SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& first_keys,
+              std::size_t chunk_bytes);
+
+  void append(std::uint64_t key, std::string_view record);
+  // Writes what is left; nothing may be appended afterwards.
+  std::vector<SpillRange> finish();
+
+ private:
+  struct Bucket {
+    std::mutex mutex;
+    std::string chunk;
+    SpillRange range;
+  };
+  void flush(Bucket& bucket);
+
+  SpillFile& file_;
+  std::vector<std::uint64_t> first_keys_;
+  std::size_t chunk_bytes_;
+  std::vector<Bucket> buckets_;
+};
+
+// How ranges that are too large are cut.
+struct SplitOptions {
+  std::string folder, name;  // of the new files: folder/name-2, …
+  std::uint64_t limit = 0;   // bytes of a range
+  std::size_t fan_out = 2;   // ranges that one becomes, at most
+  std::size_t least_chunk = 0, most_chunk = 0;
+  std::size_t memory = 0;  // bytes, for buffers
+  int threads = 1;
+};
+
+// What was written. Reading is thread-safe.
 class Spill {
  public:
   Spill() = default;
-  // One list of chunks for each file.
-  Spill(std::vector<std::string> files, const std::vector<std::vector<SpillChunk>>& chunks);
-  // As saved. UsageError when the index is damaged.
-  static Spill load(const std::string& index);
-  void save(const std::string& index) const;
+  Spill(const std::string& file, std::vector<SpillRange> ranges);
+  // As saved. UsageError when the list is damaged.
+  static Spill load(const std::string& list);
+  void save(const std::string& list) const;
 
-  // Chunks of the buckets [first, last), in no particular order. UsageError when the bytes are not
+  const std::vector<SpillRange>& ranges() const { return ranges_; }  // by their keys
+  std::uint64_t bytes() const;
+
+  // The range's chunks from the last to the first, one at a time. UsageError when the bytes are not
   // those that were written.
-  std::vector<std::string> read(std::size_t first, std::size_t last) const;
+  void read(const SpillRange& range, const std::function<void(std::string)>& take) const;
+
+  // Cuts each range of more than the limit, pass after pass, until none is or a single key is left
+  // of it. The ranges that come out depend on the records, the limit and the fan-out alone. A pass
+  // needs room on the disk for what it cuts; files that are then empty are removed.
+  void split(const SplitOptions& options);
+  // Removes the files.
+  void remove();
 
  private:
-  std::vector<std::string> files_;
-  std::vector<SpillChunk> chunks_;  // by bucket
+  std::vector<std::size_t> find_large(std::uint64_t limit) const;
+  std::uint64_t last_key(std::size_t range) const;
+  void replace(const std::string& file, std::vector<std::vector<SpillRange>> parts);
+  void drop_unused();
+
+  std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // none where it was removed
+  std::vector<SpillRange> ranges_;
 };
+
+// floor(a * b / c), which must fit.
+std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c);
+// Keys that cut [first, last] into `parts` equal ranges, or fewer where there are fewer keys.
+std::vector<std::uint64_t> cut_keys(std::uint64_t first, std::uint64_t last, std::size_t parts);
 
 }  // namespace smelt

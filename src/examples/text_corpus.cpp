@@ -15,7 +15,8 @@ BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags
   return tokenizer;
 }
 
-MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
+MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
   MaskVocabulary mask{.cls = vocabulary.id("[CLS]"),
                       .sep = vocabulary.id("[SEP]"),
                       .mask = vocabulary.id("[MASK]"),
@@ -23,21 +24,15 @@ MaskVocabulary make_mask_vocabulary(const Vocabulary& vocabulary) {
                       .continues = {}};
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
     mask.words.push_back(id);
-    mask.continues.push_back(vocabulary.token(id).starts_with("##"));
+    mask.continues.push_back(tokenizer.continues_word(id));
   }
   return mask;
 }
 
 }  // namespace
 
-void throw_no_text(std::size_t files) {
-  throw UsageError(str("training data: the input holds no text (", files, " files)"),
-                   "give files with one sentence a line and a blank line between documents");
-}
-
 CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
-    : tokenizer_(load_checked(vocab, flags)),
-      mask_vocabulary_(make_mask_vocabulary(tokenizer_.vocabulary())) {}
+    : tokenizer_(load_checked(vocab, flags)), mask_vocabulary_(make_mask_vocabulary(tokenizer_)) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {

@@ -12,15 +12,6 @@
 
 namespace smelt {
 
-struct CorpusCounts {
-  std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
-  std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
-  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
-};
-
-// UsageError: the input holds no text.
-[[noreturn]] void throw_no_text(std::size_t files);
-
 class CorpusReader {
  public:
   // UsageError when the vocabulary lacks a special token.

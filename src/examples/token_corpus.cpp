@@ -1,6 +1,19 @@
 #include "examples/token_corpus.h"
 
+#include "base/error.h"
+
 namespace smelt {
+
+void throw_no_text(std::size_t files) {
+  throw UsageError(str("training data: the input holds no text (", files, " files)"),
+                   "give files with one sentence a line and a blank line between documents");
+}
+
+void TokenCorpus::reserve(std::size_t documents, std::size_t sentences, std::size_t ids) {
+  documents_.reserve(documents);
+  ends_.reserve(sentences + 1);
+  ids_.reserve(ids);
+}
 
 void TokenCorpus::add_sentence(std::span<const std::int32_t> ids) {
   if (ids.empty()) return;

@@ -13,6 +13,16 @@ struct TokenRange {
   std::uint64_t size() const { return end - begin; }
 };
 
+// What was read of a corpus.
+struct CorpusCounts {
+  std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
+  std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
+  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
+};
+
+// UsageError: the input holds no text.
+[[noreturn]] void throw_no_text(std::size_t files);
+
 class TokenCorpus {
  public:
   // Sentences [first, last) of one document; never empty.
@@ -21,6 +31,7 @@ class TokenCorpus {
     std::uint64_t size() const { return last - first; }
   };
 
+  void reserve(std::size_t documents, std::size_t sentences, std::size_t ids);
   // A sentence without tokens is no sentence.
   void add_sentence(std::span<const std::int32_t> ids);
   // A document without sentences is no document.

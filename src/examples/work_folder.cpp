@@ -2,66 +2,175 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace fs = std::filesystem;
 
 namespace {
 
-// The lock is the first file to be made and the last to be removed: a folder with it is ours.
-constexpr const char *kJob = "job.json", *kLock = "lock";
+constexpr const char *kJob = "job.json", *kLock = "smelt-work.lock";
+constexpr std::string_view kMark = "a work folder of smelt\n";
+constexpr std::string_view kTemporary = "smelt-work-";
 
-bool holds(const std::string& path, const std::string& job) {
-  return fs::exists(path) && read_file(path) == job;
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  int value() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+[[noreturn]] void refuse(const std::string& path, std::string_view problem, std::string_view hint) {
+  throw UsageError(str("work folder ", path, ": ", problem), hint);
+}
+
+[[noreturn]] void refuse_foreign(const std::string& path) {
+  refuse(path, "holds other files", "remove it or name another with --work");
+}
+
+std::optional<WorkFolder::Json> read_job(const std::string& path) {
+  if (!exists(path)) return std::nullopt;
+  const auto job = WorkFolder::Json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  return job.is_object() ? std::optional(job) : std::nullopt;
+}
+
+bool is_marked(const std::string& folder) {
+  const std::string lock = folder + "/" + kLock;
+  std::error_code error;
+  return fs::is_regular_file(fs::symlink_status(lock, error)) &&
+         fs::file_size(lock, error) == kMark.size() && read_file(lock) == kMark;
+}
+
+bool is_ours(const std::string& folder) {
+  struct stat found;
+  return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
 }
 
 }  // namespace
 
-WorkFolder::WorkFolder(std::string path, const nlohmann::ordered_json& job)
-    : path_(std::move(path)) {
-  if (fs::exists(path_) && !fs::is_empty(path_) && !fs::exists(file(kLock)))
-    throw UsageError(str("work folder ", path_, ": holds other files"),
-                     "remove it or name another with --work");
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) throw_errno("make folder", path_, error.value());
-  lock();
-  const std::string text = job.dump(2) + "\n";
-  if (holds(file(kJob), text)) return;
-  clear();
-  write_file(file(kJob), text);
+WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  while (true) {
+    const Descriptor folder(open_folder());
+    if (lock(folder.value())) break;  // else another process removed it in between
+  }
+  keep_ = job().has_value();
 }
 
 WorkFolder::~WorkFolder() {
-  if (!keep_) clear();
-  close(descriptor_);
-  std::error_code ignored;
-  if (!keep_) fs::remove_all(path_, ignored);
+  if (!keep_) remove();
+  ::close(descriptor_);  // only now: nobody takes a folder that is being removed
 }
 
 std::string WorkFolder::file(std::string_view name) const { return str(path_, "/", name); }
 
-void WorkFolder::lock() {
-  const std::string name = file(kLock);
-  descriptor_ = open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor_ < 0) throw_errno("open", name, errno);
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  close(descriptor_);
-  throw UsageError(str("work folder ", path_, ": another process is making these files"),
-                   "wait for it, or stop it");
+std::optional<WorkFolder::Json> WorkFolder::job() const { return read_job(file(kJob)); }
+
+void WorkFolder::begin(const Json& job) {
+  clear();
+  keep_ = false;
+  write_file(file(kJob), job.dump(2) + "\n");
+}
+
+// A descriptor of the folder, which is made if need be.
+int WorkFolder::open_folder() const {
+  if (const fs::path parent = fs::path(path_).parent_path(); !parent.empty()) make_folders(parent);
+  if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
+    throw_errno("make folder", path_, errno);
+  Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.value() < 0 && (errno == ELOOP || errno == ENOTDIR))
+    refuse(path_, "is a link or a file", "name the folder itself with --work");
+  if (folder.value() < 0) throw_errno("open", path_, errno);
+  struct stat found{};
+  if (::fstat(folder.value(), &found) != 0 || found.st_uid != ::geteuid() ||
+      (found.st_mode & S_IWOTH) != 0)
+    refuse(path_, "belongs to another user, or all may write to it", "name another with --work");
+  return folder.release();
+}
+
+// A descriptor of the lock; negative when it went away meanwhile.
+int WorkFolder::open_lock(int folder) const {
+  const int found = ::openat(folder, kLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (found >= 0) return found;
+  if (errno != ENOENT) throw_errno("open", file(kLock), errno);
+  if (!is_empty()) refuse_foreign(path_);
+  const int made =
+      ::openat(folder, kLock, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made < 0 && errno != EEXIST && errno != ENOENT) throw_errno("make", file(kLock), errno);
+  return made;
+}
+
+// False when the folder was removed before it could be locked.
+bool WorkFolder::lock(int folder) {
+  Descriptor lock(open_lock(folder));
+  if (lock.value() < 0) return false;
+  if (::flock(lock.value(), LOCK_EX | LOCK_NB) != 0)
+    refuse(path_, "another process is making these files", "wait for it, or stop it");
+  struct stat held{}, named{};
+  if (::fstat(lock.value(), &held) != 0 || ::stat(file(kLock).c_str(), &named) != 0 ||
+      held.st_ino != named.st_ino || held.st_dev != named.st_dev)
+    return false;
+  if (held.st_size == 0 && is_empty()) {
+    if (::write(lock.value(), kMark.data(), kMark.size()) != std::ssize(kMark))
+      throw_errno("write", file(kLock), errno);
+  } else if (!is_marked(path_)) {
+    refuse_foreign(path_);
+  }
+  descriptor_ = lock.release();
+  return true;
+}
+
+// But for the lock.
+bool WorkFolder::is_empty() const {
+  const std::vector<std::string> names = list_folder(path_);
+  return names.empty() || (names.size() == 1 && names.front() == kLock);
+}
+
+void WorkFolder::remove() {
+  try {
+    clear();
+  } catch (const Error&) {  // it is not empty then, and stays
+  }
+  std::error_code ignored;
+  fs::remove(file(kLock), ignored);
+  fs::remove(path_, ignored);
 }
 
 void WorkFolder::clear() {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path_, ignored))
-    if (entry.path().filename() != kLock) fs::remove_all(entry.path(), ignored);
+  fs::remove(file(kJob), ignored);  // first: without it what is left has no worth
+  for (const std::string& name : list_folder(path_))
+    if (name != kLock) fs::remove_all(file(name), ignored);
+}
+
+std::string temporary_work_folder(std::string_view field, const WorkFolder::Json& value) {
+  const fs::path all = fs::temp_directory_path();
+  for (const std::string& name : list_folder(all)) {
+    const std::string folder = all / name;
+    if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;
+    const auto job = read_job(folder + "/" + kJob);
+    if (job && job->value(std::string(field), WorkFolder::Json()) == value) return folder;
+  }
+  std::string fresh = all / str(kTemporary, "XXXXXX");
+  if (::mkdtemp(fresh.data()) == nullptr) throw_errno("make folder", fresh, errno);
+  return fresh;
 }
 
 }  // namespace smelt

@@ -1,17 +1,22 @@
-// The local folder in which a long job keeps what it needs to go on after a kill.
+// The local folder in which a long job keeps what it needs to go on after a kill. It is known by
+// its lock, a file with a text of its own, so that nothing else is ever emptied or removed.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace smelt {
 
 class WorkFolder {
  public:
-  // `job` describes everything that decides the result. A folder that an equal job left is taken
-  // up; another one's is emptied. UsageError when another process holds it, or when it is not a
-  // work folder.
-  WorkFolder(std::string path, const nlohmann::ordered_json& job);
+  using Json = nlohmann::ordered_json;
+
+  // Takes the folder for this process; makes it, for this user alone, when it is not there. What an
+  // earlier job left in it stays until begin(). UsageError when it holds something else, when it is
+  // a link, somebody else's or open to all, and when another process holds it.
+  explicit WorkFolder(std::string path);
   // Removes the folder unless it is to be kept.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
@@ -19,16 +24,29 @@ class WorkFolder {
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const;
-  // Whether the folder stays, for the next run to go on.
+
+  // The job that an earlier process began here.
+  std::optional<Json> job() const;
+  // Empties the folder for a job of this process.
+  void begin(const Json& job);
+  // Whether the folder stays, for the next run to go on: at first when an earlier job is in it.
   void keep(bool keep) { keep_ = keep; }
 
  private:
-  void lock();
+  int open_folder() const;
+  int open_lock(int folder) const;
+  bool lock(int folder);
+  bool is_empty() const;
   void clear();
+  void remove();
 
   std::string path_;
   int descriptor_ = -1;  // of the lock
   bool keep_ = false;
 };
+
+// In the system's folder for temporary files: the folder whose job has this value of this field, or
+// the name of a fresh one, which nobody can foresee.
+std::string temporary_work_folder(std::string_view field, const WorkFolder::Json& value);
 
 }  // namespace smelt

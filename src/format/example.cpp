@@ -122,4 +122,13 @@ std::vector<std::string> Example::names() const {
   return names;
 }
 
+std::vector<ExampleFeature> Example::features() const {
+  std::vector<ExampleFeature> out;
+  for (const Feature& f : features_)
+    out.push_back({.name = f.name,
+                   .kind = static_cast<ExampleKind>(f.kind),
+                   .count = f.bytes.size() + f.reals.size() + f.integers.size()});
+  return out;
+}
+
 }  // namespace smelt

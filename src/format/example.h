@@ -32,6 +32,16 @@ class ExampleWriter {
   WireWriter features_, entry_, feature_, list_, packed_;  // kept for their memory
 };
 
+// Which of the three lists a feature is; none: it holds no list.
+enum class ExampleKind : std::uint8_t { none, bytes, reals, integers };
+
+struct ExampleFeature {
+  std::string name;
+  ExampleKind kind = ExampleKind::none;
+  std::size_t count = 0;  // values
+  bool operator==(const ExampleFeature&) const = default;
+};
+
 class Example {
  public:
   // Accepts any order of fields, packed and unpacked lists, repeated fields merged or the last of a
@@ -43,6 +53,8 @@ class Example {
   const std::vector<float>& reals(std::string_view name) const;
   const std::vector<std::string>& bytes(std::string_view name) const;
   std::vector<std::string> names() const;
+  // In the message's order.
+  std::vector<ExampleFeature> features() const;
 
  private:
   // Which of the three lists, by its field number; 0 when the feature has none.

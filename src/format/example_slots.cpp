@@ -14,7 +14,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t kTopBits = 0x8080808080808080;
-constexpr std::size_t kMostSlots = 32;
 
 std::uint64_t load8(const char* at) {
   std::uint64_t word;

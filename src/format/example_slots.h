@@ -18,10 +18,12 @@ struct FeatureSlot {
   float* reals = nullptr;
 };
 
+constexpr std::size_t kMostSlots = 32;
+
 // Fills all slots from a message of the form that writers of examples give it: exactly these
 // features, each once, its key before its value, its list packed, of the right length and range.
 // False for every other message, right or wrong: `Example` then tells what it holds; the slots'
-// content is of no use.
+// content is of no use. At most kMostSlots.
 bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots);
 
 }  // namespace smelt

@@ -70,12 +70,6 @@ Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask)
   return output_block(s / "output", c, f, a);
 }
 
-// Σ over the rows where the prediction is the label, weighted.
-Tensor count_correct(Tensor logits, Tensor labels, Tensor row_weights) {
-  const Tensor hit = compare(argmax(logits, -1), labels, Compare::eq);
-  return reduce_sum(convert(hit, DType::f32) * row_weights, {0});
-}
-
 }  // namespace
 
 BertEncoded bert(const Scope& root, const BertConfig& c, const BertInputs& in) {
@@ -107,30 +101,6 @@ Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor poole
   const Scope s = root / "cls" / "seq_relationship";
   const Tensor kernel = s.parameter("output_weights", {2, c.hidden_size}, weights(c));
   return einsum("bh,ch->bc", pooled, kernel) + s.parameter("output_bias", {2}, {});
-}
-
-BertPretraining bert_pretraining(const Scope& root, const BertConfig& c, const BertInputs& inputs,
-                                 const BertLabels& labels) {
-  const auto B = inputs.input_ids.dim(0), rows = labels.masked_lm_ids.shape().elements();
-  const BertEncoded encoded = bert(root, c, inputs);
-  BertPretraining p;
-  p.masked_lm_logits = masked_lm_logits(root, c, encoded.sequence, labels.masked_lm_positions);
-  p.next_sentence_logits = next_sentence_logits(root, c, encoded.pooled);
-
-  const Tensor ids = reshape(labels.masked_lm_ids, {rows});
-  const Tensor row_weights = reshape(labels.masked_lm_weights, {rows});
-  p.masked_lm_sum = reduce_sum(cross_entropy(p.masked_lm_logits, ids) * row_weights, {0});
-  p.masked_lm_weight = reduce_sum(row_weights, {0});
-  p.masked_lm_correct = count_correct(p.masked_lm_logits, ids, row_weights);
-  p.masked_lm_loss = p.masked_lm_sum / (p.masked_lm_weight + 1e-5);
-
-  const Tensor next = labels.next_sentence_labels;
-  const Tensor pair_loss = cross_entropy(p.next_sentence_logits, next);
-  p.next_sentence_sum = reduce_sum(pair_loss, {0});
-  p.next_sentence_correct = count_correct(p.next_sentence_logits, next, ones_like(pair_loss));
-  p.next_sentence_loss = p.next_sentence_sum * (1.0 / static_cast<double>(B));
-  p.loss = p.masked_lm_loss + p.next_sentence_loss;
-  return p;
 }
 
 }  // namespace smelt

@@ -15,14 +15,6 @@ struct BertInputs {
   Tensor segment_ids;  // s32 [B,S]
 };
 
-// What the masked positions and the sentence pairs should have been.
-struct BertLabels {
-  Tensor masked_lm_positions;   // s32 [B,P]
-  Tensor masked_lm_ids;         // s32 [B,P]
-  Tensor masked_lm_weights;     // f32 [B,P]: 1 = a prediction, 0 = padding
-  Tensor next_sentence_labels;  // s32 [B]: 1 = a random next sentence
-};
-
 struct BertEncoded {
   Tensor sequence;  // f32 [B,S,H]
   Tensor pooled;    // f32 [B,H]
@@ -36,18 +28,5 @@ Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor sequ
                         Tensor positions);
 // [B, 2]
 Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
-
-// Scalars f32; sums are over the batch, so that evaluation can add batches up.
-struct BertPretraining {
-  Tensor loss;                // masked_lm_loss + next_sentence_loss
-  Tensor masked_lm_loss;      // masked_lm_sum / (masked_lm_weight + 1e-5)
-  Tensor next_sentence_loss;  // mean over the batch
-  Tensor masked_lm_sum, masked_lm_weight, masked_lm_correct;
-  Tensor next_sentence_sum, next_sentence_correct;
-  Tensor masked_lm_logits, next_sentence_logits;
-};
-
-BertPretraining bert_pretraining(const Scope& root, const BertConfig& config,
-                                 const BertInputs& inputs, const BertLabels& labels);
 
 }  // namespace smelt

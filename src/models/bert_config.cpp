@@ -1,31 +1,17 @@
 #include "models/bert_config.h"
 
+#include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "format/config.h"
+#include "nn/layers.h"
 #include "store/file.h"
 
 namespace smelt {
 namespace {
-
-// One place for the names: visits every field of a config with its name.
-template <class Config, class Visitor>
-void visit_fields(Config& c, Visitor&& visit) {
-  visit("vocab_size", c.vocab_size);
-  visit("hidden_size", c.hidden_size);
-  visit("num_hidden_layers", c.num_hidden_layers);
-  visit("num_attention_heads", c.num_attention_heads);
-  visit("intermediate_size", c.intermediate_size);
-  visit("hidden_act", c.hidden_act);
-  visit("hidden_dropout_prob", c.hidden_dropout_prob);
-  visit("attention_probs_dropout_prob", c.attention_probs_dropout_prob);
-  visit("max_position_embeddings", c.max_position_embeddings);
-  visit("type_vocab_size", c.type_vocab_size);
-  visit("initializer_range", c.initializer_range);
-}
 
 // Fields that released configs carry and that mean nothing here.
 constexpr std::array<std::string_view, 6> kIgnored{
@@ -34,8 +20,7 @@ constexpr std::array<std::string_view, 6> kIgnored{
 
 void check_unknown_fields(const nlohmann::json& json, const std::string& where) {
   std::vector<std::string> known;
-  BertConfig reference;
-  visit_fields(reference, [&](const char* name, auto&) { known.emplace_back(name); });
+  for (const ConfigField& field : config_fields<BertConfig>()) known.push_back(field.name);
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end()) continue;
@@ -44,26 +29,10 @@ void check_unknown_fields(const nlohmann::json& json, const std::string& where) 
   }
 }
 
-template <class T>
-void read_field(const nlohmann::json& json, const char* name, T& field, const std::string& where) {
-  if (!json.contains(name)) return;
-  const nlohmann::json& value = json[name];
-  const bool fits = std::is_same_v<T, std::string>    ? value.is_string()
-                    : std::is_same_v<T, std::int64_t> ? value.is_number_integer()
-                                                      : value.is_number();
-  if (!fits)
-    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", not ",
-                         std::is_same_v<T, std::string>    ? "a text"
-                         : std::is_same_v<T, std::int64_t> ? "a whole number"
-                                                           : "a number"),
-                     "correct the value");
-  field = value.get<T>();
-}
-
 }  // namespace
 
 void check_bert_config(const BertConfig& c, const std::string& where) {
-  visit_fields(c, [&](const char* name, const auto& value) {
+  visit_fields(c, [&](const char* name, const auto& value, const char*) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
       if (value <= 0)
         throw UsageError(str(where, ": ", name, " is ", value, ", must be at least 1"),
@@ -73,6 +42,9 @@ void check_bert_config(const BertConfig& c, const std::string& where) {
     throw UsageError(str(where, ": hidden_size ", c.hidden_size,
                          " is not a multiple of num_attention_heads ", c.num_attention_heads),
                      "choose heads that divide the hidden size, e.g. hidden_size / 64");
+  if (std::ranges::find(activation_names(), c.hidden_act) == activation_names().end())
+    throw UsageError(str(where, ": hidden_act is '", c.hidden_act, "'"),
+                     did_you_mean(c.hidden_act, activation_names()));
   for (const auto& [name, rate] :
        {std::pair{"hidden_dropout_prob", c.hidden_dropout_prob},
         {"attention_probs_dropout_prob", c.attention_probs_dropout_prob}})
@@ -88,21 +60,13 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where) 
   check_unknown_fields(json, where);
   if (!json.contains("vocab_size"))
     throw UsageError(str(where, ": vocab_size is missing"), "set it to the lines of vocab.txt");
-  BertConfig config;
-  visit_fields(config,
-               [&](const char* name, auto& field) { read_field(json, name, field, where); });
+  const auto config = parse_config<BertConfig>(json, where);
   check_bert_config(config, where);
   return config;
 }
 
 BertConfig load_bert_config(const std::string& path) {
   return parse_bert_config(read_file(path, kSmallFileBytes), path);
-}
-
-nlohmann::json bert_config_json(const BertConfig& config) {
-  nlohmann::json json;
-  visit_fields(config, [&](const char* name, const auto& field) { json[name] = field; });
-  return json;
 }
 
 }  // namespace smelt

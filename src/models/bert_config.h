@@ -1,9 +1,11 @@
 // BERT's hyper-parameters, in the original's file format (bert_config.json).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <type_traits>
 
 namespace smelt {
 
@@ -22,14 +24,31 @@ struct BertConfig {
   double initializer_range = 0.02;
 };
 
+// The fields' names in bert_config.json, values and help (format/config.h).
+template <class Config, class Visitor>
+  requires std::same_as<std::remove_const_t<Config>, BertConfig>
+void visit_fields(Config& c, Visitor&& visit) {
+  visit("vocab_size", c.vocab_size, "rows of the embedding; 0 = lines of the vocabulary");
+  visit("hidden_size", c.hidden_size, "width of the encoder");
+  visit("num_hidden_layers", c.num_hidden_layers, "encoder layers");
+  visit("num_attention_heads", c.num_attention_heads, "heads per layer");
+  visit("intermediate_size", c.intermediate_size, "width of the feed-forward layer");
+  visit("hidden_act", c.hidden_act, "gelu (tanh approximation), relu, tanh or linear");
+  visit("hidden_dropout_prob", c.hidden_dropout_prob, "dropout of hidden states");
+  visit("attention_probs_dropout_prob", c.attention_probs_dropout_prob,
+        "dropout of attention weights");
+  visit("max_position_embeddings", c.max_position_embeddings, "longest sequence, tokens");
+  visit("type_vocab_size", c.type_vocab_size, "kinds of segments");
+  visit("initializer_range", c.initializer_range, "standard deviation of new weights");
+}
+
 // UsageError naming `where` for a missing vocab_size, a value of the wrong type, sizes that do not
 // fit each other, or a field that looks like a misspelt one. Other unknown fields are ignored, as
 // the original does.
 BertConfig parse_bert_config(const std::string& text, const std::string& where);
 BertConfig load_bert_config(const std::string& path);
-// Throws UsageError when sizes do not fit each other; `where` begins the message.
+// UsageError when sizes do not fit each other or the activation is unknown; `where` begins the
+// message.
 void check_bert_config(const BertConfig& config, const std::string& where);
-
-nlohmann::json bert_config_json(const BertConfig& config);
 
 }  // namespace smelt

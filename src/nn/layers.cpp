@@ -53,8 +53,13 @@ Tensor activation(std::string_view name, Tensor x) {
   if (name == "relu") return relu(x);
   if (name == "gelu") return gelu_tanh(x);
   if (name == "tanh") return tanh(x);
-  const std::vector<std::string> known{"linear", "relu", "gelu", "tanh"};
-  throw UsageError(str("hidden_act: unknown activation '", name, "'"), did_you_mean(name, known));
+  throw UsageError(str("hidden_act: unknown activation '", name, "'"),
+                   did_you_mean(name, activation_names()));
+}
+
+const std::vector<std::string>& activation_names() {
+  static const std::vector<std::string> kNames{"linear", "relu", "gelu", "tanh"};
+  return kNames;
 }
 
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel) {
@@ -85,7 +90,7 @@ std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std:
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   const std::int64_t width = x.dim(-1);
   const Tensor beta = s.parameter("beta", {width}, {});
-  const Tensor gamma = s.parameter("gamma", {width}, {.kind = Init::ones, .stddev = 0});
+  const Tensor gamma = s.parameter("gamma", {width}, {.value = 1});
   const Tensor centred = x - mean(x, {-1});
   // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
   // into each of their users, here the residuals of all layers; it does not copy a division
@@ -93,8 +98,8 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   return centred / sqrt(mean(square(centred), {-1}) + epsilon) * gamma + beta;
 }
 
-// {key, counter}: u64[3]. The counter's high half is the step, and the replica where there are
-// several.
+// {key, counter}: u64[3]. The counter's high half is the step, and the replica where each draws
+// bits of its own.
 static Tensor random_state(const DropoutSource& source, Graph& graph, std::string_view place) {
   const std::uint64_t key = random_key(source.seed, place);
   const auto word = [&](std::uint64_t bits) {  // 32 bits: a double holds them exactly
@@ -103,7 +108,7 @@ static Tensor random_state(const DropoutSource& source, Graph& graph, std::strin
   const auto high = [&](Tensor bits) { return shift_left(bits, full_like(bits, 32)); };
   const auto counter = [](Tensor t) { return reshape(convert(t, DType::u64), {1}); };
   Tensor step = counter(source.step);
-  if (source.replica) step = bitwise_or(step, high(counter(source.replica)));
+  if (source.replica && source.parts == 1) step = bitwise_or(step, high(counter(source.replica)));
   return concatenate({bitwise_or(word(key), high(word(key >> 32))), word(0), step}, 0);
 }
 
@@ -125,7 +130,13 @@ Tensor dropout(const Scope& s, Tensor x, double rate) {
   const auto& source = s.dropout_source();
   if (!source || rate == 0) return x;
   const Tensor state = random_state(*source, s.graph(), s.path());
-  const Tensor bits = reshape(random_16_bits(state, x.shape().elements()), x.dims());
+  const std::int64_t count = x.shape().elements();
+  Tensor numbers = random_16_bits(state, count * source->parts);
+  if (source->parts > 1) {
+    const Tensor begin = source->replica * full_like(source->replica, static_cast<double>(count));
+    numbers = dynamic_slice(numbers, {begin}, {count});
+  }
+  const Tensor bits = reshape(numbers, x.dims());
   const double threshold = std::round(rate * 65536.0);
   const Tensor keep = compare(bits, full_like(bits, threshold), Compare::ge);
   return select(keep, x * (65536.0 / (65536.0 - threshold)), zeros_like(x));

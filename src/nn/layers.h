@@ -25,6 +25,7 @@ Tensor gelu_erf(Tensor x);
 Tensor relu(Tensor x);
 // linear, relu, gelu, tanh as the original's names; UsageError with the known ones otherwise.
 Tensor activation(std::string_view name, Tensor x);
+const std::vector<std::string>& activation_names();
 
 // [..., in] x kernel [in, out] + bias [out]; parameters "kernel" and "bias".
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);

@@ -16,7 +16,8 @@ namespace smelt {
 
 // How a parameter starts.
 struct Init {
-  enum Kind { zeros, ones, truncated_normal } kind = zeros;
+  enum Kind { constant, truncated_normal } kind = constant;
+  double value = 0;   // constant
   double stddev = 0;  // truncated_normal: cut at +-2 stddev, not rescaled
 };
 
@@ -42,8 +43,11 @@ class Parameters {
 // devices.
 struct DropoutSource {
   std::uint64_t seed = 0;
-  Tensor step;     // s32 scalar
-  Tensor replica;  // s32 scalar; empty where one program spans all devices
+  Tensor step;          // s32 scalar
+  Tensor replica = {};  // s32 scalar: which one this is; empty where one program spans all devices
+  // Above 1: this replica's tensors are one of so many parts, by their first dimension, and get
+  // that part of the bits of the whole. 1: each replica draws bits of its own.
+  std::int64_t parts = 1;
 };
 
 class Scope {

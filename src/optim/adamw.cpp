@@ -11,19 +11,36 @@ bool has_weight_decay(std::string_view name) {
   return true;
 }
 
-ParameterState adamw(const AdamW& o, Tensor rate, Tensor step, const ParameterState& p, Tensor g,
-                     bool decays) {
-  const Tensor m = o.beta1 * p.m + (1 - o.beta1) * g;
-  const Tensor v = o.beta2 * p.v + (1 - o.beta2) * square(g);
+static UpdatedParameter update(const AdamW& o, const OptimizerStep& step, const std::string& name,
+                               Tensor value, std::span<const Tensor> slots, Tensor g) {
+  const Tensor m = o.beta1 * slots[0] + (1 - o.beta1) * g;
+  const Tensor v = o.beta2 * slots[1] + (1 - o.beta2) * square(g);
   Tensor m_hat = m, v_hat = v;
   if (o.bias_correction == BiasCorrection::on) {
-    const Tensor t = convert(step, DType::f32) + 1.0;
+    const Tensor t = convert(step.step, DType::f32) + 1.0;
     m_hat = m / (1.0 - power(full_like(t, o.beta1), t));
     v_hat = v / (1.0 - power(full_like(t, o.beta2), t));
   }
-  Tensor update = m_hat / (sqrt(v_hat) + o.epsilon);
-  if (decays && o.weight_decay != 0) update = update + o.weight_decay * p.value;
-  return {.value = p.value - rate * update, .m = m, .v = v};
+  Tensor change = m_hat / (sqrt(v_hat) + o.epsilon);
+  if (o.weight_decay != 0 && has_weight_decay(name)) change = change + o.weight_decay * value;
+  return {.value = value - step.rate * change, .slots = {m, v}};
+}
+
+Optimizer adamw(const AdamW& config) {
+  Optimizer out;
+  out.settings = {{"bias_correction", config.bias_correction == BiasCorrection::on},
+                  {"beta1", config.beta1},
+                  {"beta2", config.beta2},
+                  {"epsilon", config.epsilon},
+                  {"weight_decay", config.weight_decay}};
+  out.slots = [](const std::string&, const Dims& dims) {
+    return std::vector<Slot>{{.name = "adam_m", .dims = dims}, {.name = "adam_v", .dims = dims}};
+  };
+  out.update = [config](const OptimizerStep& step, const std::string& name, Tensor value,
+                        std::span<const Tensor> slots, Tensor gradient) {
+    return update(config, step, name, value, slots, gradient);
+  };
+  return out;
 }
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "ir/graph.h"
+#include "optim/optimizer.h"
 
 namespace smelt {
 
@@ -18,16 +18,10 @@ struct AdamW {
   BiasCorrection bias_correction = BiasCorrection::off;
 };
 
-// One parameter with its moments, all of one shape.
-struct ParameterState {
-  Tensor value, m, v;
-};
-
 // The original's exclusion: no decay where the name contains LayerNorm, layer_norm or bias.
 bool has_weight_decay(std::string_view parameter_name);
 
-// step: s32 scalar, steps done before this one; rate: f32 scalar.
-ParameterState adamw(const AdamW& config, Tensor rate, Tensor step, const ParameterState& state,
-                     Tensor gradient, bool decays);
+// Slots adam_m and adam_v, of the parameter's shape.
+Optimizer adamw(const AdamW& config);
 
 }  // namespace smelt

@@ -119,7 +119,10 @@ Buffer Client::to_device(std::span<const std::byte> bytes, const Shape& shape, i
 
 Executable Client::compile(std::string_view stablehlo, const CompileOptions& options) const {
   const pjrt::Program program = stablehlo_program(stablehlo);
-  const std::string serialized = serialize(options);
+  CompileOptions all = options;
+  all.overrides = platform_overrides(platform_name());
+  all.overrides.insert(all.overrides.end(), options.overrides.begin(), options.overrides.end());
+  const std::string serialized = serialize(all);
   pjrt::ClientCompile args{};
   args.client = raw();
   args.program = &program;

@@ -4,6 +4,18 @@
 
 namespace smelt {
 
+std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_view platform) {
+  if (platform != "cpu") return {};
+  return {
+      // XNNPACK keeps the packed form of a weight by the address of its buffer: a weight that is
+      // updated in place would go on being multiplied with its first values.
+      {"xla_cpu_use_xnnpack", "false"},
+      // The pass cuts every reduction over more than 32 elements in two and writes its input out in
+      // between (docs/performance.md).
+      {"xla_disable_hlo_passes", "tree_reduction_rewriter"},
+  };
+}
+
 std::string serialize(const CompileOptions& options) {
   WireWriter build;      // ExecutableBuildOptionsProto
   build.integer(1, -1);  // device_ordinal: not one device in particular

@@ -19,6 +19,9 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
+// What every program compiled for a platform ("cpu", "tpu", …) needs, besides its own overrides.
+std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_view platform);
+
 std::string serialize(const CompileOptions& options);
 
 // The description of a module in StableHLO's text form; points into `stablehlo`.

@@ -153,10 +153,12 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-OutputDirectory::OutputDirectory(std::string path) : path_(std::move(path)) {
+OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
+    : path_(std::move(path)), earlier_(earlier) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  if (const auto status = file_status(path_);
-      status && !(status->is_folder && list_folder(path_).empty()))
+  const auto status = file_status(path_);
+  const bool replaced = earlier == Earlier::replaced && status && status->is_folder;
+  if (status && !replaced && !(status->is_folder && list_folder(path_).empty()))
     throw UsageError(str("output: ", path_, " already holds something else"),
                      "choose another folder, or remove this one first");
   if (is_remote(path_)) {
@@ -181,7 +183,10 @@ OutputDirectory::~OutputDirectory() {
 std::string OutputDirectory::file(std::string_view name) const { return join_path(partial_, name); }
 
 void OutputDirectory::commit() {
-  if (!is_remote(path_)) rename_into_place(partial_, path_);
+  if (!is_remote(path_)) {
+    if (earlier_ == Earlier::replaced) remove_tree(path_);
+    rename_into_place(partial_, path_);
+  }
   partial_.clear();
 }
 

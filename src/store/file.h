@@ -77,14 +77,17 @@ void write_file(const std::string& path, std::string_view bytes);
 // removed.
 class OutputDirectory {
  public:
-  // UsageError when `path` exists and is not an empty directory: it already holds something else.
-  explicit OutputDirectory(std::string path);
+  // What happens to a directory that is there and not empty: a UsageError, or it makes way at
+  // commit() (on an object store member by member).
+  enum class Earlier { refused, replaced };
+  explicit OutputDirectory(std::string path, Earlier earlier = Earlier::refused);
   ~OutputDirectory();
   std::string file(std::string_view name) const;  // where to write a member while it is being built
   void commit();
 
  private:
   std::string path_;
+  Earlier earlier_;
   std::string partial_;  // where it is built; empty once committed
 };
 

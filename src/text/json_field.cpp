@@ -27,12 +27,27 @@ std::optional<bool> JsonField::as_switch() const {
   return value_.get<bool>();
 }
 
+std::vector<std::string> JsonField::as_texts() const {
+  std::vector<std::string> texts;
+  if (is_null()) return texts;
+  if (!value_.is_array()) refuse("no list");
+  for (const nlohmann::json& item : value_) {
+    if (!item.is_string()) refuse("no list of texts");
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
 void JsonField::expect(std::string_view wanted) const {
   if (value_ != wanted) throw_unexpected(str(", not \"", wanted, "\""));
 }
 
 void JsonField::throw_unexpected(std::string_view wanted) const {
   throw UsageError(str(path_, ": ", name_, " is ", shown(value_), wanted), hint_);
+}
+
+void JsonField::refuse(std::string_view problem) const {
+  throw UsageError(str(path_, ": ", name_, name_.empty() ? "" : " is ", problem), hint_);
 }
 
 }  // namespace smelt

@@ -1,10 +1,13 @@
 // Fields of a JSON file that messages can name.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace smelt {
 
@@ -32,10 +35,25 @@ class JsonField {
     return is_null() ? where_null : as<T>();
   }
   std::optional<bool> as_switch() const;
+  // UsageError for anything but a whole number in T's range; T no larger than 64 bits.
+  template <class T>
+  std::optional<T> as_number() const {
+    if (is_null()) return std::nullopt;
+    const bool fits =
+        value_.is_number_unsigned()
+            ? std::in_range<T>(value_.get<std::uint64_t>())
+            : value_.is_number_integer() && std::in_range<T>(value_.get<std::int64_t>());
+    if (!fits) refuse("no whole number in range");
+    return value_.get<T>();
+  }
+  // The texts of a list; none when it is missing.
+  std::vector<std::string> as_texts() const;
   // UsageError for anything but this text.
   void expect(std::string_view wanted) const;
   // "<path>: <field> is <value><wanted>"
   [[noreturn]] void throw_unexpected(std::string_view wanted) const;
+  // "<path>: <field> is <problem>", of the whole file "<path>: <problem>"
+  [[noreturn]] void refuse(std::string_view problem) const;
 
  private:
   JsonField(const nlohmann::json& value, std::string name, std::string_view path,

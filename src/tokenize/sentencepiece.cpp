@@ -8,6 +8,8 @@
 namespace smelt {
 namespace {
 
+constexpr std::string_view kWordBegin = "\xE2\x96\x81";  // U+2581, for the space before a word
+
 void check(const sentencepiece::util::Status& status, std::string_view path) {
   CHECK(status.ok(), path, ": ", status.message());
 }
@@ -31,6 +33,11 @@ const std::string& SentencePieceTokenizer::token(std::int32_t id) const {
   return processor_->IdToPiece(id);
 }
 std::int32_t SentencePieceTokenizer::unknown() const { return processor_->unk_id(); }
+
+bool SentencePieceTokenizer::continues_word(std::int32_t id) const {
+  return !processor_->IsControl(id) && !processor_->IsUnknown(id) &&
+         !token(id).starts_with(kWordBegin);
+}
 
 void SentencePieceTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
   std::vector<int> found;

@@ -31,6 +31,8 @@ class Tokenizer {
   virtual std::int32_t size() const = 0;
   virtual const std::string& token(std::int32_t id) const = 0;  // id < size()
   virtual std::int32_t unknown() const = 0;
+  // Whether the piece goes on with the word of the piece before it; id < size().
+  virtual bool continues_word(std::int32_t id) const = 0;
   // Appends the ids of the pieces of one text, without special tokens.
   virtual void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const = 0;
   virtual std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const = 0;

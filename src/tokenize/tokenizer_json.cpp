@@ -26,7 +26,6 @@ TokenizerOptions parse_options(const JsonField& root) {
   options.strip_accents = normalizer["strip_accents"].as_switch();
   options.split_chinese = normalizer["handle_chinese_chars"].as_switch().value_or(true);
   options.control = ControlCharacters::electra;
-  options.continuing_prefix = model["continuing_subword_prefix"].as(options.continuing_prefix);
   const JsonField limit = model["max_input_chars_per_word"];
   const auto characters = limit.as(static_cast<std::int64_t>(options.max_characters_per_word));
   if (characters < 1) limit.throw_unexpected(", not at least 1");
@@ -102,7 +101,8 @@ WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& pa
   if (!root["model"]["type"].is_null() || root["model"]["continuing_subword_prefix"].is_null())
     root["model"]["type"].expect("WordPiece");
   root["model"]["unk_token"].expect(kUnknown);
-  return {tokens_by_id(root, path), parse_options(root)};
+  const auto prefix = root["model"]["continuing_subword_prefix"].as(std::string(kContinuingPrefix));
+  return {Vocabulary(tokens_by_id(root, path), path, prefix), parse_options(root)};
 }
 
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {
@@ -124,11 +124,11 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"post_processor", template_of(vocabulary)},
       {"decoder",
-       {{"type", "WordPiece"}, {"prefix", options.continuing_prefix}, {"cleanup", true}}},
+       {{"type", "WordPiece"}, {"prefix", vocabulary.continuing_prefix()}, {"cleanup", true}}},
       {"model",
        {{"type", "WordPiece"},
         {"unk_token", kUnknown},
-        {"continuing_subword_prefix", options.continuing_prefix},
+        {"continuing_subword_prefix", vocabulary.continuing_prefix()},
         {"max_input_chars_per_word", options.max_characters_per_word},
         {"vocab", vocab}}}};
   return file.dump(2) + "\n";

@@ -16,7 +16,7 @@
 namespace smelt {
 
 struct WordPieceModel {
-  std::vector<std::string> tokens;
+  Vocabulary vocabulary;
   TokenizerOptions options;
 };
 

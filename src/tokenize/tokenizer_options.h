@@ -22,7 +22,6 @@ struct TokenizerOptions {
   ControlCharacters control = ControlCharacters::bert;
   bool split_chinese = true;  // every character of the original's Chinese blocks is a word
   std::size_t max_characters_per_word = kMaxCharactersPerWord;  // a longer word is [UNK]
-  std::string continuing_prefix = "##";
 
   bool strips_accents() const { return strip_accents.value_or(lower_case); }
   bool operator==(const TokenizerOptions&) const = default;

@@ -9,7 +9,7 @@ namespace smelt {
 
 Vocabulary Vocabulary::load(const std::string& path) {
   const std::string content = read_file(path, kSmallFileBytes);
-  if (is_tokenizer_json(path)) return Vocabulary(parse_tokenizer_json(content, path).tokens, path);
+  if (is_tokenizer_json(path)) return parse_tokenizer_json(content, path).vocabulary;
   std::vector<std::string> tokens;
   std::string_view rest = content;
   while (!rest.empty()) {
@@ -25,10 +25,12 @@ Vocabulary Vocabulary::load(const std::string& path) {
   return Vocabulary(std::move(tokens), path);
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin) {
+Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin,
+                       std::string_view continuing_prefix) {
   auto data = std::make_shared<Data>();
   data->tokens = std::move(tokens);
   data->origin = std::move(origin);
+  data->continuing_prefix = continuing_prefix;
   data->ids.reserve(data->tokens.size());
   for (std::size_t i = 0; i < data->tokens.size(); ++i) {
     const auto [found, added] = data->ids.emplace(data->tokens[i], static_cast<std::int32_t>(i));
@@ -52,11 +54,24 @@ std::int32_t Vocabulary::id(std::string_view token) const {
                    "use a BERT vocabulary: `smelt vocab train` makes one");
 }
 
+bool Vocabulary::continues_word(std::int32_t id) const {
+  const std::string& prefix = continuing_prefix();
+  return !prefix.empty() && token(id).starts_with(prefix);
+}
+
 void Vocabulary::check_special_tokens() const {
   for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) id(token);
 }
 
+void Vocabulary::check_fits_text(const std::string& path) const {
+  if (continuing_prefix() != kContinuingPrefix)
+    throw UsageError(str(path, ": a vocab.txt's pieces continue words by '", kContinuingPrefix,
+                         "', those of ", origin(), " by '", continuing_prefix(), "'"),
+                     "write a tokenizer.json");
+}
+
 void Vocabulary::save(const std::string& path) const {
+  check_fits_text(path);
   write_file(path, join(tokens(), "\n") + "\n");
 }
 

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "store/folder.h"
 #include "text/unicode.h"
+#include "tokenize/tokenizer_json.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -81,6 +82,7 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   if (!job.overwrite && exists(job.out))
     throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
   const BertTokenizer before = BertTokenizer::load(job.vocab, job.tokenizer);
+  if (!is_tokenizer_json(job.out)) before.vocabulary().check_fits_text(job.out);
   std::vector<std::string> tokens = before.vocabulary().tokens();
   ExtendSummary out;
   out.unused = std::ranges::count_if(tokens, is_unused);
@@ -96,14 +98,14 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   auto place = tokens.begin();
   for (const auto& [word, saved] : out.added)
     *(place = std::find_if(place, tokens.end(), is_unused)) = word;
-  const BertTokenizer after(Vocabulary(tokens, job.out), before.options());
+  const BertTokenizer after(Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix()),
+                            before.options());
   const Cost old_cost = cost_of(words, before), new_cost = cost_of(words, after);
   out.pieces_before = old_cost.pieces;
   out.pieces_after = new_cost.pieces;
   out.unknown_before = old_cost.unknown;
   out.unknown_after = new_cost.unknown;
-  save_tokenizer_config(job.out, before.options());
-  after.vocabulary().save(job.out);
+  after.save(job.out);
   return out;
 }
 

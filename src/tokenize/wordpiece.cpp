@@ -77,7 +77,7 @@ struct BertTokenizer::SpanSink {
     const bool whole = ids.size() == 1;  // a single piece, or [UNK]
     std::size_t begin = 0;
     for (const std::int32_t id : ids) {
-      const std::size_t prefix = begin == 0 ? 0 : tokenizer.options_.continuing_prefix.size();
+      const std::size_t prefix = begin == 0 ? 0 : tokenizer.vocabulary_.continuing_prefix().size();
       const std::size_t end = whole ? word.size() : begin + tokenizer.token(id).size() - prefix;
       spans.push_back({id, sources[begin].begin, sources[end - 1].end});
       begin = end;
@@ -91,7 +91,7 @@ BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags&
   if (is_tokenizer_json(path)) {
     WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
     check_flags(flags, model.options, path);
-    return {Vocabulary(std::move(model.tokens), path), model.options};
+    return {std::move(model.vocabulary), model.options};
   }
   const auto stored = load_tokenizer_config(path);
   if (stored) check_flags(flags, *stored, tokenizer_config_path(path));
@@ -102,8 +102,15 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
     : vocabulary_(std::move(vocabulary)),
       options_(options),
       table_(&CharacterTable::of(options)),
-      trie_(vocabulary_.tokens(), options.continuing_prefix),
+      trie_(vocabulary_.tokens(), vocabulary_.continuing_prefix()),
       unknown_(vocabulary_.id("[UNK]")) {}
+
+void BertTokenizer::save(const std::string& path) const {
+  if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
+  vocabulary_.check_fits_text(path);
+  save_tokenizer_config(path, options_);
+  vocabulary_.save(path);
+}
 
 void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
   IdSink sink(*this, ids);
@@ -130,12 +137,13 @@ std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8)
 
 std::string BertTokenizer::decode(std::span<const std::int32_t> ids) const {
   check_ids(ids, vocabulary_.origin());
+  const std::string& prefix = vocabulary_.continuing_prefix();
   std::string text;
   for (const std::int32_t id : ids) {
     const std::string& piece = token(id);
-    const bool continues = !text.empty() && piece.starts_with(options_.continuing_prefix);
+    const bool continues = !text.empty() && piece.starts_with(prefix);
     if (!text.empty() && !continues) text += ' ';
-    text += continues ? piece.substr(options_.continuing_prefix.size()) : piece;
+    text += continues ? piece.substr(prefix.size()) : piece;
   }
   return text;
 }

@@ -28,6 +28,7 @@ class BertTokenizer final : public Tokenizer {
   std::int32_t size() const override { return vocabulary_.size(); }
   const std::string& token(std::int32_t id) const override { return vocabulary_.token(id); }
   std::int32_t unknown() const override { return unknown_; }
+  bool continues_word(std::int32_t id) const override { return vocabulary_.continues_word(id); }
 
   std::vector<std::int32_t> encode(std::string_view utf8) const;
   // One pass over the text; allocates nothing but the growth of `ids`.
@@ -39,6 +40,8 @@ class BertTokenizer final : public Tokenizer {
   // Words separated by spaces, pieces put together; what normalisation took away is not brought
   // back.
   std::string decode(std::span<const std::int32_t> ids) const override;
+  // As tokenizer.json, or as vocab.txt with tokenizer_config.json, by the name.
+  void save(const std::string& path) const;
   // Appends the pieces of one word; [UNK] for the whole word when any part of it is unknown, or
   // when it is longer than the options' limit.
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;

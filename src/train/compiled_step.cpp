@@ -3,61 +3,41 @@
 #include "base/error.h"
 
 namespace smelt {
-namespace {
 
-CompileOptions compile_options(const Client& client, std::int64_t devices, bool per_replica) {
-  CompileOptions options;
-  (per_replica ? options.num_replicas : options.num_partitions) = static_cast<int>(devices);
-  if (client.platform_name() == "cpu") {
-    // The pass cuts every reduction over more than 32 elements in two and writes its input out in
-    // between.
-    options.overrides.emplace_back("xla_disable_hlo_passes", "tree_reduction_rewriter");
-  }
-  return options;
-}
-
-}  // namespace
-
-CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const PretrainingConfig& config,
-                           const PretrainingProgram& program)
+CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program)
     : client_(std::move(client)),
-      devices_(static_cast<int>(config.devices)),
-      per_replica_(program.takes_replica),
-      executable_(client_->compile(emit_module(program.program, "pretraining"),
-                                   compile_options(*client_, config.devices, per_replica_))) {}
+      devices_(static_cast<int>(program.placement.devices)),
+      takes_step_(program.takes_step),
+      takes_replica_(program.takes_replica),
+      executable_(client_->compile(emit_module(program.program, "step"),
+                                   compile_options(program.placement))) {}
 
-std::vector<Buffer> CompiledStep::put_batch(const BertBatch& batch, int device) const {
-  const std::int64_t rows = batch.batch / devices_;
-  std::vector<Buffer> buffers;
-  const auto put = [&](const auto& values, DType dtype, Dims row) {
-    std::int64_t width = 1;
-    for (const auto d : row) width *= d;
-    const auto part = std::span(values).subspan(device * rows * width, rows * width);
-    row.insert(row.begin(), rows);
-    buffers.push_back(client_->to_device(std::as_bytes(part), {dtype, row}, device));
-  };
-  put(batch.input_ids, DType::s32, {batch.seq_length});
-  put(batch.input_mask, DType::s32, {batch.seq_length});
-  put(batch.segment_ids, DType::s32, {batch.seq_length});
-  put(batch.masked_lm_positions, DType::s32, {batch.max_predictions});
-  put(batch.masked_lm_ids, DType::s32, {batch.max_predictions});
-  put(batch.masked_lm_weights, DType::f32, {batch.max_predictions});
-  put(batch.next_sentence_labels, DType::s32, {});
-  return buffers;
+void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
+  CHECK(batch.rows % devices_ == 0, batch.rows, " rows for ", devices_, " devices");
+  for (const HostArray& array : batch.arrays) {
+    Shape part = array.shape;
+    part.dims[0] /= devices_;
+    const std::size_t size = part.size_bytes();
+    const auto bytes =
+        std::span(array.bytes).subspan(static_cast<std::size_t>(device) * size, size);
+    out.push_back(client_->to_device(bytes, part, device));
+  }
 }
 
-Execution CompiledStep::run(const BertBatch& batch, std::span<const std::int32_t> scalars,
-                            const ModelState& state) const {
-  std::vector<std::vector<Buffer>> inputs;
+Execution CompiledStep::run(const Batch& batch, const ModelState& state,
+                            std::optional<std::int64_t> step) const {
+  CHECK(step.has_value() == takes_step_);
+  std::vector<std::vector<Buffer>> inputs(static_cast<std::size_t>(devices_));
   std::vector<std::vector<const Buffer*>> arguments;
   for (int device = 0; device < devices_; ++device) {
-    auto& own = inputs.emplace_back(put_batch(batch, device));
+    auto& own = inputs[static_cast<std::size_t>(device)];
+    put_batch(batch, device, own);
     const auto put_scalar = [&](std::int32_t value) {
       own.push_back(
           client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}}, device));
     };
-    for (const std::int32_t value : scalars) put_scalar(value);
-    if (per_replica_) put_scalar(device);
+    if (step) put_scalar(static_cast<std::int32_t>(*step));
+    if (takes_replica_) put_scalar(device);
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
     for (const Buffer* buffer : state.on_device(device)) handles.push_back(buffer);

@@ -1,36 +1,34 @@
-// A pre-training program compiled for the devices of a client, run on host batches.
+// A program of a task compiled for the devices of a client, run on host batches.
 #pragma once
 
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
-#include "data/record_source.h"
+#include "data/batch.h"
 #include "runtime/executable.h"
 #include "train/model_state.h"
-#include "train/pretraining.h"
+#include "train/program.h"
 
 namespace smelt {
 
 class CompiledStep {
  public:
-  // The client has at least config.devices devices.
-  CompiledStep(std::shared_ptr<const Client> client, const PretrainingConfig& config,
-               const PretrainingProgram& program);
+  // The client has at least the placement's devices.
+  CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program);
 
-  // Arguments in the program's order: the batch, `scalars` (the step), then the state. Each device
-  // gets its rows of the batch; a per-replica program also gets the replica's number.
-  Execution run(const BertBatch& batch, std::span<const std::int32_t> scalars,
-                const ModelState& state) const;
+  // Each device gets its rows of the batch. `step` for programs that take one.
+  Execution run(const Batch& batch, const ModelState& state,
+                std::optional<std::int64_t> step = {}) const;
 
   const Executable& executable() const { return executable_; }
 
  private:
-  std::vector<Buffer> put_batch(const BertBatch& batch, int device) const;
+  void put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const;
 
   std::shared_ptr<const Client> client_;
   int devices_;
-  bool per_replica_;
+  bool takes_step_, takes_replica_;
   Executable executable_;
 };
 

@@ -5,9 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
-#include "runtime/executable.h"
-#include "train/model_state.h"
-#include "train/pretraining.h"
+#include "train/compiled_step.h"
 
 namespace smelt {
 namespace {
@@ -41,78 +39,90 @@ EncodedText encode(const BertTokenizer& tokenizer, std::string_view text) {
   return encoded;
 }
 
-// The texts as one padded batch.
-struct FillBatch {
-  explicit FillBatch(const std::vector<EncodedText>& texts) {
-    shape.batch_size = std::ssize(texts);
-    shape.seq_length = shape.max_predictions = 1;
+// The texts' longest lengths.
+struct Lengths {
+  explicit Lengths(const std::vector<EncodedText>& texts) {
     for (const EncodedText& text : texts) {
-      shape.seq_length = std::max(shape.seq_length, std::ssize(text.ids));
-      shape.max_predictions = std::max(shape.max_predictions, std::ssize(text.mask_positions));
-    }
-    ids.resize(shape.batch_size * shape.seq_length);
-    mask = segments = ids;
-    positions.resize(shape.batch_size * shape.max_predictions);
-    for (std::int64_t i = 0; i < shape.batch_size; ++i) {
-      std::ranges::copy(texts[i].ids, ids.begin() + i * shape.seq_length);
-      std::fill_n(mask.begin() + i * shape.seq_length, texts[i].ids.size(), 1);
-      std::ranges::copy(texts[i].mask_positions, positions.begin() + i * shape.max_predictions);
+      tokens = std::max(tokens, std::ssize(text.ids));
+      masks = std::max(masks, std::ssize(text.mask_positions));
     }
   }
-
-  BatchShape shape;
-  std::vector<std::int32_t> ids, mask, segments, positions;
+  std::int64_t tokens = 1, masks = 1;
 };
 
+// One padded row for each text.
+Batch make_batch(const Features& features, const std::vector<EncodedText>& texts) {
+  Batch batch = empty_batch(features, std::ssize(texts));
+  const auto put = [&](std::string_view name, std::size_t row, const auto& values) {
+    for (std::size_t i = 0; i < features.size(); ++i)
+      if (features[i].name == name)
+        std::ranges::copy(values, batch.arrays[i].values<std::int32_t>().begin() +
+                                      static_cast<std::ptrdiff_t>(row) * features[i].count());
+  };
+  for (std::size_t row = 0; row < texts.size(); ++row) {
+    put("input_ids", row, texts[row].ids);
+    put("input_mask", row, std::vector<std::int32_t>(texts[row].ids.size(), 1));
+    put("masked_lm_positions", row, texts[row].mask_positions);
+  }
+  return batch;
+}
+
 struct TopGuesses {
-  std::vector<float> probabilities;  // [texts * max_predictions, top]
+  std::int64_t count = 0;            // for each mask
+  std::vector<float> probabilities;  // [texts * masks, count]
   std::vector<std::int32_t> ids;
 };
 
-TopGuesses predict(const FillMaskJob& job, const FillBatch& batch) {
+TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts,
+                   std::int64_t count) {
   const auto checkpoint = load_latest_checkpoint(job.model_dir);
   if (!checkpoint) throw UsageError(str("fill: no checkpoint in ", job.model_dir), "train first");
-  PretrainingConfig config;
-  config.model = job.model;
-  config.batch = batch.shape;
-  PretrainingProgram program;
-  build_predict_step(config, job.top, program);
+  const Lengths lengths(texts);
+  const Prediction prediction = job.guesses(lengths.tokens, lengths.masks, count);
+  const StepProgram program = predict_program(prediction, std::ssize(texts));
   const auto client = open_device(job.device, 1);
-  const Executable executable = client->compile(emit_module(program.program, "predict"));
-  const ModelState state =
-      ModelState::restore(*client, 1, program.parameters, StateParts::values, checkpoint->tensors,
-                          checkpoint_path(job.model_dir, checkpoint->step));
-  const Shape sequence{DType::s32, {batch.shape.batch_size, batch.shape.seq_length}};
-  std::vector<Buffer> inputs;
-  for (const auto* values : {&batch.ids, &batch.mask, &batch.segments})
-    inputs.push_back(to_device(*client, *values, sequence));
-  inputs.push_back(to_device(*client, batch.positions,
-                             {DType::s32, {batch.shape.batch_size, batch.shape.max_predictions}}));
-  std::vector<const Buffer*> arguments;
-  for (const Buffer& buffer : inputs) arguments.push_back(&buffer);
-  for (const Buffer* buffer : state.on_device(0)) arguments.push_back(buffer);
-  const Execution execution = executable.execute({arguments});
-  return {.probabilities = execution.results[0][0].to_host<float>(),
+  const CompiledStep step(client, program);
+  const ModelState state = ModelState::restore(*client, 1, program.state, checkpoint->tensors,
+                                               checkpoint_path(job.model_dir, checkpoint->step));
+  const Execution execution = step.run(make_batch(prediction.features, texts), state);
+  return {.count = count,
+          .probabilities = execution.results[0][0].to_host<float>(),
           .ids = execution.results[0][1].to_host<std::int32_t>()};
+}
+
+void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
+               const std::vector<EncodedText>& texts) {
+  const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
+  if (job.top < 1 || job.top > words)
+    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
+  const Lengths lengths(texts);
+  if (lengths.tokens > job.max_tokens)
+    throw UsageError(str("fill: a text has ", lengths.tokens, " tokens, the model takes at most ",
+                         job.max_tokens),
+                     "shorten the text");
 }
 
 }  // namespace
 
 std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
                                    const std::vector<std::string>& texts) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
   std::vector<EncodedText> encoded;
   for (const std::string& text : texts) encoded.push_back(encode(tokenizer, text));
-  const FillBatch batch(encoded);
-  const TopGuesses top = predict(job, batch);
+  check_job(job, vocabulary, encoded);
+  // As many more guesses as the model has ids without a word.
+  const std::int64_t spare = std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
+  const TopGuesses top = predict(job, encoded, job.top + spare);
+  const std::int64_t masks = Lengths(encoded).masks;
   std::vector<FilledText> filled;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
-    for (std::size_t m = 0; m < encoded[i].mask_positions.size(); ++m) {
+    for (std::int64_t m = 0; m < std::ssize(encoded[i].mask_positions); ++m) {
       auto& guesses = text.masks.emplace_back();
-      const std::size_t row = i * batch.shape.max_predictions + m;
-      for (std::int64_t k = 0; k < job.top; ++k)
-        guesses.push_back({tokenizer.vocabulary().token(top.ids[row * job.top + k]),
-                           top.probabilities[row * job.top + k]});
+      const auto row = static_cast<std::size_t>((std::ssize(filled) - 1) * masks + m);
+      for (std::size_t k = row * top.count; std::ssize(guesses) < job.top; ++k)
+        if (top.ids[k] < vocabulary.size())
+          guesses.push_back({vocabulary.token(top.ids[k]), top.probabilities[k]});
     }
   }
   return filled;

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "models/bert_config.h"
+#include "tasks/task.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -21,13 +22,18 @@ struct FilledText {
 };
 
 struct FillMaskJob {
-  BertConfig model;
+  // The model's guesses for sequences of S tokens with P masks: features input_ids, input_mask,
+  // segment_ids and masked_lm_positions (tasks/bert_task.h).
+  std::function<Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
+  std::int64_t max_tokens = 512;  // the model's positions
+  std::int64_t vocab_size = 0;    // the model's
   std::string device = "cpu";
   std::string model_dir;  // its newest checkpoint is used
   std::int64_t top = 5;
 };
 
-// UsageError for a text without [MASK], one longer than the model's positions, or no checkpoint.
+// UsageError for a text without [MASK], one longer than the model's positions, a `top` that is not
+// in 1 … the vocabulary's size, or no checkpoint. Ids beyond the vocabulary are never guessed.
 std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
                                    const std::vector<std::string>& texts);
 

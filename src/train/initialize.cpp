@@ -1,12 +1,11 @@
 #include "train/initialize.h"
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
-#include <future>
 #include <numbers>
-#include <thread>
 
+#include "base/parallel.h"
 #include "base/philox.h"
 
 namespace smelt {
@@ -46,28 +45,24 @@ class TruncatedNormal {
 
 }  // namespace
 
-std::vector<float> initial_value(const Parameter& parameter, std::uint64_t seed) {
-  const auto count = static_cast<std::size_t>(parameter.tensor.shape().elements());
-  if (parameter.init.kind != Init::truncated_normal)
-    return std::vector<float>(count, parameter.init.kind == Init::ones ? 1.0f : 0.0f);
-  TruncatedNormal normal(random_key(seed, parameter.name));
-  const auto stddev = static_cast<float>(parameter.init.stddev);
+std::vector<float> initial_value(const StateTensor& tensor, std::uint64_t seed) {
+  const auto count = static_cast<std::size_t>(tensor.shape.elements());
+  if (tensor.init.kind == Init::constant)
+    return std::vector<float>(count, static_cast<float>(tensor.init.value));
+  TruncatedNormal normal(random_key(seed, tensor.name));
+  const auto stddev = static_cast<float>(tensor.init.stddev);
   std::vector<float> values(count);
   for (float& value : values) value = stddev * normal.next();
   return values;
 }
 
-std::vector<std::vector<float>> initial_values(const Parameters& parameters, std::uint64_t seed) {
-  const auto& all = parameters.all();
-  std::vector<std::vector<float>> values(all.size());
+std::vector<std::vector<float>> initial_values(std::span<const StateTensor> tensors,
+                                               std::uint64_t seed) {
+  std::vector<std::vector<float>> values(tensors.size());
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < all.size(); i = next++)
-      values[i] = initial_value(all[i], seed);
-  };
-  std::vector<std::future<void>> workers(std::max(1u, std::thread::hardware_concurrency()));
-  for (auto& worker : workers) worker = std::async(std::launch::async, work);
-  for (auto& worker : workers) worker.get();
+  run_parallel(available_threads(), [&](int) {
+    for (std::size_t i; (i = next++) < tensors.size();) values[i] = initial_value(tensors[i], seed);
+  });
   return values;
 }
 

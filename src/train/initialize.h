@@ -1,18 +1,19 @@
-// First values of parameters, made on the host: a pure function of the seed and the parameter's
-// name.
+// First values of a state's tensors, made on the host: a pure function of the seed and the name.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "nn/scope.h"
+#include "train/state_layout.h"
 
 namespace smelt {
 
-// Row-major f32 values of the parameter's shape.
-std::vector<float> initial_value(const Parameter& parameter, std::uint64_t seed);
+// Row-major f32 values of the tensor's shape.
+std::vector<float> initial_value(const StateTensor& tensor, std::uint64_t seed);
 
-// The same for all parameters in order, by all cores.
-std::vector<std::vector<float>> initial_values(const Parameters& parameters, std::uint64_t seed);
+// The same for all in order, by all cores.
+std::vector<std::vector<float>> initial_values(std::span<const StateTensor> tensors,
+                                               std::uint64_t seed);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 #include "train/model_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "train/initialize.h"
@@ -8,17 +9,25 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kFirstMoment = "/adam_m", kSecondMoment = "/adam_v";
+bool all_finite(std::span<const std::byte> bytes) {
+  const auto* values = reinterpret_cast<const float*>(bytes.data());
+  return std::all_of(values, values + bytes.size() / sizeof(float),
+                     [](float value) { return std::isfinite(value); });
+}
 
 }  // namespace
 
-std::vector<std::string> state_names(const Parameters& parameters, StateParts parts) {
-  std::vector<std::string> names;
-  for (const Parameter& p : parameters.all()) names.push_back(p.name);
-  if (parts == StateParts::values_and_moments)
-    for (const std::string_view slot : {kFirstMoment, kSecondMoment})
-      for (const Parameter& p : parameters.all()) names.push_back(str(p.name, slot));
-  return names;
+std::optional<std::string> first_not_finite(const HostState& state) {
+  for (const auto& [name, view] : state.tensors) {
+    CHECK(view.shape.dtype == DType::f32, name);
+    if (!all_finite(view.data)) return name;
+  }
+  return std::nullopt;
+}
+
+ModelState::ModelState(int devices, const StateLayout& layout)
+    : buffers_(static_cast<std::size_t>(devices)) {
+  for (const StateTensor& tensor : layout.tensors) names_.push_back(tensor.name);
 }
 
 void ModelState::put(const Client& client, std::span<const std::byte> bytes, const Shape& shape) {
@@ -26,35 +35,31 @@ void ModelState::put(const Client& client, std::span<const std::byte> bytes, con
     buffers_[device].push_back(client.to_device(bytes, shape, static_cast<int>(device)));
 }
 
-ModelState ModelState::fresh(const Client& client, int devices, const Parameters& parameters,
-                             StateParts parts, std::uint64_t seed) {
-  ModelState state(devices, state_names(parameters, parts));
-  std::size_t largest = 0, i = 0;
-  for (auto& values : initial_values(parameters, seed)) {
-    const std::vector<float> here = std::move(values);
-    state.put(client, std::as_bytes(std::span(here)), parameters.all()[i++].tensor.shape());
-    largest = std::max(largest, here.size() * sizeof(float));
+ModelState ModelState::fresh(const Client& client, int devices, const StateLayout& layout,
+                             std::uint64_t seed) {
+  ModelState state(devices, layout);
+  const auto drawn = std::span(layout.tensors).first(layout.values);
+  auto values = initial_values(drawn, seed);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const std::vector<float> here = std::move(values[i]);
+    state.put(client, std::as_bytes(std::span(here)), drawn[i].shape);
   }
-  const std::vector<std::byte> zeros(largest);
-  for (; i < state.names_.size(); ++i) {
-    const Shape& shape = parameters.all()[i % parameters.all().size()].tensor.shape();
-    state.put(client, std::span(zeros).first(shape.size_bytes()), shape);
+  for (const StateTensor& slot : std::span(layout.tensors).subspan(layout.values)) {
+    const std::vector<float> here = initial_value(slot, seed);
+    state.put(client, std::as_bytes(std::span(here)), slot.shape);
   }
   return state;
 }
 
-ModelState ModelState::restore(const Client& client, int devices, const Parameters& parameters,
-                               StateParts parts, const TensorMap& tensors,
-                               const std::string& where) {
-  ModelState state(devices, state_names(parameters, parts));
-  for (std::size_t i = 0; i < state.names_.size(); ++i) {
-    const std::string& name = state.names_[i];
-    const Shape& shape = parameters.all()[i % parameters.all().size()].tensor.shape();
+ModelState ModelState::restore(const Client& client, int devices, const StateLayout& layout,
+                               const TensorMap& tensors, const std::string& where) {
+  ModelState state(devices, layout);
+  for (const auto& [name, shape, init] : layout.tensors) {
     const auto found = tensors.find(name);
     if (found == tensors.end())
       throw UsageError(str(where, ": no tensor ", name),
                        "is this the model folder of the same recipe?");
-    if (!(found->second.shape == shape))
+    if (found->second.shape != shape)
       throw UsageError(
           str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
           "use the configuration that the checkpoint was made with");
@@ -65,7 +70,8 @@ ModelState ModelState::restore(const Client& client, int devices, const Paramete
 
 std::vector<const Buffer*> ModelState::on_device(int device) const {
   std::vector<const Buffer*> handles;
-  for (const Buffer& buffer : buffers_[device]) handles.push_back(&buffer);
+  for (const Buffer& buffer : buffers_[static_cast<std::size_t>(device)])
+    handles.push_back(&buffer);
   return handles;
 }
 

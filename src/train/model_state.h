@@ -1,25 +1,18 @@
-// The tensors that training carries from step to step: values, then first and second moments, one
-// buffer on every device (replicated).
+// The tensors of a StateLayout on devices: one buffer of each on every device (replicated).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "format/safetensors.h"
-#include "nn/scope.h"
 #include "runtime/buffer.h"
+#include "train/state_layout.h"
 
 namespace smelt {
-
-// Which tensors a program takes: the values alone, or the moments too.
-enum class StateParts { values, values_and_moments };
-
-// "bert/pooler/dense/bias", then "bert/pooler/dense/bias/adam_m" …: the original checkpoint's
-// names, in the order of the programs' arguments.
-std::vector<std::string> state_names(const Parameters& parameters, StateParts parts);
 
 // Named tensors on the host, with the memory behind the views.
 struct HostState {
@@ -27,15 +20,18 @@ struct HostState {
   std::vector<std::vector<std::byte>> memory;
 };
 
+// The first tensor, by name, that holds a NaN or an infinity.
+std::optional<std::string> first_not_finite(const HostState& state);
+
 class ModelState {
  public:
-  // Fresh values by each parameter's Init; moments are zero.
-  static ModelState fresh(const Client& client, int devices, const Parameters& parameters,
-                          StateParts parts, std::uint64_t seed);
+  // Each tensor as its Init says.
+  static ModelState fresh(const Client& client, int devices, const StateLayout& layout,
+                          std::uint64_t seed);
   // From named tensors on the host. UsageError when one is missing or has another shape (both
   // shapes); `where` begins the message.
-  static ModelState restore(const Client& client, int devices, const Parameters& parameters,
-                            StateParts parts, const TensorMap& tensors, const std::string& where);
+  static ModelState restore(const Client& client, int devices, const StateLayout& layout,
+                            const TensorMap& tensors, const std::string& where);
 
   // Every tensor's handle on one device, to follow the other arguments.
   std::vector<const Buffer*> on_device(int device) const;
@@ -45,8 +41,7 @@ class ModelState {
   HostState download() const;
 
  private:
-  ModelState(int devices, std::vector<std::string> names)
-      : names_(std::move(names)), buffers_(devices) {}
+  ModelState(int devices, const StateLayout& layout);
   void put(const Client& client, std::span<const std::byte> bytes, const Shape& shape);
 
   std::vector<std::string> names_;

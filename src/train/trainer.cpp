@@ -2,20 +2,20 @@
 
 #include <spdlog/spdlog.h>
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <iomanip>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
-#include "data/bert_prefetch.h"
 #include "data/description.h"
-#include "format/crc32c.h"
+#include "data/prefetch.h"
 #include "train/compiled_step.h"
+#include "train/resume.h"
+#include "train/stop_signal.h"
 
 namespace smelt {
 namespace {
@@ -26,216 +26,161 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Turns SIGTERM and SIGINT into a flag while a run lasts: the step under way ends, then the run
-// saves.
-class StopSignal {
- public:
-  StopSignal() {
-    stop_ = 0;
-    for (int i = 0; i < 2; ++i) old_[i] = std::signal(kSignals[i], [](int s) { stop_ = s; });
-  }
-  ~StopSignal() {
-    for (int i = 0; i < 2; ++i) std::signal(kSignals[i], old_[i]);
-  }
-  static bool raised() { return stop_ != 0; }
-
- private:
-  static constexpr std::array<int, 2> kSignals{SIGTERM, SIGINT};
-  static inline volatile std::sig_atomic_t stop_ = 0;
-  std::array<void (*)(int), 2> old_{};
-};
-
 class Trainer {
  public:
-  explicit Trainer(const PretrainJob& job);
-  PretrainSummary run();
+  explicit Trainer(const TrainJob& job);
+  TrainSummary run();
 
  private:
   ModelState initial_state();
-  void step();
-  void read_metrics();
-  void save();
-  void report(Progress& progress);
-  nlohmann::json saved_settings() const;
+  void step(Progress& progress);
+  void read_report(Progress& progress);
+  void show(Progress& progress, std::int64_t done);
+  void save(Progress& progress);
+  std::string where_to_go_on() const;
+  double sequences(std::int64_t steps) const {
+    return static_cast<double>(steps * job_.config.batch_size);
+  }
 
-  const PretrainJob& job_;
-  BertRecordSource source_;
+  const TrainJob& job_;
+  RecordSource source_;
   std::shared_ptr<const Client> client_;
   nlohmann::json settings_;  // that a checkpoint must have been made with
-  PretrainingProgram program_;
-  PretrainSummary summary_;
+  StepProgram program_;
+  TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
   std::optional<ModelState> state_;
-  std::optional<BertPrefetch> batches_;
-  std::optional<Buffer> metrics_;  // of the newest step, not yet read
+  std::optional<Prefetch> batches_;
+  std::optional<Buffer> report_;  // of the newest step, not yet read
+  ReportSums since_line_, last_;
   std::int64_t step_ = 0, saved_step_ = -1;
 };
 
-BertRecordOptions record_options(const PretrainJob& job) {
-  return {.input = job.data,
-          .seq_length = job.config.batch.seq_length,
-          .max_predictions = job.config.batch.max_predictions,
-          .vocab_size = job.config.model.vocab_size,
-          .type_vocab_size = job.config.model.type_vocab_size,
-          .seed = job.config.seed};
-}
-
-template <class T>
-std::string_view bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-// Tells data apart without reading all of them: how many records, what stands in some of them from
-// the first to the last, and what their description says.
-nlohmann::json data_fingerprint(const BertRecordSource& source) {
-  constexpr std::uint64_t kSample = 64;
-  std::uint32_t sum = 0;
-  for (std::uint64_t i = 0; i < kSample; ++i) {
-    const BertBatch b = source.batch_in_order(i * (source.size() - 1) / (kSample - 1), 1);
-    for (const auto* values : {&b.input_ids, &b.input_mask, &b.segment_ids, &b.masked_lm_positions,
-                               &b.masked_lm_ids, &b.next_sentence_labels})
-      sum = crc32c(bytes_of(*values), sum);
-    sum = crc32c(bytes_of(b.masked_lm_weights), sum);
-  }
-  return {{"records", source.size()}, {"crc32c", sum}};
-}
-
-void check_described(const PretrainJob& job, const BertRecordSource& source) {
+void check_described(const TrainJob& job, const RecordSource& source) {
   const auto& files = source.index().files();
   const auto description = find_description(files);
   if (!description || description->files.size() != files.size())
     return;  // a part of what is described
-  check_description(*description, {.examples = source.size(),
-                                   .seq_length = job.config.batch.seq_length,
-                                   .max_predictions = job.config.batch.max_predictions,
-                                   .vocab = job.vocab,
-                                   .next_sentence = job.config.next_sentence});
+  check_description(
+      *description,
+      {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
-Trainer::Trainer(const PretrainJob& job)
+Trainer::Trainer(const TrainJob& job)
     : job_(job),
-      source_(record_options(job)),
-      client_(open_device(job.device, static_cast<int>(job.config.devices))) {
+      source_({.input = job.data, .features = job.task.features, .seed = job.config.seed}),
+      client_(open_device(job.device, static_cast<int>(job.config.devices))),
+      settings_(run_settings(job.task, job.config, source_)),
+      program_(train_program(
+          job.task, job.config,
+          placement_for(client_->platform_name(), job.config.devices, job.config.reduction))),
+      since_line_(program_.report),
+      last_(program_.report) {
   check_described(job, source_);
-  settings_ = saved_settings();
-  build_train_step(job.config, program_);
-  const auto start = Clock::now();
-  compiled_.emplace(client_, job.config, program_);
-  summary_.compile_seconds = seconds_since(start);
   state_.emplace(initial_state());
-}
-
-// What makes a run the same run: how the data are read, what is computed from them.
-nlohmann::json Trainer::saved_settings() const {
-  const PretrainingConfig& c = job_.config;
-  const AdamW& o = c.optimizer;
-  return {{"model", bert_config_json(c.model)},
-          {"data", data_fingerprint(source_)},
-          {"seed", c.seed},
-          {"batch_size", c.batch.batch_size},
-          {"seq_length", c.batch.seq_length},
-          {"max_predictions", c.batch.max_predictions},
-          {"optimizer",
-           {{"bias_correction", o.bias_correction == BiasCorrection::on},
-            {"beta1", o.beta1},
-            {"beta2", o.beta2},
-            {"epsilon", o.epsilon},
-            {"weight_decay", o.weight_decay},
-            {"clip_norm", c.clip_norm}}},
-          {"reduction", c.reduction == Reduction::global ? "global" : "per_replica"},
-          {"next_sentence", c.next_sentence}};
+  job.accepted();
+  const auto start = Clock::now();
+  compiled_.emplace(client_, program_);
+  summary_.compile_seconds = seconds_since(start);
 }
 
 ModelState Trainer::initial_state() {
   const int devices = static_cast<int>(job_.config.devices);
   const auto checkpoint = load_latest_checkpoint(job_.model_dir);
-  if (!checkpoint)
-    return ModelState::fresh(*client_, devices, program_.parameters, StateParts::values_and_moments,
-                             job_.config.seed);
+  if (!checkpoint) return ModelState::fresh(*client_, devices, program_.state, job_.config.seed);
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
-  for (const auto& [name, value] : settings_.items())
-    if (checkpoint->state.value(name, nlohmann::json()) != value)
-      throw UsageError(str(where, ": was made with ", name, " ",
-                           checkpoint->state.value(name, nlohmann::json()).dump(),
-                           ", this run has ", value.dump()),
-                       "use the same settings, or choose another output folder for a new run");
+  check_same_run(checkpoint->state, settings_, where);
+  auto state = ModelState::restore(*client_, devices, program_.state, checkpoint->tensors, where);
   spdlog::info("resuming from {}", where);
   step_ = saved_step_ = checkpoint->step;
-  return ModelState::restore(*client_, devices, program_.parameters, StateParts::values_and_moments,
-                             checkpoint->tensors, where);
+  return state;
 }
 
-void Trainer::step() {
-  const BertBatch batch = batches_->next();
-  const auto step = static_cast<std::int32_t>(step_);
-  Execution execution = compiled_->run(batch, std::span(&step, 1), *state_);
+void Trainer::step(Progress& progress) {
+  const Batch batch = batches_->next();
+  Execution execution = compiled_->run(batch, *state_, step_);
   state_->replace(execution.results);
-  read_metrics();  // of the step before: this one is under way meanwhile
-  metrics_.emplace(std::move(execution.results.front().back()));
+  read_report(progress);  // of the step before: this one is under way meanwhile
+  report_.emplace(std::move(execution.results.front().back()));
   ++step_;
 }
 
-void Trainer::read_metrics() {
-  if (!metrics_) return;
-  metrics_->copy_to_host(std::as_writable_bytes(std::span(summary_.metrics)));
-  metrics_.reset();
-  if (!std::isfinite(summary_.metrics[0]))
-    throw SystemError(
-        str("train: the loss is ", summary_.metrics[0], " at about step ", step_),
-        "lower train.learning_rate or raise train.warmup_steps; the last checkpoint is good");
+std::string Trainer::where_to_go_on() const {
+  return saved_step_ < 0 ? std::string("nothing was saved yet")
+                         : str("the checkpoint of step ", saved_step_, " is good");
 }
 
-void Trainer::save() {
+// Of the newest step, which has then ended.
+void Trainer::read_report(Progress& progress) {
+  if (!report_) return;
+  const auto report = report_->to_host<float>();
+  report_.reset();
+  last_.clear();
+  last_.add(report);
+  since_line_.add(report);
+  const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
+  if (!std::isfinite(loss) || !std::isfinite(norm))
+    throw SystemError(
+        str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
+        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
+  show(progress, step_);
+}
+
+void Trainer::save(Progress& progress) {
+  read_report(progress);
   if (saved_step_ == step_) return;
-  read_metrics();
   const HostState host = state_->download();
+  if (const auto bad = first_not_finite(host))
+    throw SystemError(
+        str("train: after step ", step_, " ", *bad, " is not finite"),
+        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep)});
   saved_step_ = step_;
 }
 
-void Trainer::report(Progress& progress) {
-  const auto& m = summary_.metrics;
+// Means since the last line, once `done` steps are done.
+void Trainer::show(Progress& progress, std::int64_t done) {
   std::ostringstream text;
-  text << std::fixed << std::setprecision(3) << "loss " << m[0] << ", mlm acc " << m[3]
-       << (job_.config.next_sentence ? ", nsp acc " : "");
-  if (job_.config.next_sentence) text << m[4];
-  text << std::setprecision(1) << ", "
-       << static_cast<double>((step_ - summary_.first_step) * job_.config.batch.batch_size) /
-              progress.seconds()
+  text << std::fixed << std::setprecision(3) << "loss " << since_line_.figure("loss");
+  for (const MeasuredValue& m : since_line_.measures()) text << ", " << m.name << " " << m.value;
+  text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
        << " seq/s";
-  progress.update(step_, text.str());
-  if (step_ % job_.log_every == 0)
-    progress.line(str("step ", step_, "/", job_.config.schedule.total_steps, ": ", text.str(),
-                      ", lr ", m[6], ", grad norm ", m[5]));
+  progress.update(done, text.str());
+  if (done % job_.log_every != 0) return;
+  progress.line(str("step ", done, "/", job_.config.schedule.total_steps, ": ", text.str(), ", lr ",
+                    last_.figure("learning_rate"), ", grad norm ",
+                    since_line_.figure("gradient_norm")));
+  since_line_.clear();
 }
 
-PretrainSummary Trainer::run() {
+TrainSummary Trainer::run() {
   const std::int64_t last = job_.config.schedule.total_steps;
   summary_.first_step = step_;
-  batches_.emplace(source_, job_.config.batch.batch_size, step_);
+  batches_.emplace(source_, job_.config.batch_size, static_cast<std::uint64_t>(step_));
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
   while (step_ < last && !StopSignal::raised()) {
-    step();
-    report(progress);
-    if (step_ % job_.save_every == 0) save();
+    step(progress);
+    if (step_ % job_.save_every == 0) save(progress);
   }
-  read_metrics();
-  save();
+  save(progress);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
-  summary_.sequences_per_second =
-      static_cast<double>((step_ - summary_.first_step) * job_.config.batch.batch_size) /
-      summary_.train_seconds;
+  summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
   if (step_ < last)
     throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
                       "run the same command again to go on from there");
+  if (last_.batches() > 0) {
+    for (const std::string& name : program_.report.figures)
+      summary_.last[name] = last_.figure(name);
+    for (const MeasuredValue& m : last_.measures()) summary_.last[m.name] = m.value;
+  }
   return summary_;
 }
 
 }  // namespace
 
-PretrainSummary pretrain(const PretrainJob& job) { return Trainer(job).run(); }
+TrainSummary train(const TrainJob& job) { return Trainer(job).run(); }
 
 }  // namespace smelt

@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
 #include "cli/show_example.h"
+#include "format/example.h"
+#include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/bert_records.h"
 #include "support/oracle.h"
@@ -79,6 +83,9 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["mask_positions"], (nlohmann::json{0, 4, 0}));
   EXPECT_EQ(json["masks"], (nlohmann::json{{"masked", 3}, {"kept", 1}, {"random", 0}}));
   EXPECT_EQ(json["unknown"], 0);
+  EXPECT_EQ(json["features"].size(), 7u);
+  EXPECT_EQ(json["features"][0]["name"], "input_ids");
+  EXPECT_EQ(json["features"][0]["largest"], 61);
   EXPECT_EQ(json["first_bad"], nullptr);
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
@@ -88,6 +95,41 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(bare["bad_records"], 4);
   EXPECT_EQ(bare["first_bad"]["offset"], 0);
   EXPECT_THAT(bare["first_bad"]["fault"], HasSubstr("out of range for vocab_size 55"));
+}
+
+// Records of another kind: two integers, a real and a text.
+void write_other_records(const std::string& path) {
+  std::string bytes;
+  for (int i = 0; i < 3; ++i) {
+    ExampleWriter writer;
+    writer.integers("label", std::vector<std::int32_t>{i, -5});
+    writer.reals("score", std::vector<float>{i == 2 ? std::numeric_limits<float>::infinity()
+                                                    : static_cast<float>(i) / 2});
+    writer.bytes("text", std::vector<std::string>{std::string(static_cast<std::size_t>(i), 'x')});
+    append_record(bytes, writer.take());
+  }
+  write_file(path, bytes);
+}
+
+TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
+  write_other_records(records_);
+  const CommandOutput output = data(str("inspect ", records_, " --samples 1"));
+  EXPECT_EQ(output.status, 0);
+  EXPECT_THAT(output.text, HasSubstr("features of a record:\n"
+                                     "  label: 2 integers, -5 to 2, 16.7 % zeros\n"
+                                     "  score: 1 reals, 0 to 0.5, 33.3 % zeros, 1 not finite\n"
+                                     "  text: 1 byte strings of 0 to 2 bytes, 33.3 % empty\n"
+                                     "description: none\nbad records: 0\n"));
+  EXPECT_THAT(output.text,
+              HasSubstr("a.tfrecord: record 0\n  label: 0 -5\n  score: 0\n  text: \"\"\n"));
+  const auto json = nlohmann::json::parse(data(str("inspect ", records_, " --json")).text);
+  EXPECT_EQ(json["features"][0],
+            nlohmann::json::parse(R"({"name": "label", "type": "integers", "count": 2, "values": 6,
+                "zeros": 1, "not_finite": 0, "smallest": -5, "largest": 2})"));
+  EXPECT_FALSE(json.contains("tokens"));
+  EXPECT_THAT(data(str("inspect ", records_, " --vocab ", vocab_)).text,
+              HasSubstr("a.tfrecord: record 0: no example of BERT, whose ids a vocabulary names\n"
+                        "  hint: leave the vocabulary out"));
 }
 
 TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {
@@ -124,17 +166,16 @@ TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
 }
 
 TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {
-  RecordSample sample{.place = "here", .example = {}};
-  BertBatch& e = sample.example;
-  e.input_ids = {2, 8, 9, 3, 0};
-  e.input_mask = {1, 1, 1, 1, 0};
-  e.segment_ids = {0, 0, 0, 0, 0};
-  e.masked_lm_positions = {1, 2};
-  e.masked_lm_ids = {7, 9};
-  e.masked_lm_weights = {1, 1};
-  e.next_sentence_labels = {1};
-  EXPECT_EQ(show_example(sample, nullptr, false), "here, B is random\n  A: 2 {7 < 8} {9 =} 3\n");
-  EXPECT_EQ(show_example(sample, nullptr, true),
+  Batch batch = empty_batch(bert_features({.seq_length = 5, .max_predictions = 2}, 100), 1);
+  const std::vector<std::vector<std::int32_t>> values{
+      {2, 8, 9, 3, 0}, {1, 1, 1, 1, 0}, {0, 0, 0, 0, 0}, {1, 2}, {7, 9}, {}, {1}};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i != 5) std::ranges::copy(values[i], batch.arrays[i].values<std::int32_t>().begin());
+  std::ranges::fill(batch.arrays[5].values<float>(), 1.0f);
+  const BertRow row(batch);
+  EXPECT_EQ(show_example("here", row, nullptr, false),
+            "here, B is random\n  A: 2 {7 < 8} {9 =} 3\n");
+  EXPECT_EQ(show_example("here", row, nullptr, true),
             "\033[2mhere, B is random\033[0m\n  A: 2 {\033[1;32m7\033[0m < \033[31m8\033[0m} "
             "{\033[33m9\033[0m =} 3\n");
 }

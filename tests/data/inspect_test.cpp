@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/description.h"
 #include "format/crc32c.h"
+#include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/bert_records.h"
@@ -57,24 +58,24 @@ TEST_F(Inspect, CountsByHand) {
     if (number == 55)
       e.input_mask[5] = e.input_ids[5] = 0, e.input_ids[4] = 1;  // shorter, with an [UNK]
   });
-  const RecordStatistics s = inspect_bert_records(options());
+  const RecordStatistics s = inspect_records(options());
   EXPECT_EQ(s.records, 6u);
   EXPECT_EQ(s.files, 1u);
   EXPECT_EQ(s.bytes, read_file(dir_.file("a.tfrecord")).size());
-  EXPECT_EQ(s.tokens, 35u);
-  EXPECT_THAT(s.lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
-  EXPECT_EQ(s.predictions, 6u);
-  EXPECT_THAT(s.mask_positions, ElementsAre(1, 4, 1));
-  ASSERT_TRUE(s.masks.has_value());
-  EXPECT_EQ(s.masks->masked, 3u);
-  EXPECT_EQ(s.masks->kept, 1u);
-  EXPECT_EQ(s.masks->random, 2u);
-  EXPECT_EQ(s.unknown, 1u);
-  EXPECT_EQ(s.random_next, 3u);
-  EXPECT_EQ(s.largest_id, 65);
+  EXPECT_EQ(s.bert->tokens, 35u);
+  EXPECT_THAT(s.bert->lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
+  EXPECT_EQ(s.bert->predictions, 6u);
+  EXPECT_THAT(s.bert->mask_positions, ElementsAre(1, 4, 1));
+  EXPECT_EQ(s.bert->masks.masked, 3u);
+  EXPECT_EQ(s.bert->masks.kept, 1u);
+  EXPECT_EQ(s.bert->masks.random, 2u);
+  EXPECT_EQ(s.bert->unknown, 1u);
+  EXPECT_EQ(s.bert->random_next, 3u);
+  EXPECT_EQ(s.bert->largest_id, 65);
   EXPECT_EQ(s.bad_records, 0u);
   EXPECT_FALSE(s.first_bad.has_value());
-  EXPECT_FALSE(inspect_bert_records({.input = dir_.file("a.tfrecord")}).masks.has_value());
+  EXPECT_EQ(s.ids.mask, 4);
+  EXPECT_EQ(inspect_records({.input = dir_.file("a.tfrecord")}).ids.mask, -1);
 }
 
 TEST_F(Inspect, CountsTheSameOnAnyNumberOfThreads) {
@@ -85,9 +86,9 @@ TEST_F(Inspect, CountsTheSameOnAnyNumberOfThreads) {
   InspectOptions one = options(), many = options();
   one.threads = 1;
   many.threads = 7;
-  const RecordStatistics a = inspect_bert_records(one), b = inspect_bert_records(many);
-  EXPECT_EQ(a.lengths, b.lengths);
-  EXPECT_EQ(a.tokens, b.tokens);
+  const RecordStatistics a = inspect_records(one), b = inspect_records(many);
+  EXPECT_EQ(a.bert->lengths, b.bert->lengths);
+  EXPECT_EQ(a.bert->tokens, b.bert->tokens);
   EXPECT_EQ(a.bad_records, 9u);
   EXPECT_EQ(b.bad_records, 9u);
   EXPECT_EQ(a.first_bad->record, 500u);
@@ -104,7 +105,7 @@ TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
   const std::uint64_t size = bytes.size() / 5;
   bytes[4 * size + 30] = static_cast<char>(bytes[4 * size + 30] ^ 1);  // the last record's data
   write_file(dir_.file("b.tfrecord"), bytes);
-  const RecordStatistics s = inspect_bert_records(options());
+  const RecordStatistics s = inspect_records(options());
   EXPECT_EQ(s.bad_records, 2u);
   ASSERT_TRUE(s.first_bad.has_value());
   EXPECT_EQ(s.first_bad->file, dir_.file("b.tfrecord"));
@@ -112,27 +113,27 @@ TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
   EXPECT_EQ(s.first_bad->offset, 3 * size);
   EXPECT_THAT(s.first_bad->fault,
               HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
-  EXPECT_EQ(s.tokens, 5u * 6);  // of the good ones
+  EXPECT_EQ(s.bert->tokens, 5u * 6);  // of the good ones
 }
 
 TEST_F(Inspect, SamplesAreSpreadOverAllRecords) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 10);
   InspectOptions options = this->options();
   options.samples = 3;
-  const RecordStatistics s = inspect_bert_records(options);
+  const RecordStatistics s = inspect_records(options);
   ASSERT_EQ(s.samples.size(), 3u);
   EXPECT_THAT(s.samples[0].place, HasSubstr("a.tfrecord: record 0"));
   EXPECT_THAT(s.samples[1].place, HasSubstr("record 3"));
   EXPECT_THAT(s.samples[2].place, HasSubstr("record 6"));
   options.samples = 100;
-  EXPECT_EQ(inspect_bert_records(options).samples.size(), 10u);
+  EXPECT_EQ(inspect_records(options).samples.size(), 10u);
 }
 
 TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 6);
-  EXPECT_THAT(inspect_bert_records(options()).description, IsEmpty());
+  EXPECT_THAT(inspect_records(options()).description, IsEmpty());
   describe();
-  const RecordStatistics agrees = inspect_bert_records(options());
+  const RecordStatistics agrees = inspect_records(options());
   EXPECT_EQ(agrees.description, dir_.file("a.tfrecord.json"));
   EXPECT_THAT(agrees.contradictions, IsEmpty());
   describe({{"examples", 7},
@@ -141,7 +142,7 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
             {"masked_tokens", 5},
             {"vocabulary", {{"file", "v"}, {"crc32c", 1}}}});
   EXPECT_THAT(
-      inspect_bert_records(options()).contradictions,
+      inspect_records(options()).contradictions,
       ElementsAre(
           "seq_length 16 in the description, 8 found",
           "max_predictions 3 in the description, 2 found",
@@ -152,7 +153,55 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
 TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 6);
   describe({{"files", {"a.tfrecord", "b.tfrecord"}}, {"examples", 12}});
-  EXPECT_THAT(inspect_bert_records(options()).contradictions, IsEmpty());
+  EXPECT_THAT(inspect_records(options()).contradictions, IsEmpty());
+}
+
+TEST_F(Inspect, EmptyListsAreCountedAsTheyAre) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 3, [](int, TestExample& e) {
+    for (auto* list :
+         {&e.input_ids, &e.input_mask, &e.segment_ids, &e.masked_lm_positions, &e.masked_lm_ids})
+      list->clear();
+    e.masked_lm_weights.clear();
+  });
+  const RecordStatistics s = inspect_records(options());
+  EXPECT_EQ(s.bad_records, 0u);
+  ASSERT_TRUE(s.bert.has_value());
+  EXPECT_THAT(s.bert->lengths, ElementsAre(3));
+  EXPECT_EQ(s.bert->largest_id, 0);
+  ASSERT_EQ(s.features.size(), 7u);
+  EXPECT_EQ(s.features[0].values, 0u);
+  EXPECT_FALSE(s.features[0].integers.has_value());
+}
+
+TEST_F(Inspect, AnyFeaturesAreCounted) {
+  std::string bytes;
+  for (int i = 0; i < 10; ++i) {
+    ExampleWriter writer;
+    writer.reals("x", std::vector<float>{static_cast<float>(i) - 2, NAN});
+    writer.bytes("text", std::vector<std::string>{std::string(static_cast<std::size_t>(i), 'x')});
+    if (i == 4) writer.integers("more", std::vector<std::int32_t>{1});
+    append_record(bytes, writer.take());
+  }
+  write_file(dir_.file("a.tfrecord"), bytes);
+  const RecordStatistics s = inspect_records({.input = dir_.file("a.tfrecord"), .samples = 10});
+  EXPECT_FALSE(s.bert.has_value());
+  EXPECT_EQ(s.bad_records, 1u);
+  EXPECT_THAT(
+      s.first_bad->fault,
+      HasSubstr("a.tfrecord: record 4: has more, text, x, not text, x as the first record"));
+  ASSERT_EQ(s.features.size(), 2u);
+  const FeatureStatistics &x = s.features[0], &text = s.features[1];
+  EXPECT_EQ(x.feature, (ExampleFeature{"x", ExampleKind::reals, 2}));
+  EXPECT_EQ(x.values, 18u);
+  EXPECT_EQ(x.zeros, 1u);
+  EXPECT_EQ(x.not_finite, 9u);
+  EXPECT_EQ(x.reals->smallest, -2);
+  EXPECT_EQ(x.reals->largest, 7);
+  EXPECT_EQ(text.values, 9u);
+  EXPECT_EQ(text.zeros, 1u);
+  EXPECT_EQ(text.integers->largest, 9);
+  EXPECT_EQ(s.samples.size(), 9u);
+  EXPECT_FALSE(s.samples[0].bert.has_value());
 }
 
 std::string refusal(const std::function<void()>& action) {
@@ -168,32 +217,14 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 1);
   InspectOptions options = this->options();
   options.samples = -1;
-  EXPECT_THAT(refusal([&] { inspect_bert_records(options); }),
+  EXPECT_THAT(refusal([&] { inspect_records(options); }),
               HasSubstr("inspect: samples -1 and threads 0"));
-}
-
-TEST(Description, MalformedOnesAreRefusedByField) {
-  const auto message = [](std::string_view text) {
-    return refusal([&] { parse_description(text, "a.json"); });
-  };
-  EXPECT_THAT(message("{"),
-              HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
-  EXPECT_THAT(message("[1]"), HasSubstr("a.json: no JSON object"));
-  EXPECT_THAT(message(R"({"examples": -1})"),
-              HasSubstr("a.json: examples is no whole number in range"));
-  EXPECT_THAT(message(R"({"examples": 1.5})"), HasSubstr("examples is no whole number in range"));
-  EXPECT_THAT(message(R"({"seq_length": 1e3})"),
-              HasSubstr("seq_length is no whole number in range"));
-  EXPECT_THAT(message(R"({"seq_length": 18446744073709551615})"),
-              HasSubstr("seq_length is no whole number in range"));
-  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is no list"));
-  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is no list of texts"));
-  EXPECT_THAT(message(R"({"vocabulary": 3})"), HasSubstr("a.json: vocabulary: no JSON object"));
-  EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
-              HasSubstr("a.json: vocabulary: crc32c is no whole number in range"));
-  EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"),
-              HasSubstr("a.json: vocabulary: file is no text"));
-  EXPECT_THAT(message("{}"), IsEmpty());
+  std::string bytes;
+  append_record(bytes, "");
+  write_file(dir_.file("a.tfrecord"), bytes);
+  EXPECT_THAT(refusal([&] { inspect_records(this->options()); }),
+              HasSubstr("a.tfrecord: record 0: no example of BERT, whose ids a vocabulary names\n"
+                        "  hint: leave the vocabulary out"));
 }
 
 }  // namespace

@@ -83,13 +83,13 @@ TEST_F(RecordBlocksTest, AFaultIsOfItsRecordAlone) {
   read(blocks, 3);
 }
 
-TEST_F(RecordBlocksTest, AreOfAPowerOfFour) {
+TEST_F(RecordBlocksTest, AreOfAPowerOfTwo) {
   EXPECT_EQ(block_of_records(RecordIndex({path(0)})), 1024u);
   std::string large;
   for (int i = 0; i < 3; ++i)
-    append_record(large, std::string(9000, 'x'));  // 116 of them in a megabyte
+    append_record(large, std::string(7000, 'x'));  // 149 of them in a megabyte
   write_file(dir_.file("large"), large);
-  EXPECT_EQ(block_of_records(RecordIndex({dir_.file("large")})), 64u);
+  EXPECT_EQ(block_of_records(RecordIndex({dir_.file("large")})), 128u);
 }
 
 }  // namespace

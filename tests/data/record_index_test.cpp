@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "data/record_index_file.h"
-#include "data/record_source.h"
+#include "data/record_tokens.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/bert_records.h"
@@ -199,18 +199,18 @@ TEST_F(RecordIndexTest, AFileThatVanishesAfterwardsStaysReadable) {
   EXPECT_EQ(index.read(1), "second");
 }
 
-TEST_F(RecordIndexTest, FilesOfBertExamplesAreIndexedWithTheirLengths) {
+TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
   const std::string path = dir_.file("a.tfrecord");
   write_test_examples(path, 0, 5,
                       [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
-  EXPECT_EQ(index_bert_records(path), 5u);
+  EXPECT_EQ(index_records(path, kTokenMask), 5u);
   const RecordIndex index({path});
   EXPECT_EQ(index.tokens(0), 5u);
   EXPECT_EQ(index.tokens(1), 6u);
   write_test_examples(path, 0, 5, [](int number, TestExample& example) {
     if (number == 3) example.input_ids.pop_back();
   });
-  EXPECT_THAT(message_of([&] { index_bert_records(path); }),
+  EXPECT_THAT(message_of([&] { index_records(path, kTokenMask); }),
               HasSubstr("a.tfrecord: record 3: input_ids has 7 values"));
 }
 

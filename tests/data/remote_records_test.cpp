@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "data/bert_prefetch.h"
 #include "data/inspect.h"
+#include "data/prefetch.h"
 #include "data/record_index_file.h"
+#include "data/record_tokens.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -32,39 +33,32 @@ class RemoteRecords : public testing::Test {
   }
   std::string local(int file) const { return dir_.file(str("r-", file, ".tfrecord")); }
   std::string remote(int file) const { return emulator_->path(str("data/r-", file, ".tfrecord")); }
-  static BertRecordOptions options(const std::string& input) {
-    return {.input = input,
-            .seq_length = 8,
-            .max_predictions = 2,
-            .vocab_size = 100,
-            .type_vocab_size = 2,
-            .seed = 1};
+  static RecordOptions options(const std::string& input) {
+    return {.input = input, .features = test_features(), .seed = 1};
   }
-  BertRecordSource open_remote() const {
-    return BertRecordSource(options(emulator_->path("data/r-*")));
-  }
-  BertRecordSource open_local() const { return BertRecordSource(options(dir_.file("r-*"))); }
+  RecordSource open_remote() const { return RecordSource(options(emulator_->path("data/r-*"))); }
+  RecordSource open_local() const { return RecordSource(options(dir_.file("r-*"))); }
 
   TempDir dir_;
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
 TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
-  const BertRecordSource here = open_local();
+  const RecordSource here = open_local();
   for (const bool indexed : {false, true}) {
     for (int file = 0; indexed && file < 3; ++file)
-      EXPECT_EQ(index_bert_records(remote(file)), 10u);
+      EXPECT_EQ(index_records(remote(file), kTokenMask), 10u);
     const CapturedLog log;
-    const BertRecordSource there = open_remote();
+    const RecordSource there = open_remote();
     EXPECT_EQ(log.text().find("has no index beside it: all of it is read") != std::string::npos,
               !indexed)
         << log.text();
     EXPECT_EQ(there.index().files().size(), 3u);  // the indexes are none of them
     EXPECT_EQ(there.index().tokens(0).has_value(), indexed);
-    BertPrefetch prefetch(there, 6, 0);
+    Prefetch prefetch(there, 6, 0);
     for (std::uint64_t step = 0; step < 7; ++step) {
-      EXPECT_EQ(prefetch.next().input_ids, here.batch(step, 6).input_ids) << step;
-      EXPECT_EQ(there.batch_in_order(step, 6).input_ids, here.batch_in_order(step, 6).input_ids)
+      EXPECT_EQ(values_of(prefetch.next()), values_of(here.batch(step, 6))) << step;
+      EXPECT_EQ(values_of(there.batch_in_order(step, 6)), values_of(here.batch_in_order(step, 6)))
           << step;
     }
   }
@@ -72,7 +66,7 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
 
 TEST_F(RemoteRecords, AreInspectedWithTheDescriptionBesideThem) {
   write_file(append_to_path(remote(0), ".json"), R"({"files": ["a", "b", "c"], "examples": 31})");
-  const RecordStatistics s = inspect_bert_records({.input = emulator_->path("data/r-*")});
+  const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});
   EXPECT_EQ(s.records, 30u);
   EXPECT_EQ(s.bad_records, 0u);
   EXPECT_THAT(s.contradictions, ElementsAre("examples 31 in the description, 30 found"));

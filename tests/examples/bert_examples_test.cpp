@@ -31,7 +31,7 @@ BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
   for (const std::string name : item["inputs"]) job.text.input += golden(name) + ",";
   job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
   for (int i = 0; i < item["shards"]; ++i) job.output += dir.file(str(i)) + ",";
-  job.order = "original";
+  job.order = ExampleOrder::original;
   job.tokenizer.lower_case = !item["cased"].get<bool>();
   job.seed = item["seed"];
   job.pairs = {.seq_length = item["seq_length"],
@@ -148,7 +148,7 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
   for (int i = 0; i < 400; ++i) text += "The quick brown fox jumps over the lazy dog again.\n";
   BertExamplesJob large = job(text);
   large.output += "," + dir_.file("second.tfrecord");
-  large.order = "original";
+  large.order = ExampleOrder::original;
   const FileSizeLimit limit(1 << 14);
   EXPECT_THAT(refusal(large), HasSubstr(".tfrecord: File too large"));
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
@@ -158,13 +158,12 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
 TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
   const BuildSummary summary =
       build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
-  const RecordStatistics s = inspect_bert_records({.input = dir_.file("out.tfrecord")});
+  const RecordStatistics s = inspect_records({.input = dir_.file("out.tfrecord")});
   EXPECT_EQ(s.records, summary.examples);
-  EXPECT_EQ(s.predictions, summary.masked_tokens);
-  EXPECT_EQ(s.shape.seq_length, 32);
+  EXPECT_EQ(s.bert->predictions, summary.masked_tokens);
+  EXPECT_EQ(s.bert->shape.seq_length, 32);
   EXPECT_EQ(s.bad_records, 0u);
-  EXPECT_GT(inspect_bert_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records,
-            0u);
+  EXPECT_GT(inspect_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records, 0u);
 }
 
 }  // namespace

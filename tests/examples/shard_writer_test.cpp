@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 namespace smelt {
@@ -9,24 +10,25 @@ namespace {
 
 TEST(ShardWriter, EveryRangeHasOnePlaceAndThoseOfAShardComeInOrder) {
   for (const std::size_t shards : {1, 3, 8, 11})
-    for (const std::size_t ranges : {1, 2, 5})
-      for (std::size_t lanes = 1; lanes <= shards; ++lanes) {
-        std::vector<std::size_t> next(shards);
-        for (std::size_t place = 0; place < shards * ranges; ++place) {
-          const ShardRange at = range_at(place, shards, ranges, lanes);
-          ASSERT_LT(at.shard, shards);
-          ASSERT_EQ(at.range, next[at.shard]++)
-              << shards << " " << ranges << " " << lanes << " " << place;
-        }
+    for (std::size_t lanes = 1; lanes <= shards; ++lanes) {
+      std::vector<std::size_t> ranges(shards);
+      for (std::size_t i = 0; i < shards; ++i) ranges[i] = 1 + i * 7 % 5;
+      std::vector<std::size_t> next(shards);
+      for (const auto [shard, range] : writing_order(ranges, lanes)) {
+        ASSERT_LT(shard, shards);
+        ASSERT_EQ(range, next[shard]++) << shards << " " << lanes;
       }
+      EXPECT_EQ(next, ranges);
+    }
 }
 
 TEST(ShardWriter, AsManyShardsAsThereAreLanesAreBegunSideBySide) {
+  const auto order = writing_order(std::vector<std::size_t>(11, 5), 4);
   std::set<std::size_t> begun;
-  for (std::size_t place = 0; place < 4; ++place) begun.insert(range_at(place, 11, 5, 4).shard);
+  for (std::size_t place = 0; place < 4; ++place) begun.insert(order[place].shard);
   EXPECT_EQ(begun, (std::set<std::size_t>{0, 1, 2, 3}));
-  EXPECT_EQ(range_at(4 * 5, 11, 5, 4).shard, 4);
-  EXPECT_EQ(range_at(8 * 5 + 3, 11, 5, 4).shard, 8);  // the last three
+  EXPECT_EQ(order[4 * 5].shard, 4u);
+  EXPECT_EQ(order[8 * 5 + 3].range, 1u);  // the last three
 }
 
 }  // namespace

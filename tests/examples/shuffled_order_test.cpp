@@ -1,5 +1,5 @@
-// The shuffled order: against a twin that holds everything in memory, and its laws: the same bytes
-// for any number of threads, any memory, any cutting of the text; what examples are made of.
+// The shuffled order of BERT's pairs, its laws: the same bytes for any number of threads, any
+// memory, any cutting of the text; what examples are made of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,40 +12,23 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "data/record_source.h"
+#include "data/record_tokens.h"
+#include "examples/bert_builder.h"
 #include "examples/bert_examples.h"
-#include "examples/example_encoder.h"
-#include "examples/work_folder.h"
+#include "examples/small_corpus.h"
+#include "examples/text_corpus.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/file_size_limit.h"
-#include "support/paths.h"
 
 namespace smelt {
 namespace {
 
 using testing::HasSubstr;
 
-const std::string kVocabulary = source_path("tests/golden/pretraining/vocab_uncased.txt");
-
-// `count` documents of words of the vocabulary, a blank line after each.
-std::vector<std::string> make_documents(int count) {
-  const Vocabulary vocabulary = Vocabulary::load(kVocabulary);
-  StreamRandom random(7, 0, 0);
-  std::vector<std::string> documents(static_cast<std::size_t>(count));
-  for (std::string& document : documents)
-    for (std::int64_t line = random.randint(1, 12); line > 0; --line) {
-      for (std::int64_t word = random.randint(1, 30); word > 0; --word)
-        document +=
-            vocabulary.token(static_cast<std::int32_t>(random.randint(5, vocabulary.size() - 1))) +
-            " ";
-      document += "\n";
-    }
-  for (std::string& document : documents) document += "\n";
-  return documents;
-}
+const std::string kVocabulary = golden_vocabulary();
 
 class ShuffledOrder : public testing::Test {
  protected:
@@ -82,44 +65,6 @@ class ShuffledOrder : public testing::Test {
   TempDir dir_;
   std::vector<std::string> documents_ = make_documents(300);
 };
-
-// All documents and all examples at once: what the two external passes must come to.
-std::string in_memory(const BertExamplesJob& job) {
-  const CorpusReader reader(job.vocab, {});
-  CorpusCounts counts;
-  const TokenCorpus corpus = reader.read({job.text.input}, false, counts);
-  const auto seed = static_cast<std::uint64_t>(job.seed);
-  const std::uint64_t draws = random_key(seed, "draws"),
-                      order = random_key(seed, "order of examples");
-  PairDrawer<StreamRandom> drawer(corpus, reader.mask_vocabulary(), job.pairs);
-  ExampleEncoder encoder(reader.mask_vocabulary(), job.pairs);
-  std::map<std::uint64_t, std::string> examples;
-  for (std::size_t document = 0; document < corpus.documents().size(); ++document)
-    for (std::uint64_t pass = 0; pass < static_cast<std::uint64_t>(job.pairs.dupe_factor); ++pass) {
-      StreamRandom random(draws, document, pass);
-      PairList list;
-      drawer.draw(document, random, list);
-      for (std::size_t i = 0; i < list.pairs.size(); ++i) {
-        const auto bits = philox(order, document, pass << 32 | i);
-        encoder.append(list.view(corpus, list.pairs[i]),
-                       examples[std::uint64_t{bits[1]} << 32 | bits[0]]);
-      }
-    }
-  std::string out;
-  for (const auto& [key, record] : examples) out += record;
-  return out;
-}
-
-TEST_F(ShuffledOrder, IsAShuffleOfWhatIsDrawnInMemory) {
-  write("in.txt", 0, documents_.size());
-  BertExamplesJob one = job("in.txt", "out");
-  EXPECT_EQ(bytes(one), in_memory(one));
-  one.pairs.whole_word_mask = true;
-  one.pairs.next_sentence = false;
-  one.overwrite = true;
-  one.seed = 3;
-  EXPECT_EQ(bytes(one), in_memory(one));
-}
 
 TEST_F(ShuffledOrder, IsTheSameForAnyThreadsMemoryAndCuttingOfTheText) {
   write("in.txt", 0, documents_.size());
@@ -233,10 +178,7 @@ TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
 TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   write("in.txt", 0, 3);
   BertExamplesJob wrong = job("in.txt", "out");
-  wrong.order = "sorted";
-  EXPECT_THAT(refusal(wrong), HasSubstr("order 'sorted' is unknown"));
-  wrong = job("in.txt", "out");
-  wrong.order = "original";
+  wrong.order = ExampleOrder::original;
   wrong.pairs.next_sentence = false;
   EXPECT_THAT(refusal(wrong), HasSubstr("order original always draws next sentences"));
   wrong.pairs.next_sentence = true;
@@ -280,20 +222,6 @@ TEST_F(ShuffledOrder, RefusesDocumentsOfSingleSentences) {
   EXPECT_EQ(refusal(runs), "no error");
 }
 
-TEST_F(ShuffledOrder, AWorkFolderIsNotSharedAndOnlyItsOwn) {
-  write("in.txt", 0, 3);
-  BertExamplesJob other = job("in.txt", "out");
-  other.work = dir_.file("full");
-  std::filesystem::create_directory(other.work);
-  write_file(other.work + "/letter.txt", "dear");
-  EXPECT_THAT(refusal(other), HasSubstr("full: holds other files"));
-  EXPECT_EQ(read_file(other.work + "/letter.txt"), "dear");
-  other.work = dir_.file("busy");
-  const WorkFolder busy(other.work, {{"job", "another"}});
-  EXPECT_THAT(refusal(other), HasSubstr("busy: another process is making these files"));
-  EXPECT_TRUE(std::filesystem::exists(busy.file("job.json")));
-}
-
 TEST_F(ShuffledOrder, ADiskFullOfShardsLeavesWholeOnesAndGoesOnLater) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob sharded = job("in.txt", "train.tfrecord");
@@ -327,9 +255,9 @@ TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
     const FileSizeLimit limit(1 << 20);
     EXPECT_THAT(refusal(stopped), HasSubstr("out: File too large"));
   }
-  const std::string spill = stopped.output + ".work/examples-0";
+  const std::string spill = stopped.output + ".work/examples-1";
   std::fstream(spill, std::ios::in | std::ios::out).put('\xff');
-  EXPECT_THAT(refusal(stopped), HasSubstr("examples-0: damaged at byte 0"));
+  EXPECT_THAT(refusal(stopped), HasSubstr("examples-1: damaged at byte "));
 }
 
 TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
@@ -340,7 +268,7 @@ TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
   for (const char* shard : {"train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord"}) {
     const std::string path = dir_.file(shard), written = read_file(path + ".index");
     std::filesystem::remove(path + ".index");
-    index_bert_records(path);
+    index_records(path, kTokenMask);
     EXPECT_TRUE(read_file(path + ".index") == written) << shard;
   }
 }

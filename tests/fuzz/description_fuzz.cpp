@@ -24,7 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   try {
     const DataDescription description = parse_description(text_of(data, size), "input");
-    CHECK(!description.seq_length || *description.seq_length >= 0);
+    check_description(description,
+                      {.examples = 12, .vocab = "", .settings = {{"seq_length", 128}}});
   } catch (const UsageError&) {
   }
   return 0;

@@ -38,4 +38,25 @@ void write_test_examples(const std::string& path, int first, int count,
   write_file(path, bytes);
 }
 
+Features test_features() {
+  const auto integers = [](std::string name, std::int64_t count, std::int64_t limit,
+                           std::string limit_name) {
+    return Feature{std::move(name), DType::s32, {count}, limit, std::move(limit_name)};
+  };
+  return {integers("input_ids", 8, 100, "vocab_size"),
+          integers("input_mask", 8, 2, "a mask of"),
+          integers("segment_ids", 8, 2, "type_vocab_size"),
+          integers("masked_lm_positions", 2, 8, "seq_length"),
+          integers("masked_lm_ids", 2, 100, "vocab_size"),
+          {.name = "masked_lm_weights", .dtype = DType::f32, .row = {2}},
+          integers("next_sentence_labels", 1, 2, "labels of")};
+}
+
+std::vector<std::byte> values_of(const Batch& batch) {
+  std::vector<std::byte> out;
+  for (const HostArray& array : batch.arrays)
+    out.insert(out.end(), array.bytes.begin(), array.bytes.end());
+  return out;
+}
+
 }  // namespace smelt

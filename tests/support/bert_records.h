@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "data/batch.h"
+
 namespace smelt {
 
 // One example with seq_length 8 and max_predictions 2 whose ids are taken from `number`.
@@ -21,5 +23,11 @@ struct TestExample {
 // Writes examples first, first+1, ...; `change` may spoil each of them before it is written.
 void write_test_examples(const std::string& path, int first, int count,
                          const std::function<void(int, TestExample&)>& change = {});
+
+// The seven features of these examples: ids below 100, 2 segments.
+Features test_features();
+
+// All bytes of a batch.
+std::vector<std::byte> values_of(const Batch& batch);
 
 }  // namespace smelt

@@ -50,14 +50,14 @@ class TokenizerFile : public testing::Test {
   std::string vocab(const std::string& name = "vocab.txt") {
     return file(name, "[UNK]\na\nA\n##b\né\n");
   }
-  // The lines that a script of tests/text prints as JSON into `out`, from these texts.
+  // The lines that a script of tests/tokenize prints as JSON into `out`, from these texts.
   std::vector<json> oracle(const std::string& script, const std::string& argument,
                            const Words& texts) {
     std::string lines;
     for (const std::string& text : texts) lines += json(text).dump() + "\n";
     const CommandOutput output =
-        run_command(str(oracle_python(), " ", source_path("tests/text/" + script), " ", argument,
-                        " ", file("texts.jsonl", lines), " ", dir_.file("out")));
+        run_command(str(oracle_python(), " ", source_path("tests/tokenize/" + script), " ",
+                        argument, " ", file("texts.jsonl", lines), " ", dir_.file("out")));
     EXPECT_EQ(output.status, 0) << output.text;
     std::vector<json> results;
     std::ifstream in(dir_.file("out"));
@@ -126,13 +126,12 @@ TEST_F(TokenizerFile, AConfigInAnotherFormIsRefused) {
 }
 
 TEST_F(TokenizerFile, TokenizerJsonComesBackAsItWasWritten) {
-  const Vocabulary vocabulary({"[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "__b", "é"});
+  const Vocabulary vocabulary({"[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "__b", "é"}, "x", "__");
   const TokenizerOptions options{.lower_case = false,
                                  .strip_accents = true,
                                  .control = ControlCharacters::electra,
                                  .split_chinese = false,
-                                 .max_characters_per_word = 3,
-                                 .continuing_prefix = "__"};
+                                 .max_characters_per_word = 3};
   const std::string path = file("tokenizer.json", tokenizer_json(vocabulary, options));
   const BertTokenizer tokenizer = BertTokenizer::load(path, {});
   EXPECT_EQ(tokenizer.vocabulary().tokens(), vocabulary.tokens());
@@ -142,6 +141,24 @@ TEST_F(TokenizerFile, TokenizerJsonComesBackAsItWasWritten) {
   EXPECT_EQ(tokenizer.decode(Ids{4, 5, 5, 6}), "abb é");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {.lower_case = true}); }),
               HasSubstr("--lower-case: true, but " + path + " says false"));
+}
+
+TEST_F(TokenizerFile, APieceContinuesAWordByThePrefixOfItsVocabulary) {
+  const Vocabulary plain({"[UNK]", "[CLS]", "[SEP]", "a", "##b", "__b"});
+  EXPECT_TRUE(plain.continues_word(4));
+  EXPECT_FALSE(plain.continues_word(3));
+  EXPECT_FALSE(plain.continues_word(5));
+  const Vocabulary other(plain.tokens(), "x", "__");
+  const std::string path = file("tokenizer.json", tokenizer_json(other, {}));
+  const auto tokenizer = load_tokenizer(path, {});
+  for (const std::int32_t id : {0, 1, 2, 3, 4, 5}) {
+    EXPECT_EQ(Vocabulary::load(path).continues_word(id), id == 5) << id;
+    EXPECT_EQ(tokenizer->continues_word(id), id == 5) << id;
+    EXPECT_FALSE(Vocabulary(plain.tokens(), "x", "").continues_word(id)) << id;
+  }
+  EXPECT_THAT(usage_error([&] { Vocabulary::load(path).save(dir_.file("v.txt")); }),
+              HasSubstr("v.txt: a vocab.txt's pieces continue words by '##', those of " + path +
+                        " by '__'\n  hint: write a tokenizer.json"));
 }
 
 TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
@@ -323,6 +340,9 @@ TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
   tokenizer->encode("der Vogel und eine Katze", ids);
   EXPECT_EQ(ids.front(), 5);
   EXPECT_EQ(tokenizer->decode(std::span(ids).subspan(1)), "der Vogel und eine Katze");
+  for (const std::int32_t id : std::span(ids).subspan(1))
+    EXPECT_EQ(tokenizer->continues_word(id), !tokenizer->token(id).starts_with("▁")) << id;
+  EXPECT_FALSE(tokenizer->continues_word(tokenizer->unknown()));
   ids.clear();
   tokenizer->encode("xQx", ids);
   EXPECT_NE(std::ranges::find(ids, tokenizer->unknown()), ids.end());

@@ -1,5 +1,8 @@
 #include "train/golden_bert.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "models/bert_config.h"
 #include "store/file.h"
 #include "support/paths.h"
@@ -9,11 +12,6 @@ namespace {
 
 constexpr std::string_view kParam = "param/";
 
-template <class T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 }  // namespace
 
 GoldenBert::GoldenBert()
@@ -21,22 +19,32 @@ GoldenBert::GoldenBert()
       facts_(nlohmann::json::parse(read_file(source_path("tests/golden/bert_tiny.json")))),
       zeros_(1 << 20) {}
 
-PretrainingConfig GoldenBert::config() const {
-  PretrainingConfig c;
-  c.model = parse_bert_config(facts_["config"].dump(), "bert_tiny.json");
-  c.batch = {.batch_size = facts_["batch_size"],
-             .seq_length = facts_["max_seq_length"],
-             .max_predictions = facts_["max_predictions_per_seq"]};
+BertTask GoldenBert::task() const {
+  return {.model = parse_bert_config(facts_["config"].dump(), "bert_tiny.json"),
+          .seq_length = facts_["max_seq_length"],
+          .max_predictions = facts_["max_predictions_per_seq"],
+          .next_sentence = true,
+          .majority_token = {}};
+}
+
+AdamW GoldenBert::optimizer() const {
   const auto& o = facts_["optimizer"];
+  return {.beta1 = o["beta_1"],
+          .beta2 = o["beta_2"],
+          .epsilon = o["epsilon"],
+          .weight_decay = o["weight_decay"],
+          .bias_correction = BiasCorrection::off};
+}
+
+TrainingConfig GoldenBert::config() const {
+  const auto& o = facts_["optimizer"];
+  TrainingConfig c;
+  c.batch_size = facts_["batch_size"];
   c.schedule = {.learning_rate = o["init_lr"],
                 .warmup_steps = o["warmup_steps"],
                 .total_steps = o["steps"],
                 .power = 1.0};
-  c.optimizer = {.beta1 = o["beta_1"],
-                 .beta2 = o["beta_2"],
-                 .epsilon = o["epsilon"],
-                 .weight_decay = o["weight_decay"],
-                 .bias_correction = BiasCorrection::off};
+  c.optimizer = adamw(optimizer());
   c.clip_norm = o["clip_norm"];
   return c;
 }
@@ -57,36 +65,39 @@ TensorMap GoldenBert::state() const {
   return state;
 }
 
-BertBatch GoldenBert::batch(int index) const {
-  const auto ints = [&](const char* feature) {
-    return tensor_values<std::int32_t>(file_.at(str("input/", index, "/", feature)));
-  };
-  BertBatch b;
-  b.batch = facts_["batch_size"];
-  b.seq_length = facts_["max_seq_length"];
-  b.max_predictions = facts_["max_predictions_per_seq"];
-  b.input_ids = ints("input_ids");
-  b.input_mask = ints("input_mask");
-  b.segment_ids = ints("segment_ids");
-  b.masked_lm_positions = ints("masked_lm_positions");
-  b.masked_lm_ids = ints("masked_lm_ids");
-  b.masked_lm_weights = values(str("input/", index, "/masked_lm_weights"));
-  b.next_sentence_labels = ints("next_sentence_labels");
-  return b;
+Batch GoldenBert::batch(int index) const {
+  const Features features = bert_task(task()).features;
+  Batch batch = empty_batch(features, facts_["batch_size"]);
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const TensorView& view = file_.at(str("input/", index, "/", features[i].name));
+    CHECK(view.data.size() == batch.arrays[i].bytes.size(), features[i].name);
+    std::ranges::copy(view.data, batch.arrays[i].bytes.begin());
+  }
+  return batch;
 }
 
-BertBatch GoldenBert::double_batch(int index) const {
-  BertBatch b = batch(2 * index);
-  const BertBatch more = batch(2 * index + 1);
-  b.batch += more.batch;
-  append(b.input_ids, more.input_ids);
-  append(b.input_mask, more.input_mask);
-  append(b.segment_ids, more.segment_ids);
-  append(b.masked_lm_positions, more.masked_lm_positions);
-  append(b.masked_lm_ids, more.masked_lm_ids);
-  append(b.masked_lm_weights, more.masked_lm_weights);
-  append(b.next_sentence_labels, more.next_sentence_labels);
-  return b;
+Batch GoldenBert::double_batch(int index) const {
+  Batch batch = this->batch(2 * index);
+  const Batch more = this->batch(2 * index + 1);
+  batch.rows += more.rows;
+  for (std::size_t i = 0; i < batch.arrays.size(); ++i) {
+    HostArray& array = batch.arrays[i];
+    array.shape.dims[0] += more.rows;
+    array.bytes.insert(array.bytes.end(), more.arrays[i].bytes.begin(), more.arrays[i].bytes.end());
+  }
+  return batch;
+}
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
+  Batch out{.rows = last - first, .arrays = {}};
+  for (const HostArray& array : batch.arrays) {
+    const auto row = static_cast<std::int64_t>(array.bytes.size()) / batch.rows;
+    Shape shape = array.shape;
+    shape.dims[0] = out.rows;
+    out.arrays.push_back(
+        {shape, {array.bytes.begin() + first * row, array.bytes.begin() + last * row}});
+  }
+  return out;
 }
 
 }  // namespace smelt

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "data/record_source.h"
+#include "data/batch.h"
 #include "format/safetensors.h"
-#include "train/pretraining.h"
+#include "optim/adamw.h"
+#include "tasks/bert_task.h"
+#include "train/program.h"
 
 namespace smelt {
 
@@ -16,20 +18,26 @@ class GoldenBert {
  public:
   GoldenBert();
 
-  // Batch, model, schedule and optimizer as the golden run had them.
-  PretrainingConfig config() const;
+  // Model, lengths, schedule and optimizer as the golden run had them.
+  BertTask task() const;
+  AdamW optimizer() const;
+  TrainingConfig config() const;
   const nlohmann::json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
   // "param/…" under the parameters' own names, with zero moments.
   TensorMap state() const;
-  BertBatch batch(int index) const;
+  // In the order of the task's features.
+  Batch batch(int index) const;
   // The rows of two golden batches after one another.
-  BertBatch double_batch(int index) const;
+  Batch double_batch(int index) const;
 
  private:
   SafetensorsFile file_;
   nlohmann::json facts_;
   std::vector<std::byte> zeros_;
 };
+
+// Rows [first, last) of a batch.
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
 
 }  // namespace smelt

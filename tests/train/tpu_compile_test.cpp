@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "optim/adamw.h"
 #include "runtime/topology.h"
 #include "support/plugins.h"
-#include "train/pretraining.h"
+#include "tasks/bert_task.h"
+#include "train/program.h"
 
 namespace smelt {
 namespace {
@@ -13,58 +15,62 @@ class TpuCompile : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 
-  static PretrainingConfig config() {
-    PretrainingConfig c;
-    c.model.vocab_size = 1000;
-    c.model.hidden_size = 128;
-    c.model.num_hidden_layers = 2;
-    c.model.num_attention_heads = 2;
-    c.model.intermediate_size = 512;
-    c.batch = {.batch_size = 16, .seq_length = 128, .max_predictions = 20};
+  static Task task() {
+    BertTask bert{.seq_length = 128, .max_predictions = 20};
+    bert.model.vocab_size = 1000;
+    bert.model.hidden_size = 128;
+    bert.model.num_hidden_layers = 2;
+    bert.model.num_attention_heads = 2;
+    bert.model.intermediate_size = 512;
+    return bert_task(bert);
+  }
+
+  static TrainingConfig config(Reduction reduction) {
+    TrainingConfig c;
+    c.batch_size = 16;
     c.devices = 8;
+    c.optimizer = adamw({});
+    c.reduction = reduction;
     return c;
   }
 
-  static CompiledMemory compile(const PretrainingProgram& program, bool replicas) {
+  static Placement placement(Reduction reduction) { return placement_for("tpu", 8, reduction); }
+
+  static CompiledMemory compile(const StepProgram& program) {
     const Topology topology = Topology::tpu(GetParam());
     EXPECT_EQ(topology.device_count(), 8);
     return topology
-        .compile(emit_module(program.program, "pretraining"), {.num_replicas = replicas ? 8 : 1,
-                                                               .num_partitions = replicas ? 1 : 8,
-                                                               .use_shardy = true,
-                                                               .overrides = {}})
+        .compile(emit_module(program.program, "step"), compile_options(program.placement))
         .memory();
   }
 
-  // Values and both moments, f32.
-  static std::int64_t state_bytes(const PretrainingProgram& program) {
+  static std::int64_t state_bytes(const StepProgram& program) {
     std::int64_t bytes = 0;
-    for (const Parameter& p : program.parameters.all())
-      bytes += 3 * static_cast<std::int64_t>(p.tensor.shape().size_bytes());
+    for (const StateTensor& t : program.state.tensors)
+      bytes += static_cast<std::int64_t>(t.shape.size_bytes());
     return bytes;
   }
 };
 
 TEST_P(TpuCompile, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
-  PretrainingProgram program;
-  build_train_step(config(), program);
-  const CompiledMemory memory = compile(program, false);
+  const auto program =
+      train_program(task(), config(Reduction::global), placement(Reduction::global));
+  EXPECT_EQ(program.placement.spread, Spread::mesh);
+  const CompiledMemory memory = compile(program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program));
   EXPECT_GE(memory.argument_bytes, memory.alias_bytes);
 }
 
 TEST_P(TpuCompile, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
-  PretrainingConfig c = config();
-  c.reduction = Reduction::per_replica;
-  PretrainingProgram program;
-  build_train_step(c, program);
-  EXPECT_GE(compile(program, true).alias_bytes, state_bytes(program));
+  const auto program =
+      train_program(task(), config(Reduction::per_replica), placement(Reduction::per_replica));
+  EXPECT_EQ(program.placement.spread, Spread::replicas);
+  EXPECT_GE(compile(program).alias_bytes, state_bytes(program));
 }
 
 TEST_P(TpuCompile, TheEvaluationStepCompiles) {
-  PretrainingProgram program;
-  build_eval_step(config(), program);
-  EXPECT_GE(compile(program, false).argument_bytes, state_bytes(program) / 3);
+  const auto program = eval_program(task(), 16, placement(Reduction::global));
+  EXPECT_GE(compile(program).argument_bytes, state_bytes(program));
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompile, testing::Values("v2:2x2", "v5e:2x4"),

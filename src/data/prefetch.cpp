@@ -1,6 +1,7 @@
-#include "data/bert_prefetch.h"
+#include "data/prefetch.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/error.h"
 #include "store/path.h"
@@ -10,14 +11,14 @@ namespace {
 
 constexpr int kLocalDepth = 2, kRemoteDepth = 16;  // a remote read takes long and costs little
 
-bool is_local(const BertRecordSource& source) {
+bool is_local(const RecordSource& source) {
   return std::ranges::none_of(source.index().files(), is_remote);
 }
 
 }  // namespace
 
-BertPrefetch::BertPrefetch(const BertRecordSource& source, std::int64_t batch_size,
-                           std::uint64_t first_step, PrefetchOptions options)
+Prefetch::Prefetch(const RecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
+                   PrefetchOptions options)
     : source_(source),
       batch_size_(batch_size),
       options_(options),
@@ -26,16 +27,25 @@ BertPrefetch::BertPrefetch(const BertRecordSource& source, std::int64_t batch_si
   CHECK(options.depth >= 0 && options.threads >= 0, options.depth);
   if (options_.depth == 0) options_.depth = is_local(source) ? kLocalDepth : kRemoteDepth;
   if (options_.threads == 0) options_.threads = options_.depth;
-  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception& error) {
+    stop();  // those that run are waited for
+    throw SystemError(str("reading ahead: thread ", threads_.size() + 1, " of ", options_.threads,
+                          " cannot be started: ", error.what()),
+                      "are threads or memory of this user limited?");
+  }
 }
 
-BertPrefetch::~BertPrefetch() {
+Prefetch::~Prefetch() { stop(); }
+
+void Prefetch::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
 }
 
-void BertPrefetch::work() {
+void Prefetch::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] {
@@ -51,7 +61,7 @@ void BertPrefetch::work() {
   }
 }
 
-BertPrefetch::Result BertPrefetch::read(std::uint64_t step) const {
+Prefetch::Result Prefetch::read(std::uint64_t step) const {
   try {
     return source_.batch(step, batch_size_, options_.share);
   } catch (...) {
@@ -59,7 +69,7 @@ BertPrefetch::Result BertPrefetch::read(std::uint64_t step) const {
   }
 }
 
-BertBatch BertPrefetch::next() {
+Batch Prefetch::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ready_.contains(next_); });
   Result result = std::move(ready_.extract(next_).mapped());
@@ -67,7 +77,7 @@ BertBatch BertPrefetch::next() {
   changed_.notify_all();
   lock.unlock();
   if (const auto* error = std::get_if<std::exception_ptr>(&result)) std::rethrow_exception(*error);
-  return std::get<BertBatch>(std::move(result));
+  return std::get<Batch>(std::move(result));
 }
 
 }  // namespace smelt

@@ -12,9 +12,9 @@
 namespace smelt {
 
 // Not safe to use from several threads at once.
-class ExampleEncoder {
+class BertEncoder {
  public:
-  ExampleEncoder(const MaskVocabulary& vocabulary, const PairOptions& options);
+  BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options);
 
   // Appends the whole record, framing included.
   void append(const MaskedPair& pair, std::string& out);

@@ -16,29 +16,31 @@ namespace smelt {
 
 struct PrefetchOptions {
   HostShare share;
-  int depth =
-      0;  // batches read or being read beyond the one in use; 0: 2, for files that are not local 16
+  // Batches read or being read beyond the one in use; 0: 2, for files that are not local 16.
+  int depth = 0;
   int threads = 0;  // 0: as many as the depth
 };
 
-// The same batches for any depth and number of threads. The source must outlive it.
-class BertPrefetch {
+// The same batches for any depth and number of threads. The source must outlive it. SystemError
+// when the threads cannot be started.
+class Prefetch {
  public:
-  BertPrefetch(const BertRecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
-               PrefetchOptions options = {});
-  ~BertPrefetch();
-  BertPrefetch(const BertPrefetch&) = delete;
-  BertPrefetch& operator=(const BertPrefetch&) = delete;
+  Prefetch(const RecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
+           PrefetchOptions options = {});
+  ~Prefetch();
+  Prefetch(const Prefetch&) = delete;
+  Prefetch& operator=(const Prefetch&) = delete;
 
   // Of the next step, throwing what its reading threw.
-  BertBatch next();
+  Batch next();
 
  private:
-  using Result = std::variant<BertBatch, std::exception_ptr>;
+  using Result = std::variant<Batch, std::exception_ptr>;
   void work();
+  void stop();
   Result read(std::uint64_t step) const;
 
-  const BertRecordSource& source_;
+  const RecordSource& source_;
   std::int64_t batch_size_;
   PrefetchOptions options_;
   std::mutex mutex_;

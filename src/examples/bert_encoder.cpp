@@ -1,4 +1,4 @@
-#include "examples/example_encoder.h"
+#include "examples/bert_encoder.h"
 
 #include <array>
 #include <utility>
@@ -7,13 +7,13 @@
 
 namespace smelt {
 
-ExampleEncoder::ExampleEncoder(const MaskVocabulary& vocabulary, const PairOptions& options)
+BertEncoder::BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options)
     : cls_(vocabulary.cls),
       sep_(vocabulary.sep),
       length_(static_cast<std::size_t>(options.seq_length)),
       predictions_(static_cast<std::size_t>(options.max_predictions)) {}
 
-void ExampleEncoder::fill(const MaskedPair& pair) {
+void BertEncoder::fill(const MaskedPair& pair) {
   input_ids_.assign(1, cls_);
   input_ids_.insert(input_ids_.end(), pair.a.begin(), pair.a.end());
   input_ids_.push_back(sep_);
@@ -36,7 +36,7 @@ void ExampleEncoder::fill(const MaskedPair& pair) {
   weights_.resize(predictions_);
 }
 
-void ExampleEncoder::append(const MaskedPair& pair, std::string& out) {
+void BertEncoder::append(const MaskedPair& pair, std::string& out) {
   fill(pair);
   example_.integers("input_ids", input_ids_);
   example_.integers("input_mask", input_mask_);

@@ -1,0 +1,41 @@
+#include "cli/objective_type.h"
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "cli/bert_objective.h"
+
+namespace smelt {
+namespace {
+
+// All that there are; a new one is added here.
+std::map<std::string, ObjectiveType> built_in() {
+  std::map<std::string, ObjectiveType> types;
+  for (ObjectiveType& type : std::vector{bert_objective()}) {
+    const std::string name = type.name;
+    types.emplace(name, std::move(type));
+  }
+  return types;
+}
+
+std::map<std::string, ObjectiveType>& all() {
+  static std::map<std::string, ObjectiveType> types = built_in();
+  return types;
+}
+
+}  // namespace
+
+void add_objective_type(ObjectiveType type) {
+  const std::string name = type.name;
+  const bool added = all().emplace(name, std::move(type)).second;
+  CHECK(added, name);
+}
+
+const ObjectiveType& objective_type(const std::string& name, const std::string& where) {
+  const auto found = all().find(name);
+  if (found != all().end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [other, type] : all()) known.push_back(other);
+  throw UsageError(str(where, ": model.type is '", name, "'"), did_you_mean(name, known));
+}
+
+}  // namespace smelt

@@ -1,0 +1,48 @@
+// A kind of model that a recipe can name as its model.type: what it adds to a recipe, how its
+// examples are made and what its task is. Commands and stages know no more of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/recipe.h"
+#include "format/config.h"
+#include "tasks/task.h"
+#include "train/evaluate.h"
+#include "train/fill_mask.h"
+
+namespace smelt {
+
+// Which part of the text examples are made of.
+enum class ExampleSet { train, heldout };
+
+struct ObjectiveType {
+  std::string name;
+  std::string help;                      // a line
+  std::vector<ConfigField> model, data;  // the fields under model: and data:
+  // UsageError for values that do not fit each other.
+  std::function<void(const Recipe&)> check = [](const Recipe&) {};
+  // From text and vocabulary to records; how many there are.
+  std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
+  std::function<Task(const Recipe&)> task;
+  // Files to write beside the checkpoints, by name: the original's configuration.
+  std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
+    return std::map<std::string, std::string>();
+  };
+  // A line for a person about an evaluation, or nothing.
+  std::function<std::string(const Recipe&, const Evaluation&)> remark =
+      [](const Recipe&, const Evaluation&) { return std::string(); };
+  // Empty where the model cannot do it.
+  std::function<FillMaskJob(const Recipe&)> fill;
+  std::function<void(const Recipe&, const std::string& folder)> export_folder;
+};
+
+// A name already known is a bug.
+void add_objective_type(ObjectiveType type);
+// UsageError beginning with `where` for an unknown one.
+const ObjectiveType& objective_type(const std::string& name, const std::string& where);
+
+}  // namespace smelt

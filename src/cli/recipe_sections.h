@@ -1,0 +1,67 @@
+// The fields of a recipe's own sections (format/config.h).
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "cli/recipe.h"
+
+namespace smelt {
+
+template <class Config, class Section>
+concept SectionOf = std::same_as<std::remove_const_t<Config>, Section>;
+
+template <SectionOf<TextSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("input", c.input,
+        "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
+  visit("format", c.format, "text, jsonl, tsv, csv or parquet; auto goes by each file's name");
+  visit("field", c.field, "where the text is in JSONL, TSV, CSV and Parquet");
+  visit("sentences", c.sentences,
+        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a "
+        "document");
+  visit("dedup", c.dedup,
+        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
+        "duplicates of documents");
+  visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
+  visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
+  visit("strict", c.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
+}
+
+template <SectionOf<VocabSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("size", c.size, "word pieces");
+  visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
+  visit("lower_case", c.lower_case, "lower-case the text");
+  visit("strip_accents", c.strip_accents, "true or false; auto: as vocab.lower_case says");
+  visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
+  visit("alphabet", c.alphabet, "most frequent characters kept");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("device", c.device, "cpu, gpu or tpu");
+  visit("devices", c.devices, "devices that share a batch");
+  visit("batch_size", c.batch_size, "examples per step, over all devices");
+  visit("steps", c.steps, "training steps in all");
+  visit("learning_rate", c.learning_rate, "highest learning rate");
+  visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
+  visit("optimizer", c.optimizer, "bert_adamw (the original's, no bias correction) or adamw");
+  visit("weight_decay", c.weight_decay, "decoupled weight decay");
+  visit("clip_norm", c.clip_norm, "largest global norm of the gradient; 0 = no clipping");
+  visit("reduction", c.reduction,
+        "global: clip the gradient of all devices; per_replica: the original's order, clip then "
+        "sum");
+  visit("seed", c.seed, "random seed of weights, dropout and data order");
+  visit("save_every", c.save_every, "steps between checkpoints");
+  visit("keep", c.keep, "checkpoints kept");
+  visit("log_every", c.log_every, "steps between log lines");
+}
+
+template <SectionOf<EvalSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("batch_size", c.batch_size, "examples per evaluation batch, over all devices");
+  visit("steps", c.steps, "evaluation batches; 0 = all held-out examples");
+}
+
+}  // namespace smelt

@@ -1,0 +1,23 @@
+#include "data/fingerprint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/parallel.h"
+#include "format/crc32c.h"
+
+namespace smelt {
+
+nlohmann::json data_fingerprint(const RecordSource& source) {
+  constexpr std::uint64_t kSample = 64;
+  std::vector<Batch> sample(kSample);
+  run_each(kSample, kSideBySide, [&](std::size_t i) {
+    sample[i] = source.batch_in_order(i * (source.size() - 1) / (kSample - 1), 1);
+  });
+  std::uint32_t sum = 0;
+  for (const Batch& record : sample)
+    for (const HostArray& array : record.arrays)
+      sum = crc32c({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}, sum);
+  return {{"records", source.size()}, {"crc32c", sum}};
+}
+
+}  // namespace smelt

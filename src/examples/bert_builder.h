@@ -1,0 +1,37 @@
+// BERT's masked sentence pairs as a builder of examples.
+#pragma once
+
+#include "examples/bert_encoder.h"
+#include "examples/example_builder.h"
+#include "examples/sentence_pairs.h"
+#include "examples/text_corpus.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+
+// What is counted: at 0 masked tokens, at 1 + id how often that token was the answer.
+class BertBuilder final : public ExampleBuilder {
+ public:
+  // The reader must outlive the builder. UsageError for options that do not fit each other or the
+  // vocabulary.
+  BertBuilder(const CorpusReader& reader, const PairOptions& pairs);
+
+  std::string kind() const override { return "bert"; }
+  Json settings() const override;
+  std::uint64_t passes() const override { return static_cast<std::uint64_t>(pairs_.dupe_factor); }
+  // UsageError when every next sentence would be random.
+  void check(const CorpusCounts& text) const override;
+  std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
+                                        ExampleCounts& counts) const override;
+  std::unique_ptr<ExampleEncoder> encoder() const override;
+  Json facts(const ExampleCounts& counts) const override;
+
+  void count(const MaskedPair& pair, ExampleCounts& counts) const;
+
+ private:
+  const BertTokenizer& tokenizer_;
+  const MaskVocabulary& vocabulary_;
+  PairOptions pairs_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,239 @@
+#include "examples/document_groups.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/philox.h"
+#include "base/progress.h"
+#include "examples/example_files.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kBatchesOfThread = 8;  // in memory: one, its tokens, and two that wait
+
+// What one thread tokenizes at a time: documents first, first + 1, …
+struct Batch {
+  std::uint64_t first = 0;
+  std::vector<Document> documents;
+  std::size_t bytes = 0;
+};
+
+// A document in a spill file: this, then the sentences' lengths as u32, then the ids.
+struct DocumentHead {
+  std::uint64_t number = 0;
+  std::uint32_t sentences = 0, ids = 0;
+};
+
+class Scatterer {
+ public:
+  Scatterer(const Tokenizer& tokenizer, std::uint64_t key, SpillWriter& writer)
+      : tokenizer_(tokenizer), codec_(tokenizer.size()), key_(key), writer_(writer) {}
+
+  void add(std::uint64_t number, const Document& document) {
+    ids_.clear();
+    lengths_.clear();
+    for (std::size_t i = 0; i < document.size(); ++i) {
+      const std::size_t before = ids_.size();
+      tokenizer_.encode(document.sentence(i), ids_);
+      if (ids_.size() > before)
+        lengths_.push_back(static_cast<std::uint32_t>(ids_.size() - before));
+    }
+    if (ids_.empty()) return;
+    ++counts.documents;
+    counts.sentences += lengths_.size();
+    counts.tokens += ids_.size();
+    counts.unknown_tokens +=
+        static_cast<std::uint64_t>(std::ranges::count(ids_, tokenizer_.unknown()));
+    record_.clear();
+    put_value(DocumentHead{.number = number,
+                           .sentences = static_cast<std::uint32_t>(lengths_.size()),
+                           .ids = static_cast<std::uint32_t>(ids_.size())},
+              record_);
+    for (const std::uint32_t length : lengths_) put_value(length, record_);
+    codec_.put(ids_, record_);
+    const auto bits = philox(key_, number, 0);
+    writer_.append(std::uint64_t{bits[1]} << 32 | bits[0], record_);
+  }
+
+  CorpusCounts counts;
+
+ private:
+  const Tokenizer& tokenizer_;
+  IdCodec codec_;
+  std::uint64_t key_;
+  SpillWriter& writer_;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::uint32_t> lengths_;
+  std::string record_;
+};
+
+// In MB of the input's files; within a file that is packed, or not all text, it is a guess.
+class ReadProgress {
+ public:
+  explicit ReadProgress(const DocumentReader& reader)
+      : reader_(reader),
+        sizes_(sizes_of(reader.files())),
+        progress_("reading", mega(std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0})),
+                  "MB") {}
+
+  void update() {
+    const DocumentCounts& counts = reader_.counts();
+    while (file_ + 1 < counts.files) {
+      before_ += sizes_[file_++];
+      text_before_ = counts.bytes;
+    }
+    progress_.update(mega(before_ + std::min(sizes_[file_], counts.bytes - text_before_)));
+  }
+
+ private:
+  static std::int64_t mega(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes >> 20); }
+  static std::vector<std::uint64_t> sizes_of(const std::vector<std::string>& files) {
+    std::vector<std::uint64_t> sizes(files.size());
+    for_each_file(files.size(), files.front(),
+                  [&](std::size_t i) { sizes[i] = file_size(files[i]); });
+    return sizes;
+  }
+
+  const DocumentReader& reader_;
+  std::vector<std::uint64_t> sizes_;
+  Progress progress_;
+  std::size_t file_ = 0;
+  std::uint64_t before_ = 0, text_before_ = 0;  // of the files before this one
+};
+
+// The reader's documents in batches; stops early once the queue is closed.
+void read_batches(DocumentReader& reader, std::size_t batch_bytes, BoundedQueue<Batch>& queue) {
+  ReadProgress progress(reader);
+  Batch batch;
+  std::uint64_t next = 0;
+  for (Document document; reader.next(document); ++next) {
+    batch.bytes += document.text.size();
+    batch.documents.push_back(std::move(document));
+    document.clear();
+    if (batch.bytes < batch_bytes) continue;
+    if (!queue.push(std::move(batch))) return;
+    batch = Batch{.first = next + 1, .documents = {}, .bytes = 0};
+    progress.update();
+  }
+  queue.push(std::move(batch));
+}
+
+// Reads and tokenizes everything into the writer.
+CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWriter& writer,
+                     const ShuffleOptions& options) {
+  const std::uint64_t key = random_key(options.seed, "document buckets");
+  const int threads = static_cast<int>(
+      std::clamp<std::size_t>(options.buffers() / (kBatchesOfThread * options.sizes.batch_bytes), 1,
+                              static_cast<std::size_t>(options.threads)));
+  BoundedQueue<Batch> queue(2 * static_cast<std::size_t>(threads));
+  std::vector<CorpusCounts> counts(static_cast<std::size_t>(threads));
+  const auto tokenize = [&](std::size_t worker) {
+    Scatterer scatterer(tokenizer, key, writer);
+    while (const auto batch = queue.pop())
+      for (std::size_t i = 0; i < batch->documents.size(); ++i)
+        scatterer.add(batch->first + i, batch->documents[i]);
+    counts[worker] = scatterer.counts;
+  };
+  run_parallel(
+      threads + 1,
+      [&](int worker) {
+        if (worker < threads) return tokenize(static_cast<std::size_t>(worker));
+        read_batches(reader, options.sizes.batch_bytes, queue);
+        queue.close();
+      },
+      [&] { queue.close(); });
+  CorpusCounts whole;
+  for (const CorpusCounts& part : counts) {
+    whole.documents += part.documents;
+    whole.sentences += part.sentences;
+    whole.tokens += part.tokens;
+    whole.unknown_tokens += part.unknown_tokens;
+  }
+  return whole;
+}
+
+}  // namespace
+
+ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+                                     const ShuffleOptions& options) {
+  const ShuffleSizes& sizes = options.sizes;
+  SpillFile file(options.folder + "/documents-1");
+  SpillWriter writer(
+      file, cut_keys(0, kLastKey, sizes.document_ranges),
+      std::clamp(options.buffers() / sizes.document_ranges, sizes.least_chunk, sizes.most_chunk));
+  ScatteredDocuments out{.spill = {},
+                         .counts = scatter(reader, tokenizer, writer, options),
+                         .codec = IdCodec(tokenizer.size())};
+  std::vector<SpillRange> ranges = writer.finish();
+  file.close();
+  out.spill = Spill(file.path(), std::move(ranges));
+  out.spill.split({.folder = options.folder,
+                   .name = "documents",
+                   .limit = sizes.group_bytes / 4,
+                   .fan_out = sizes.fan_out,
+                   .least_chunk = sizes.least_chunk,
+                   .most_chunk = sizes.most_chunk,
+                   .memory = options.buffers(),
+                   .threads = options.threads});
+  out.counts.files = reader.files().size();
+  out.counts.dropped_bytes = reader.counts().dropped_bytes;
+  out.counts.duplicate_documents = reader.counts().duplicate_documents;
+  out.counts.duplicate_lines = reader.counts().duplicate_lines;
+  return out;
+}
+
+std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
+                                   std::uint64_t group_bytes) {
+  std::uint64_t total = 0, before = 0;
+  for (const SpillRange& range : ranges) total += range.bytes;
+  const std::uint64_t groups = std::max<std::uint64_t>(1, (total + group_bytes - 1) / group_bytes);
+  std::vector<RangeRun> runs;
+  std::uint64_t group = 0;
+  for (std::size_t i = 0; i < ranges.size() && before < total; ++i) {
+    const std::uint64_t next = multiply_divide(before, groups, total);
+    if (runs.empty() || next != group) runs.push_back({i, i});
+    group = next;
+    runs.back().last = i + 1;
+    before += ranges[i].bytes;
+  }
+  return runs;
+}
+
+DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run) {
+  std::vector<std::string> chunks;
+  const auto& ranges = documents.spill.ranges();
+  for (std::size_t i = run.first; i < run.last; ++i)
+    documents.spill.read(ranges[i], [&](std::string chunk) { chunks.push_back(std::move(chunk)); });
+  std::vector<std::pair<DocumentHead, std::string_view>> found;
+  std::size_t sentences = 0, ids_in_all = 0;
+  for (const std::string& chunk : chunks)
+    for (std::string_view rest = spill_records(chunk); !rest.empty();) {
+      std::string_view bytes = take_record(rest).bytes;
+      const auto head = take_value<DocumentHead>(bytes);
+      found.emplace_back(head, bytes);
+      sentences += head.sentences;
+      ids_in_all += head.ids;
+    }
+  std::ranges::sort(found, {}, [](const auto& document) { return document.first.number; });
+  DocumentGroup group;
+  group.corpus.reserve(found.size(), sentences, ids_in_all);
+  group.numbers.reserve(found.size());
+  std::vector<std::int32_t> ids;
+  for (auto& [head, bytes] : found) {
+    std::string_view rest = bytes.substr(head.sentences * sizeof(std::uint32_t));
+    for (std::uint32_t sentence = 0; sentence < head.sentences; ++sentence) {
+      ids.clear();
+      documents.codec.take(rest, take_value<std::uint32_t>(bytes), ids);
+      group.corpus.add_sentence(ids);
+    }
+    group.corpus.end_document();
+    group.numbers.push_back(head.number);
+  }
+  return group;
+}
+
+}  // namespace smelt

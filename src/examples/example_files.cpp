@@ -1,0 +1,172 @@
+#include "examples/example_files.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "data/record_index_file.h"
+#include "examples/require.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "store/random_access_file.h"
+
+namespace smelt {
+namespace {
+
+// Each shard needs a range of keys of its own, and each range a buffer.
+constexpr std::size_t kMostFiles = 4096;
+constexpr int kRequests = 16;  // at once
+constexpr std::string_view kIndexMagic = "SMELTIDX";
+
+std::string key_of(const std::string& path) {
+  return is_remote(path) ? parse_remote(path).key : path;
+}
+
+// The same for all names of one file.
+std::string one_name(const std::string& path) {
+  if (is_remote(path)) {
+    const RemotePath remote = parse_remote(path);
+    return str(remote.scheme, "://", remote.bucket, "/", remote.key);
+  }
+  std::error_code error;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).string();
+}
+
+// "dir/train.tfrecord" of 16 -> "dir/train-00000-of-00016.tfrecord", …
+std::vector<std::string> shard_names(const std::string& path, std::int64_t shards) {
+  const std::string key = key_of(path);
+  const std::size_t name = key.rfind('/') + 1;
+  const std::size_t dot = name + std::min(key.size() - name, key.substr(name).rfind('.'));
+  std::vector<std::string> names;
+  for (std::int64_t shard = 0; shard < shards; ++shard) {
+    std::array<char, 64> number;
+    std::snprintf(number.data(), number.size(), "-%05lld-of-%05lld", static_cast<long long>(shard),
+                  static_cast<long long>(shards));
+    const std::string shard_key = key.substr(0, dot) + number.data() + key.substr(dot);
+    names.push_back(is_remote(path) ? parse_remote(path).with_key(shard_key) : shard_key);
+  }
+  return names;
+}
+
+bool is_description(const std::string& path) {
+  if (file_size(path) > kSmallFileBytes) return false;
+  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  return json.is_object() && json.contains("kind") && json.contains("files");
+}
+
+bool is_index(const std::string& path) {
+  std::array<char, kIndexMagic.size()> begin{};
+  return RandomAccessFile(path).read_at(0, begin) == begin.size() &&
+         std::string_view(begin.data(), begin.size()) == kIndexMagic;
+}
+
+void check_output(const ExampleFiles& files, const std::string& path) {
+  const auto found = file_status(path);
+  require(!found || !found->is_folder, str("output ", path, " is a folder"), "name a file in it");
+  require(files.overwrite || !found, str("output ", path, " exists already"),
+          "choose another name, remove the file, or say --overwrite");
+}
+
+void check_companion(const std::string& path, bool ours, bool replaces, const std::string& of,
+                     std::string_view what) {
+  require(ours, str(path, " is not ", what, ", and would be replaced by that of ", of),
+          "move it away, or choose another name");
+  require(replaces, str(path, " exists already, beside no ", of),
+          "choose another name, remove the file, or say --overwrite");
+}
+
+}  // namespace
+
+std::string ExampleFiles::description() const { return append_to_path(outputs.front(), ".json"); }
+
+std::vector<std::string> ExampleFiles::all() const {
+  std::vector<std::string> paths = outputs;
+  if (!companions) return paths;
+  for (const std::string& path : outputs) paths.push_back(record_index_path(path));
+  paths.push_back(description());
+  return paths;
+}
+
+std::vector<std::string> output_names(const std::string& list, std::int64_t shards) {
+  require(shards >= 1, str("shards ", shards, " is less than 1"), "1 is one file");
+  std::vector<std::string> paths;
+  for (const std::string_view piece : split(list, ',')) {
+    const std::string path(trim(piece));
+    if (path.empty()) continue;
+    require(key_of(path).find_first_of("*?") == std::string::npos,
+            str("output ", path, " is a pattern"),
+            "name the output files one by one, separated by commas, or one file and --shards");
+    paths.push_back(path);
+  }
+  require(!paths.empty(), "no output file", "name at least one");
+  require(shards == 1 || paths.size() == 1,
+          str(shards, " shards of ", paths.size(), " output files"),
+          "name one file, or say no shards");
+  const std::size_t count = std::max(paths.size(), static_cast<std::size_t>(shards));
+  require(count <= kMostFiles, str(count, " output files are more than ", kMostFiles),
+          "cut the data into fewer files");
+  return shards == 1 ? paths : shard_names(paths.front(), shards);
+}
+
+void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs) {
+  std::map<std::string, std::string> read, written;
+  for (const std::string& path : inputs) read.emplace(one_name(path), path);
+  for (const std::string& path : files.all()) {
+    const std::string name = one_name(path);
+    require(!read.contains(name), str("output ", path, " is also an input, which it would replace"),
+            "write to another file");
+    const auto [other, fresh] = written.emplace(name, path);
+    require(fresh,
+            str("output ", path, " is given twice",
+                other->second == path ? "" : str(", also as ", other->second)),
+            "name each file once");
+  }
+}
+
+void check_free(const ExampleFiles& files, const std::vector<bool>& made) {
+  const std::string& first = files.outputs.front();
+  check_bucket(first);
+  const bool resumed = !made.empty();
+  for_each_file(files.outputs.size(), first, [&](std::size_t i) {
+    const std::string& path = files.outputs[i];
+    if (resumed && made[i]) return;
+    check_output(files, path);
+    const std::string index = record_index_path(path);
+    if (files.companions && exists(index))
+      check_companion(index, is_index(index), files.overwrite || resumed, path,
+                      "an index of records");
+  });
+  if (!files.companions || !exists(files.description())) return;
+  check_companion(files.description(), is_description(files.description()),
+                  files.overwrite || resumed, first, "a description of examples");
+}
+
+void remove_old(const ExampleFiles& files, const std::vector<bool>& made) {
+  if (files.companions) remove_file(files.description());
+  for_each_file(files.outputs.size(), files.outputs.front(), [&](std::size_t i) {
+    if (!made.empty() && made[i]) return;
+    if (files.companions) remove_file(record_index_path(files.outputs[i]));
+    remove_file(files.outputs[i]);
+  });
+}
+
+void for_each_file(std::size_t count, const std::string& path,
+                   const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next = 0;
+  const int threads =
+      is_remote(path) ? static_cast<int>(std::min<std::size_t>(kRequests, count)) : 1;
+  run_parallel(
+      threads,
+      [&](int) {
+        for (std::size_t i; (i = next++) < count;) body(i);
+      },
+      [&] { next = count; });
+}
+
+}  // namespace smelt

@@ -1,0 +1,73 @@
+#include "examples/example_job.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "examples/require.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+using Json = ExampleBuilder::Json;
+
+}  // namespace
+
+CheckedJob::CheckedJob(const ExampleJob& checked) : job(checked) {
+  require(job.threads >= 0, str("threads ", job.threads, " is less than 0"), "0 takes all cores");
+  require(std::cmp_greater_equal(job.memory, job.sizes.least_memory),
+          str("memory of ", job.memory, " bytes is less than ", job.sizes.least_memory),
+          "the default is 1 GB");
+  files = {.outputs = output_names(job.output, job.shards),
+           .companions = job.description,
+           .overwrite = job.overwrite};
+  inputs = expand_patterns(job.text.input, "input");
+  require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
+          "name a file");
+  std::vector<std::string> all_inputs = inputs;
+  all_inputs.push_back(job.vocab);
+  check_apart(files, all_inputs);
+  vocabulary_crc32c = crc32c(read_file(job.vocab));
+}
+
+Json text_settings(const CheckedJob& checked) {
+  const DocumentOptions& text = checked.job.text;
+  return {{"files", checked.inputs},  {"format", text.format.name}, {"field", text.format.field},
+          {"cut_by", text.sentences}, {"left_out", text.dedup},     {"max_lines", text.max_lines},
+          {"strict", text.strict}};
+}
+
+void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
+                       std::string_view order, const ExampleSummary& summary) {
+  if (!checked.files.companions) return;
+  Json out;
+  out["kind"] = builder.kind();
+  for (const std::string& path : checked.files.outputs) out["files"].push_back(path_name(path));
+  out["examples"] = summary.examples;
+  out.update(builder.settings());
+  out["vocabulary"] = {{"file", checked.job.vocab}, {"crc32c", checked.vocabulary_crc32c}};
+  out["order"] = order;
+  out["seed"] = checked.job.seed;
+  out["text"] = text_settings(checked);
+  out["text"].update({{"documents", summary.text.documents},
+                      {"sentences", summary.text.sentences},
+                      {"tokens", summary.text.tokens},
+                      {"unknown_tokens", summary.text.unknown_tokens},
+                      {"dropped_bytes", summary.text.dropped_bytes},
+                      {"duplicate_documents", summary.text.duplicate_documents},
+                      {"duplicate_lines", summary.text.duplicate_lines}});
+  out.update(builder.facts(summary.counts));
+  write_file(checked.files.description(), out.dump(2) + "\n");
+}
+
+void log_files(std::string_view title, const std::vector<std::string>& files) {
+  spdlog::info("*** {} ***", title);
+  for (const std::string& file : files) spdlog::info("  {}", file);
+}
+
+}  // namespace smelt

@@ -1,0 +1,63 @@
+// Structs of settings whose fields are named once, in a visitor that serves recipes, JSON and help:
+//   template <class C, class V>
+//   void visit_fields(C& config, V&& visit) {  // beside the struct, found by its argument
+//     visit("hidden_size", config.hidden_size, "width of the encoder");
+//   }
+// A field is a text, a whole number, a number or true/false.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.h"
+
+namespace smelt {
+
+struct ConfigField {
+  std::string name;
+  nlohmann::json default_value;
+  std::string help;  // with the unit
+};
+
+// "a text", "a whole number", …: what values of this one's kind are called.
+const char* kind_name(const nlohmann::json& value);
+
+// UsageError when the value is not of the default's kind; `where` begins the message.
+void check_kind(const nlohmann::json& value, const nlohmann::json& default_value,
+                const std::string& name, const std::string& where);
+
+template <class Config>
+std::vector<ConfigField> config_fields() {
+  std::vector<ConfigField> fields;
+  const Config defaults;
+  visit_fields(defaults, [&](const char* name, const auto& value, const char* help) {
+    fields.push_back({name, value, help});
+  });
+  return fields;
+}
+
+template <class Config>
+nlohmann::json config_json(const Config& config) {
+  nlohmann::json json = nlohmann::json::object();
+  visit_fields(config,
+               [&](const char* name, const auto& value, const char*) { json[name] = value; });
+  return json;
+}
+
+// Defaults, and what the object says over them; names that no field has are left to the caller.
+template <class Config>
+Config parse_config(const nlohmann::json& object, const std::string& where) {
+  Config config;
+  visit_fields(config, [&](const char* name, auto& field, const char*) {
+    const auto found = object.find(name);
+    if (found == object.end()) return;
+    check_kind(*found, field, name, where);
+    field = found->template get<std::decay_t<decltype(field)>>();
+  });
+  return config;
+}
+
+}  // namespace smelt

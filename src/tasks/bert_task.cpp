@@ -1,0 +1,125 @@
+#include "tasks/bert_task.h"
+
+#include "base/error.h"
+#include "format/config.h"
+#include "models/bert.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+Features sequence_features(const BertConfig& model, std::int64_t S) {
+  return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
+          {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
+          {.name = "segment_ids",
+           .row = {S},
+           .limit = model.type_vocab_size,
+           .limit_name = "type_vocab_size"}};
+}
+
+Feature positions_feature(std::int64_t S, std::int64_t P) {
+  return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
+}
+
+BertInputs bert_inputs(const Inputs& in) {
+  return {.input_ids = in["input_ids"],
+          .input_mask = in["input_mask"],
+          .segment_ids = in["segment_ids"]};
+}
+
+// Rows where the prediction is the label, weighted.
+Tensor count_hits(Tensor predicted, Tensor labels, Tensor weights) {
+  const Tensor hit = compare(predicted, labels, Compare::eq);
+  return reduce_sum(convert(hit, DType::f32) * weights, {0});
+}
+
+void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
+                   Objective& out) {
+  const Tensor logits = masked_lm_logits(root, c.model, sequence, in["masked_lm_positions"]);
+  const auto rows = logits.dim(0);
+  const Tensor ids = reshape(in["masked_lm_ids"], {rows});
+  const Tensor weights = reshape(in["masked_lm_weights"], {rows});
+  const Tensor weight = reduce_sum(weights, {0});
+  out.losses.push_back({.name = "masked_lm_loss",
+                        .sum = reduce_sum(cross_entropy(logits, ids) * weights, {0}),
+                        .weight = weight,
+                        .norm = Norm::mean_epsilon});
+  out.metrics.push_back({.name = "masked_lm_accuracy",
+                         .sum = count_hits(argmax(logits, -1), ids, weights),
+                         .weight = weight});
+  if (c.majority_token)
+    out.metrics.push_back({.name = "majority_token_accuracy",
+                           .sum = count_hits(full_like(ids, *c.majority_token), ids, weights),
+                           .weight = weight});
+}
+
+void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, Tensor pooled,
+                       Objective& out) {
+  const Tensor labels = in["next_sentence_labels"];
+  const Tensor logits = next_sentence_logits(root, c.model, pooled);
+  const Tensor loss = cross_entropy(logits, labels), ones = ones_like(loss);
+  const Tensor weight = full_like(reduce_sum(loss, {0}), static_cast<double>(labels.dim(0)));
+  out.losses.push_back(
+      {.name = "next_sentence_loss", .sum = reduce_sum(loss, {0}), .weight = weight});
+  out.metrics.push_back({.name = "next_sentence_accuracy",
+                         .sum = count_hits(argmax(logits, -1), labels, ones),
+                         .weight = weight});
+}
+
+Objective objective(const BertTask& c, const Scope& root, const Inputs& in) {
+  const BertEncoded encoded = bert(root, c.model, bert_inputs(in));
+  Objective out;
+  add_masked_lm(c, root, in, encoded.sequence, out);
+  if (c.next_sentence)
+    add_next_sentence(c, root, in, encoded.pooled, out);
+  else
+    next_sentence_logits(root, c.model, encoded.pooled);  // its parameters belong to the model
+  return out;
+}
+
+}  // namespace
+
+Task bert_task(const BertTask& c) {
+  if (c.seq_length > c.model.max_position_embeddings)
+    throw UsageError(
+        str("bert: sequence length ", c.seq_length, " is longer than max_position_embeddings ",
+            c.model.max_position_embeddings),
+        "make the data with a shorter --seq-length, or raise max_position_embeddings");
+  Task task;
+  task.name = "bert";
+  task.settings = {{"model", config_json(c.model)},
+                   {"seq_length", c.seq_length},
+                   {"max_predictions", c.max_predictions},
+                   {"next_sentence", c.next_sentence}};
+  task.described = {{"seq_length", c.seq_length}, {"max_predictions", c.max_predictions}};
+  if (c.next_sentence) task.described.emplace_back("next_sentence", true);
+  const Dims answers{c.max_predictions};
+  task.features = sequence_features(c.model, c.seq_length);
+  task.features.push_back(positions_feature(c.seq_length, c.max_predictions));
+  task.features.push_back({.name = "masked_lm_ids",
+                           .row = answers,
+                           .limit = c.model.vocab_size,
+                           .limit_name = "vocab_size"});
+  task.features.push_back({.name = "masked_lm_weights", .dtype = DType::f32, .row = answers});
+  task.features.push_back(
+      {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
+  task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
+  return task;
+}
+
+Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
+                             std::int64_t top) {
+  Prediction out;
+  out.features = sequence_features(model, S);
+  out.features.push_back(positions_feature(S, P));
+  out.outputs = [model, top](const Scope& root, const Inputs& in) {
+    const BertEncoded encoded = bert(root, model, bert_inputs(in));
+    const Tensor logits =
+        masked_lm_logits(root, model, encoded.sequence, in["masked_lm_positions"]);
+    return top_k(softmax(logits), top);
+  };
+  return out;
+}
+
+}  // namespace smelt

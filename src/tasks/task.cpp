@@ -1,0 +1,31 @@
+#include "tasks/task.h"
+
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace smelt {
+
+Tensor norm_factor(Norm norm, Tensor weight) {
+  switch (norm) {
+    case Norm::mean:
+      return 1.0 / weight;
+    case Norm::mean_epsilon:
+      return 1.0 / (weight + 1e-5);
+    case Norm::root:
+      return rsqrt(weight);
+  }
+  throw BugError("norm_factor: no such norm");
+}
+
+Inputs::Inputs(const Features& features, std::span<const Tensor> tensors)
+    : features_(features), tensors_(tensors) {
+  CHECK(features.size() == tensors.size(), tensors.size(), " tensors");
+}
+
+Tensor Inputs::operator[](std::string_view name) const {
+  for (std::size_t i = 0; i < features_.size(); ++i)
+    if (features_[i].name == name) return tensors_[i];
+  throw BugError(str("no feature ", name));
+}
+
+}  // namespace smelt

@@ -1,0 +1,70 @@
+// What is learned: the features that a record holds, the losses and metrics of a batch of them, and
+// what a trained model answers. Trainer, evaluation, data and checkpoints know no more of a model.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/feature.h"
+#include "nn/scope.h"
+
+namespace smelt {
+
+// How the sum over a batch's items becomes its loss: a factor that depends on the weight alone, so
+// that sums and weights add up over micro-batches, replicas and hosts.
+enum class Norm {
+  mean,          // sum / weight
+  mean_epsilon,  // sum / (weight + 1e-5): the original BERT's
+  root,          // sum / sqrt(weight): JEstimator's
+};
+
+// A figure of a batch. What is reported is sum / weight over all batches, whatever the norm.
+struct Measure {
+  std::string name;    // "masked_lm_loss"
+  Tensor sum, weight;  // f32 scalars; no gradient flows through the weight
+  Norm norm = Norm::mean;
+  double factor = 1;  // of a loss, in the sum of losses
+};
+
+struct Objective {
+  std::vector<Measure> losses;  // what is trained on: their normed, weighted sum
+  std::vector<Measure> metrics;
+};
+
+// norm(sum, weight) / sum: an f32 scalar.
+Tensor norm_factor(Norm norm, Tensor weight);
+
+// The tensors of a batch by their features' names.
+class Inputs {
+ public:
+  // One tensor for each feature, rows first.
+  Inputs(const Features& features, std::span<const Tensor> tensors);
+  // A name that no feature has is a bug.
+  Tensor operator[](std::string_view name) const;
+
+ private:
+  const Features& features_;
+  std::span<const Tensor> tensors_;
+};
+
+struct Task {
+  std::string name;         // "bert"
+  nlohmann::json settings;  // whatever the objective depends on: an object
+  Features features;
+  std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
+  // What the data's description must say where it says anything: {"seq_length", 128}.
+  std::vector<std::pair<std::string, nlohmann::json>> described;
+};
+
+// Answers of a trained model to a batch of other features.
+struct Prediction {
+  Features features;
+  std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs = {};
+};
+
+}  // namespace smelt

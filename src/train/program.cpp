@@ -1,0 +1,222 @@
+#include "train/program.h"
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "grad/grad.h"
+#include "ops/ops.h"
+#include "optim/clip.h"
+
+namespace smelt {
+namespace {
+
+std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows) {
+  std::vector<Tensor> tensors;
+  for (const Feature& feature : features) {
+    Dims dims = feature.row;
+    dims.insert(dims.begin(), rows);
+    Sharding by_rows{{"data"}};
+    by_rows.axes.resize(dims.size());
+    p.argument_sharding.push_back(std::move(by_rows));
+    tensors.push_back(p.graph.argument({feature.dtype, std::move(dims)}));
+  }
+  return tensors;
+}
+
+// The rows of one program: all of the batch, or one replica's part of it.
+std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement) {
+  if (batch_size < 1 || batch_size % placement.devices != 0)
+    throw UsageError(str("a batch of ", batch_size, " examples does not divide over ",
+                         placement.devices, " devices"),
+                     str("choose a multiple of ", placement.devices));
+  return batch_size / placement.replicas();
+}
+
+void set_mesh(Program& p, const Placement& placement) {
+  if (placement.devices == 1 || placement.spread == Spread::replicas)
+    return p.argument_sharding.clear();
+  p.mesh = {{"data", placement.devices}};
+  p.argument_sharding.resize(p.graph.arguments().size(), Sharding{});
+  p.result_sharding.resize(p.results.size(), Sharding{});
+}
+
+Tensor vector_of(const std::vector<Tensor>& scalars) {
+  std::vector<Tensor> items;
+  for (const Tensor& t : scalars) items.push_back(reshape(t, {1}));
+  return concatenate(items, 0);
+}
+
+// The measures of an objective, losses first, and their sums and weights over the whole batch.
+struct Measures {
+  Measures(const Objective& objective, const Placement& placement) : losses(objective.losses) {
+    std::vector<Measure> all = losses;
+    all.insert(all.end(), objective.metrics.begin(), objective.metrics.end());
+    std::vector<Tensor> numbers;
+    for (const Measure& m : all) {
+      names.push_back(m.name);
+      numbers.push_back(stop_gradient(m.sum));
+      numbers.push_back(stop_gradient(m.weight));
+    }
+    totals = sum_over_replicas(vector_of(numbers), placement);
+  }
+
+  Tensor total_sum(std::size_t measure) const { return number(2 * measure); }
+  Tensor total_weight(std::size_t measure) const { return number(2 * measure + 1); }
+
+  // Σ factor * norm(sum, weight) with sums and weights of the whole batch.
+  Tensor loss() const {
+    return add_up([&](std::size_t i) { return total_sum(i); });
+  }
+  // The same with this replica's sums: the part of the loss whose gradients are to be summed.
+  Tensor part_of_loss() const {
+    return add_up([&](std::size_t i) { return losses[i].sum; });
+  }
+  // Of this replica alone.
+  Tensor own_loss() const {
+    Tensor out;
+    for (const Measure& m : losses) add(m.sum * norm_factor(m.norm, m.weight), m.factor, out);
+    return out;
+  }
+
+  std::vector<Measure> losses;
+  std::vector<std::string> names;
+  Tensor totals;  // f32 [2 * names]: sum, weight, sum, weight, …
+
+ private:
+  Tensor number(std::size_t i) const {
+    const auto at = static_cast<std::int64_t>(i);
+    return reshape(slice_axis(totals, 0, at, at + 1), {});
+  }
+  static void add(Tensor term, double factor, Tensor& sum) {
+    if (factor != 1) term = term * factor;
+    sum = sum ? sum + term : term;
+  }
+  Tensor add_up(const auto& sum_of) const {
+    Tensor out;
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      add(sum_of(i) * norm_factor(losses[i].norm, total_weight(i)), losses[i].factor, out);
+    return out;
+  }
+};
+
+struct Gradients {
+  Tensor loss;  // as reported
+  std::vector<Tensor> of_parameters;
+  Tensor norm;
+};
+
+Gradients gradients(const TrainingConfig& c, const Placement& placement, const Measures& measures,
+                    const std::vector<Tensor>& wrt) {
+  const bool alone = c.reduction == Reduction::per_replica;
+  Gradients out;
+  out.loss = alone ? measures.own_loss() : measures.loss();
+  out.of_parameters = grad(alone ? out.loss : measures.part_of_loss(), wrt);
+  const auto sum_all = [&] {
+    for (Tensor& g : out.of_parameters) g = sum_over_replicas(g, placement);
+  };
+  if (!alone) sum_all();
+  out.norm = global_norm(out.of_parameters);
+  if (c.clip_norm > 0)
+    out.of_parameters = clip_by_global_norm(out.of_parameters, out.norm, c.clip_norm);
+  if (!alone) return out;
+  sum_all();
+  const double share = 1.0 / static_cast<double>(placement.replicas());
+  out.loss = sum_over_replicas(out.loss, placement) * share;
+  out.norm = sum_over_replicas(out.norm, placement) * share;
+  return out;
+}
+
+// The parameters that a loss depends on.
+std::vector<Parameter> trained(const Parameters& parameters, const Measures& measures) {
+  std::vector<Tensor> sums;
+  for (const Measure& m : measures.losses) sums.push_back(m.sum);
+  const auto nodes = reachable(sums);
+  const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
+  std::vector<Parameter> out;
+  for (const Parameter& p : parameters.all())
+    if (reached.contains(&p.tensor.node())) out.push_back(p);
+  return out;
+}
+
+// Arguments for all slots, and the new state in its layout's order.
+std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerStep& step,
+                                    Graph& graph, const Parameters& parameters,
+                                    const std::unordered_map<Tensor, Tensor>& gradients) {
+  std::vector<Tensor> values, slots;
+  for (const Parameter& p : parameters.all()) {
+    std::vector<Tensor> own;
+    for (const Slot& slot : optimizer.slots(p.name, p.tensor.dims()))
+      own.push_back(graph.argument({DType::f32, slot.dims}));
+    const auto gradient = gradients.find(p.tensor);
+    UpdatedParameter updated{.value = p.tensor, .slots = own};
+    if (gradient != gradients.end())
+      updated = optimizer.update(step, p.name, p.tensor, own, gradient->second);
+    values.push_back(updated.value);
+    slots.insert(slots.end(), updated.slots.begin(), updated.slots.end());
+  }
+  values.insert(values.end(), slots.begin(), slots.end());
+  return values;
+}
+
+}  // namespace
+
+StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
+  StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
+  Program& p = out.program;
+  const auto batch = batch_arguments(p, task.features, rows_per_program(c.batch_size, placement));
+  DropoutSource dropout{.seed = c.seed, .step = p.graph.argument({DType::s32, {}}), .replica = {}};
+  out.takes_replica = placement.spread == Spread::replicas;
+  if (out.takes_replica) dropout.replica = p.graph.argument({DType::s32, {}});
+  if (c.reduction == Reduction::global) dropout.parts = placement.replicas();
+
+  const auto first_value = std::ssize(p.graph.arguments());
+  Parameters parameters;
+  const Scope root(p.graph, parameters, dropout);
+  const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
+  const auto learnt = trained(parameters, measures);
+  std::vector<Tensor> wrt;
+  for (const Parameter& parameter : learnt) wrt.push_back(parameter.tensor);
+  const Gradients g = gradients(c, placement, measures, wrt);
+  std::unordered_map<Tensor, Tensor> gradient_of;
+  for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.of_parameters[i];
+
+  const Tensor rate = learning_rate(c.schedule, dropout.step);
+  p.results = apply_optimizer(c.optimizer, {.rate = rate, .step = dropout.step}, p.graph,
+                              parameters, gradient_of);
+  for (std::size_t i = 0; i < p.results.size(); ++i)
+    p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
+  p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), measures.totals}, 0));
+  p.donated_by.push_back(-1);
+  out.state = training_layout(parameters, c.optimizer);
+  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = measures.names};
+  set_mesh(p, placement);
+  return out;
+}
+
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement) {
+  StepProgram out{.features = task.features, .placement = placement};
+  Program& p = out.program;
+  const auto batch = batch_arguments(p, task.features, rows_per_program(batch_size, placement));
+  Parameters parameters;
+  const Scope root(p.graph, parameters);
+  const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
+  p.results = {concatenate({vector_of({measures.loss()}), measures.totals}, 0)};
+  out.state = values_layout(parameters);
+  out.report = {.figures = {"loss"}, .measures = measures.names};
+  set_mesh(p, placement);
+  return out;
+}
+
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size) {
+  StepProgram out{.features = prediction.features};
+  Program& p = out.program;
+  const auto batch = batch_arguments(p, prediction.features, batch_size);
+  Parameters parameters;
+  const Scope root(p.graph, parameters);
+  p.results = prediction.outputs(root, Inputs(prediction.features, batch));
+  out.state = values_layout(parameters);
+  set_mesh(p, out.placement);
+  return out;
+}
+
+}  // namespace smelt

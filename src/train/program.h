@@ -1,0 +1,48 @@
+// The programs of a task, each one graph over named arguments: a training step, an evaluation
+// batch, a prediction.
+#pragma once
+
+#include <cstdint>
+
+#include "hlo/writer.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "tasks/task.h"
+#include "train/placement.h"
+#include "train/report.h"
+#include "train/state_layout.h"
+
+namespace smelt {
+
+struct TrainingConfig {
+  std::int64_t batch_size = 32;  // rows of a step, over all devices
+  std::int64_t devices = 1;
+  Schedule schedule;
+  Optimizer optimizer;
+  double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
+  Reduction reduction = Reduction::global;
+  std::uint64_t seed = 12345;  // of weights, dropout and the order of the data
+};
+
+// Arguments: the batch in the features' order, then the step (s32, training only), then the number
+// of the replica (s32, in training by replicas), then the state's tensors.
+struct StepProgram {
+  Program program = {};
+  Features features = {};
+  bool takes_step = false, takes_replica = false;
+  StateLayout state = {};
+  ReportLayout report = {};
+  Placement placement = {};
+};
+
+// Results: the new state, donated over the old one, then the report: loss, gradient_norm,
+// learning_rate, the task's losses and metrics. A parameter that the loss does not depend on stays
+// as it is, with its slots. UsageError when the batch does not divide over the devices.
+StepProgram train_program(const Task& task, const TrainingConfig& config,
+                          const Placement& placement);
+// Result: the report: loss, the task's losses and metrics. Without dropout; takes values only.
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement);
+// Results: the prediction's outputs; one device.
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size);
+
+}  // namespace smelt

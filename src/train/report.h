@@ -1,0 +1,44 @@
+// What a program says of a batch: single figures, and the sum and weight of each measure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+// The names of the f32 vector that a program returns last: the figures, then two numbers for each
+// measure.
+struct ReportLayout {
+  std::vector<std::string> figures, measures;
+  std::size_t size() const { return figures.size() + 2 * measures.size(); }
+};
+
+struct MeasuredValue {
+  std::string name;
+  double value = 0;   // sum / weight over all that was added; 0 where the weight is
+  double weight = 0;  // items counted: masked tokens, sentences …
+};
+
+// Reports of several batches, added up.
+class ReportSums {
+ public:
+  explicit ReportSums(ReportLayout layout);
+
+  void add(std::span<const float> report);
+  void clear();
+
+  std::size_t batches() const { return batches_; }
+  // The mean over the batches. A name that is no figure is a bug.
+  double figure(std::string_view name) const;
+  std::vector<MeasuredValue> measures() const;
+
+ private:
+  ReportLayout layout_;
+  std::vector<double> sums_;
+  std::size_t batches_ = 0;
+};
+
+}  // namespace smelt

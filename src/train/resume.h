@@ -1,0 +1,21 @@
+// What makes a run the same run, and whether a checkpoint is of it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "data/record_source.h"
+#include "train/program.h"
+
+namespace smelt {
+
+// How the data are read and what is computed from them, as it is kept in every checkpoint.
+nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
+                            const RecordSource& source);
+
+// UsageError naming the first field that differs, with both values; `where` begins the message.
+// What only one side knows (of another version) is not compared.
+void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
+                    const std::string& where);
+
+}  // namespace smelt

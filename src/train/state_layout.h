@@ -1,0 +1,28 @@
+// What training carries from step to step, as a list: names, shapes and how each starts. Programs
+// take it, checkpoints hold it, whatever the model and the optimizer are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/scope.h"
+#include "optim/optimizer.h"
+
+namespace smelt {
+
+struct StateTensor {
+  std::string name;  // "bert/pooler/dense/bias", "bert/pooler/dense/bias/adam_m"
+  Shape shape;
+  Init init;
+};
+
+struct StateLayout {
+  std::vector<StateTensor> tensors;  // in the programs' order: all values, then all slots
+  std::size_t values = 0;            // how many are parameters' values
+};
+
+StateLayout values_layout(const Parameters& parameters);
+// With each parameter's slots after one another.
+StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer);
+
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// SIGTERM and SIGINT as a flag while a run lasts: the step under way ends, then the run saves.
+#pragma once
+
+#include <array>
+
+namespace smelt {
+
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();  // what was there before is set again
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  static bool raised();
+
+ private:
+  std::array<void (*)(int), 2> old_{};
+};
+
+}  // namespace smelt

@@ -1,0 +1,105 @@
+// One batch on several devices: the original's order of clip and sum, and the same bits every time.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "train/compiled_step.h"
+#include "train/golden_bert.h"
+#include "train/small_run.h"
+
+namespace smelt {
+namespace {
+
+using Values = std::map<std::string, std::vector<float>>;
+
+// First moments after one step are a tenth of the gradient that the optimizer saw.
+Values first_moments(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
+                     const TrainingConfig& config, const Batch& batch) {
+  const StepProgram program =
+      train_program(bert_task(golden.task()), config,
+                    placement_for(client->platform_name(), config.devices, config.reduction));
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.state,
+                                         golden.state(), "golden");
+  Execution execution = step.run(batch, state, 0);
+  state.replace(execution.results);
+  Values moments;
+  const HostState host = state.download();
+  for (const auto& [name, view] : host.tensors)
+    if (name.ends_with("/adam_m")) moments[name] = tensor_values<float>(view);
+  return moments;
+}
+
+// The original's order: each replica clips its own gradient, then they are summed.
+TEST(PerReplica, EightReplicasSumTheGradientsThatEachClippedAlone) {
+  SMELT_OPEN_CPU(client, 8);
+  const GoldenBert golden;
+  TrainingConfig config = golden.config();
+  config.batch_size = config.devices = 8;
+  config.reduction = Reduction::per_replica;
+  const Batch batch = golden.double_batch(0);
+  const auto together = first_moments(client, golden, config, batch);
+
+  config.batch_size = config.devices = 1;
+  config.reduction = Reduction::global;
+  std::map<std::string, std::vector<double>> sums;
+  for (std::int64_t row = 0; row < 8; ++row)
+    for (const auto& [name, m] :
+         first_moments(client, golden, config, rows_of(batch, row, row + 1))) {
+      auto& sum = sums[name];
+      sum.resize(m.size());
+      for (std::size_t i = 0; i < m.size(); ++i) sum[i] += m[i];
+    }
+  for (const auto& [name, sum] : sums) {
+    double size = 0;
+    for (const double value : sum) size = std::max(size, std::abs(value));
+    // A key's bias has no gradient but rounding.
+    const double limit = 1e-5 * std::max(size, 1e-3);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      ASSERT_NEAR(together.at(name)[i], sum[i], limit) << name << " at " << i;
+  }
+}
+
+// Which sums a batch's gradients are made of, on any number of devices, is rounded in another way;
+// on one number of devices it is always the same.
+TEST(Devices, TheGlobalGradientIsThatOfOneDevice) {
+  SMELT_OPEN_CPU(client, 8);
+  const GoldenBert golden;
+  TrainingConfig config = golden.config();
+  config.batch_size = 8;
+  const Batch batch = golden.double_batch(0);
+  const auto one = first_moments(client, golden, config, batch);
+  config.devices = 8;
+  const auto eight = first_moments(client, golden, config, batch);
+  for (const auto& [name, want] : one) {
+    double size = 0;
+    for (const float value : want) size = std::max<double>(size, std::abs(value));
+    const double limit = 1e-5 * std::max(size, 1e-3);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_NEAR(eight.at(name)[i], want[i], limit) << name << " at " << i;
+  }
+}
+
+using DevicesRun = SmallRun;
+
+TEST_F(DevicesRun, RunsOnEightDevicesAgreeToTheBitAlsoWhenResumed) {
+  SMELT_OPEN_CPU(client, 8);
+  const auto on_eight = [&](const std::string& model) {
+    TrainJob eight = job(model, 40);
+    eight.config.devices = 8;
+    eight.save_every = 20;
+    return eight;
+  };
+  train(on_eight("first"));
+  const auto want = state("first", 40);
+  for (const char* model : {"second", "third", "fourth"}) {
+    train(on_eight(model));
+    EXPECT_EQ(state(model, 40), want) << model;
+  }
+  cut_back(dir_.file("first"), dir_.file("resumed"), 20);
+  EXPECT_EQ(train(on_eight("resumed")).first_step, 20);
+  EXPECT_EQ(state("resumed", 40), want);
+}
+
+}  // namespace
+}  // namespace smelt
