@@ -31,13 +31,13 @@ TEST(Missing, SkipsATestThatNobodyAsksFor) {
   EXPECT_EQ(without_oracle().type(), TestPartResult::kSkip);
   const ScopedVariable others("SMELT_REQUIRE", "cpu,tpu");
   EXPECT_EQ(without_oracle().type(), TestPartResult::kSkip);
-  EXPECT_THAT(without_oracle().message(), HasSubstr("no Python"));
+  EXPECT_THAT(without_oracle().message(), HasSubstr("no 'oracle': no Python"));
 }
 
 TEST(Missing, FailsATestThatIsAskedFor) {
   const ScopedVariable require("SMELT_REQUIRE", "cpu,oracle");
   EXPECT_EQ(without_oracle().type(), TestPartResult::kFatalFailure);
-  EXPECT_THAT(without_oracle().message(), HasSubstr("SMELT_REQUIRE asks for 'oracle': no Python"));
+  EXPECT_THAT(without_oracle().message(), HasSubstr("no 'oracle': no Python"));
 }
 
 TEST(Missing, RefusesANameThatMeansNothing) {

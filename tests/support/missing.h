@@ -15,8 +15,7 @@ bool is_required(std::string_view need);
 }  // namespace smelt
 
 // Ends the test: `need` is missing, for a reason that says how to get it.
-#define SKIP_OR_FAIL_WITHOUT(need, reason)                             \
-  if (::smelt::is_required(need))                                      \
-    FAIL() << "SMELT_REQUIRE asks for '" << (need) << "': " << reason; \
-  else                                                                 \
-    GTEST_SKIP() << reason
+#define SKIP_OR_FAIL_WITHOUT(need, reason)                                                        \
+  return GTEST_MESSAGE_("", ::smelt::is_required(need) ? ::testing::TestPartResult::kFatalFailure \
+                                                       : ::testing::TestPartResult::kSkip)        \
+         << "no '" << (need) << "': " << reason
