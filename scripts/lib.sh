@@ -1,14 +1,15 @@
 # Shared by the scripts of this folder: what the build needs, how it is installed, how a preset is built.
-# Source it; it moves to the root of the source tree and sets ROOT.
+# Source it; it moves to the root of the source tree and sets ROOT, and CALLER, where it was called.
 
 set -euo pipefail
+CALLER=$PWD
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 
 PACKAGES=(
   g++ cmake ninja-build pkg-config python3 python3-venv
   libicu-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libisal-dev libsentencepiece-dev
-  libgtest-dev libgmock-dev
+  libgtest-dev libgmock-dev sentencepiece
 )
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
@@ -17,6 +18,14 @@ say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() {
   printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
   exit 1
+}
+
+# from_caller PATH: the path or pattern as it was meant where the script was called; gs:// and s3:// as they are.
+from_caller() {
+  case "$1" in
+    /* | *://*) echo "$1" ;;
+    *) echo "$CALLER/$1" ;;
+  esac
 }
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -68,35 +77,41 @@ find_python() {
 # up_to_date STAMP TEXT: whether the stamp file holds exactly this text.
 up_to_date() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# make_environment DIR REQUIREMENTS: a Python environment that holds what the file pins.
+# pip_install DIR LOCK [PIP OPTIONS]: what the lock file names, by version and hash, into an environment.
+pip_install() {
+  local dir=$1 lock=$2
+  shift 2
+  "$dir/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --only-binary=:all: "$@" -r "$lock" ||
+    die "pip could not install $lock" "check the network; then run this script again"
+}
+
+# make_environment DIR LOCK: a Python environment that holds what the lock file names.
 # The stamp is written last, so that an interrupted install is done again.
 make_environment() {
-  local dir=$1 requirements=$2 want
-  want="$requirements $(sha256sum <"$requirements")"
+  local dir=$1 lock=$2 want
+  want="$lock $(sha256sum <"$lock")"
   up_to_date "$dir/.stamp" "$want" && return
-  say "installing $requirements into $dir"
+  say "installing $lock into $dir"
   if ! "$dir/bin/python" -m pip --version >/dev/null 2>&1; then
     local python
     python=$(find_python)
     rm -rf "$dir"
     "$python" -m venv "$dir" || die "$python could not make an environment in $dir" "apt-get install python3-venv"
   fi
-  "$dir/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements" ||
-    die "pip could not install $requirements" "check the network; then run this script again"
+  pip_install "$dir" "$lock"
   echo "$want" >"$dir/.stamp"
 }
 
 # The TPU compiler is a library that is only loaded by dlopen: the wheel of any Python will do,
 # and it has none for 3.10.
 install_tpu_compiler() {
-  local pin=$1 site
+  local lock=requirements/tpu.lock site want
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  up_to_date .venv/.stamp-libtpu "$pin" && [ -f "$site/libtpu/libtpu.so" ] && return
-  say "installing $pin (205 MB, for ahead-of-time compiles in the tests)"
-  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target "$site" \
-    --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 "$pin" ||
-    die "pip could not install $pin" "check the network; then run this script again"
-  echo "$pin" >.venv/.stamp-libtpu
+  want="$lock $(sha256sum <"$lock")"
+  up_to_date .venv/.stamp-libtpu "$want" && [ -f "$site/libtpu/libtpu.so" ] && return
+  say "installing $lock (205 MB, for ahead-of-time compiles in the tests)"
+  pip_install .venv "$lock" --no-deps --upgrade --target "$site" --implementation cp --python-version 3.11 --abi cp311
+  echo "$want" >.venv/.stamp-libtpu
 }
 
 # build PRESET [CMAKE BUILD OPTIONS]

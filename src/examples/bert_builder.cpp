@@ -4,13 +4,10 @@
 
 #include "base/error.h"
 #include "examples/id_codec.h"
+#include "examples/require.h"
 
 namespace smelt {
 namespace {
-
-void require(bool condition, const std::string& what, std::string_view hint) {
-  if (!condition) throw UsageError(str("training data: ", what), hint);
-}
 
 void check_options(const PairOptions& o, const CorpusReader& reader) {
   require(o.seq_length >= 5,

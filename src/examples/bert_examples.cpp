@@ -8,16 +8,13 @@
 #include "base/nearest_name.h"
 #include "examples/bert_builder.h"
 #include "examples/original_order.h"
+#include "examples/require.h"
 #include "examples/shuffled_order.h"
 
 namespace smelt {
 namespace {
 
 const std::array<std::string, 2> kOrders{"shuffled", "original"};
-
-void require(bool condition, const std::string& what, std::string_view hint) {
-  if (!condition) throw UsageError(str("training data: ", what), hint);
-}
 
 void check_original(const BertExamplesJob& job) {
   require(job.pairs.next_sentence, "order original always draws next sentences",

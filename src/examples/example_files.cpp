@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/record_index_file.h"
+#include "examples/require.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -22,10 +23,6 @@ namespace {
 constexpr std::size_t kMostFiles = 4096;
 constexpr int kRequests = 16;  // at once
 constexpr std::string_view kIndexMagic = "SMELTIDX";
-
-void require(bool condition, const std::string& what, std::string_view hint) {
-  if (!condition) throw UsageError(str("training data: ", what), hint);
-}
 
 std::string key_of(const std::string& path) {
   return is_remote(path) ? parse_remote(path).key : path;

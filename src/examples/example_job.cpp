@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "examples/require.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -14,10 +15,6 @@ namespace smelt {
 namespace {
 
 using Json = ExampleBuilder::Json;
-
-void require(bool condition, const std::string& what, std::string_view hint) {
-  if (!condition) throw UsageError(str("training data: ", what), hint);
-}
 
 }  // namespace
 

@@ -13,11 +13,11 @@ const Attr& Attrs::at(std::string_view name) const {
 std::int64_t Attrs::integer(std::string_view name) const {
   return std::get<std::int64_t>(at(name));
 }
-double Attrs::real(std::string_view name) const { return std::get<double>(at(name)); }
-const std::string& Attrs::text(std::string_view name) const {
-  return std::get<std::string>(at(name));
-}
+DType Attrs::dtype(std::string_view name) const { return std::get<DType>(at(name)); }
 const Dims& Attrs::dims(std::string_view name) const { return std::get<Dims>(at(name)); }
+const std::vector<std::string>& Attrs::names(std::string_view name) const {
+  return std::get<std::vector<std::string>>(at(name));
+}
 const std::vector<std::byte>& Attrs::bytes(std::string_view name) const {
   return std::get<std::vector<std::byte>>(at(name));
 }

@@ -12,8 +12,10 @@
 
 namespace smelt {
 
-// int64, float, text, list of int64, raw literal bytes in row-major order (constants).
-using Attr = std::variant<std::int64_t, double, std::string, Dims, std::vector<std::byte>>;
+// int64, element type, list of int64, list of names, raw literal bytes in row-major order
+// (constants).
+using Attr =
+    std::variant<std::int64_t, DType, Dims, std::vector<std::string>, std::vector<std::byte>>;
 
 class Attrs {
  public:
@@ -22,9 +24,9 @@ class Attrs {
 
   // A missing name or another type is a bug of the op that asks.
   std::int64_t integer(std::string_view name) const;
-  double real(std::string_view name) const;
-  const std::string& text(std::string_view name) const;
+  DType dtype(std::string_view name) const;
   const Dims& dims(std::string_view name) const;
+  const std::vector<std::string>& names(std::string_view name) const;
   const std::vector<std::byte>& bytes(std::string_view name) const;
 
  private:

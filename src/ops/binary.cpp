@@ -41,9 +41,6 @@ std::vector<Shape> equal_integers(const Node& node) {
   return same_bits(node);
 }
 
-// ct where pred holds, else zero.
-Tensor where(Tensor pred, Tensor ct) { return select(pred, ct, zeros_like(ct)); }
-
 // The integer part towards zero.
 Tensor truncated(Tensor x) { return sign(x) * floor(abs(x)); }
 
@@ -105,7 +102,8 @@ constinit const Op kPower{
         [](const Node& node, std::span<const Tensor> cts) {
           const Tensor a = node.inputs[0], b = node.inputs[1];
           // At a = 0 the plain formulas give 0 times infinity; the limits are 0.
-          const Tensor da = where(compare(b, zeros_like(b), Compare::ne), b * power(a, b - 1.0));
+          const Tensor da =
+              zero_unless(compare(b, zeros_like(b), Compare::ne), b * power(a, b - 1.0));
           const Tensor safe = select(compare(a, zeros_like(a), Compare::eq), ones_like(a), a);
           return Tensors{cts[0] * da, cts[0] * result(node) * log(safe)};
         },
@@ -124,8 +122,8 @@ constinit const Op kMaximum{.name = "maximum",
                             .vjp =
                                 [](const Node& node, std::span<const Tensor> cts) {
                                   const Tensor a = node.inputs[0], b = node.inputs[1];
-                                  return Tensors{where(compare(a, b, Compare::ge), cts[0]),
-                                                 where(compare(a, b, Compare::lt), cts[0])};
+                                  return Tensors{zero_unless(compare(a, b, Compare::ge), cts[0]),
+                                                 zero_unless(compare(a, b, Compare::lt), cts[0])};
                                 },
                             .emit = emit_as<"stablehlo.maximum">,
                             .examples = examples_in<maximum, -2.0, 2.0>};
@@ -136,8 +134,8 @@ constinit const Op kMinimum{.name = "minimum",
                             .vjp =
                                 [](const Node& node, std::span<const Tensor> cts) {
                                   const Tensor a = node.inputs[0], b = node.inputs[1];
-                                  return Tensors{where(compare(a, b, Compare::le), cts[0]),
-                                                 where(compare(a, b, Compare::gt), cts[0])};
+                                  return Tensors{zero_unless(compare(a, b, Compare::le), cts[0]),
+                                                 zero_unless(compare(a, b, Compare::gt), cts[0])};
                                 },
                             .emit = emit_as<"stablehlo.minimum">,
                             .examples = examples_in<minimum, -2.0, 2.0>};

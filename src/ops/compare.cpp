@@ -6,8 +6,6 @@ namespace {
 
 constexpr std::string_view kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 
-Tensor zero_unless(Tensor pred, Tensor ct) { return select(pred, ct, zeros_like(ct)); }
-
 }  // namespace
 
 constinit const Op kCompare{

@@ -7,8 +7,7 @@ constinit const Op kConvert{
     .name = "convert",
     .infer =
         [](const Node& node) {
-          return std::vector<Shape>{
-              {static_cast<DType>(node.attrs.integer("dtype")), node.inputs[0].dims()}};
+          return std::vector<Shape>{{node.attrs.dtype("dtype"), node.inputs[0].dims()}};
         },
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
@@ -40,7 +39,7 @@ constinit const Op kConvert{
 
 Tensor convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return apply(kConvert, {x}, {{"dtype", static_cast<std::int64_t>(dtype)}});
+  return apply(kConvert, {x}, {{"dtype", dtype}});
 }
 
 constinit const Op kBitcastConvert{
@@ -48,7 +47,7 @@ constinit const Op kBitcastConvert{
     .infer =
         [](const Node& node) {
           const Shape& x = node.inputs[0].shape();
-          const auto dtype = static_cast<DType>(node.attrs.integer("dtype"));
+          const DType dtype = node.attrs.dtype("dtype");
           if (dtype_size_bytes(dtype) != dtype_size_bytes(x.dtype) || x.dtype == DType::pred ||
               dtype == DType::pred)
             throw UsageError(
@@ -61,15 +60,20 @@ constinit const Op kBitcastConvert{
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"bits of a float and back", {{{DType::f32, {5}}, -2, 2}}, [](Graph&, Inputs in) {
+              {"bits of a float and back",
+               {{{DType::f32, {5}}, -2, 2}},
+               [](Graph&, Inputs in) {
                  const Tensor bits = bitcast_convert(in[0], DType::u32);
                  return Tensors{bits, bitcast_convert(bits, DType::f32)};
+               }},
+              {"of a double", {f64_input({5})}, [](Graph&, Inputs in) {
+                 return Tensors{bitcast_convert(bitcast_convert(in[0], DType::u64), DType::f64)};
                }}};
         }};
 
 Tensor bitcast_convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return apply(kBitcastConvert, {x}, {{"dtype", static_cast<std::int64_t>(dtype)}});
+  return apply(kBitcastConvert, {x}, {{"dtype", dtype}});
 }
 
 constinit const Op kStopGradient{

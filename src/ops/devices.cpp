@@ -6,14 +6,6 @@
 namespace smelt {
 namespace {
 
-Sharding sharding_of(const Node& node) {
-  Sharding sharding;
-  if (node.inputs[0].rank() == 0) return sharding;
-  for (const std::string_view axis : split(node.attrs.text("axes"), ','))
-    sharding.axes.emplace_back(axis);
-  return sharding;
-}
-
 // One group of all replicas, for the attributes of a collective op.
 std::string all_replicas(const Node& node) {
   const std::int64_t replicas = node.attrs.integer("replicas");
@@ -34,14 +26,14 @@ constinit const Op kShardingConstraint{
     .infer = same_as_first,
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
-          return Tensors{sharding_constraint(cts[0], sharding_of(node).axes)};
+          return Tensors{sharding_constraint(cts[0], node.attrs.names("axes"))};
         },
     .emit =
         [](const Node& node, HloWriter& writer) {
           if (writer.mesh().empty()) return writer.alias(result(node), node.inputs[0]);
-          writer.generic(
-              node, "sdy.sharding_constraint",
-              "sharding = " + hlo_sharding(writer.mesh(), sharding_of(node), node.results[0]));
+          writer.generic(node, "sdy.sharding_constraint",
+                         "sharding = " + hlo_sharding(writer.mesh(), {node.attrs.names("axes")},
+                                                      node.results[0]));
         },
     .examples =
         [] {
@@ -54,7 +46,7 @@ Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes) {
   if (static_cast<std::int64_t>(axes.size()) != x.rank())
     throw UsageError(str("sharding_constraint: ", axes.size(), " axes for ", x.shape()),
                      "name one mesh axis (or \"\") for each dimension");
-  return apply(kShardingConstraint, {x}, {{"axes", join(axes, ",")}});
+  return apply(kShardingConstraint, {x}, {{"axes", axes}});
 }
 
 // No gradients here: how cotangents of several replicas go together depends on what the caller

@@ -140,9 +140,17 @@ constinit const Op kBroadcastInDim{
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"f64", {f64_input({3}), f64_input({2, 1}), f64_input({})}, [](Graph&, Inputs in) {
+              {"f64",
+               {f64_input({3}), f64_input({2, 1}), f64_input({})},
+               [](Graph&, Inputs in) {
                  return Tensors{broadcast_in_dim(in[0], {3, 2}, {0}),
                                 broadcast_to(in[1], {4, 2, 3}), broadcast_to(in[2], {2, 2})};
+               }},
+              {"a row often enough for its gradient to be a product with ones",
+               {f64_input({8})},
+               [](Graph&, Inputs in) {
+                 const Tensor rows = broadcast_to(convert(in[0], DType::f32), {4, 16, 8});
+                 return Tensors{convert(rows, DType::f64)};
                }}};
         }};
 

@@ -62,8 +62,7 @@ constinit const Op kConstant{
     .name = "constant",
     .infer =
         [](const Node& node) {
-          return std::vector<Shape>{
-              {static_cast<DType>(node.attrs.integer("dtype")), node.attrs.dims("dims")}};
+          return std::vector<Shape>{{node.attrs.dtype("dtype"), node.attrs.dims("dims")}};
         },
     .vjp = flat,
     .emit =
@@ -106,8 +105,7 @@ constinit const Op kIota{
     .name = "iota",
     .infer =
         [](const Node& node) {
-          const Shape shape{static_cast<DType>(node.attrs.integer("dtype")),
-                            node.attrs.dims("dims")};
+          const Shape shape{node.attrs.dtype("dtype"), node.attrs.dims("dims")};
           require_number("iota", shape);
           return std::vector<Shape>{shape};
         },
@@ -128,10 +126,8 @@ constinit const Op kIota{
 Tensor literal(Graph& graph, Shape shape, std::vector<std::byte> bytes) {
   CHECK(bytes.size() == shape.size_bytes() || bytes.size() == dtype_size_bytes(shape.dtype),
         bytes.size(), " bytes for ", shape);
-  return result(graph.apply(kConstant, {},
-                            {{"dtype", static_cast<std::int64_t>(shape.dtype)},
-                             {"dims", shape.dims},
-                             {"bytes", std::move(bytes)}}));
+  return result(graph.apply(
+      kConstant, {}, {{"dtype", shape.dtype}, {"dims", shape.dims}, {"bytes", std::move(bytes)}}));
 }
 
 Tensor constant(Graph& graph, double value, DType dtype, Dims dims) {
@@ -151,9 +147,8 @@ Tensor constant(Graph& graph, std::span<const double> values, Shape shape) {
 
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis) {
   const std::int64_t at = positive_axis("iota", axis, shape);
-  return result(graph.apply(
-      kIota, {},
-      {{"dtype", static_cast<std::int64_t>(shape.dtype)}, {"dims", shape.dims}, {"axis", at}}));
+  return result(
+      graph.apply(kIota, {}, {{"dtype", shape.dtype}, {"dims", shape.dims}, {"axis", at}}));
 }
 
 Tensor full_like(Tensor x, double value) { return constant(x.graph(), value, x.dtype(), x.dims()); }

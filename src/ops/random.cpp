@@ -8,8 +8,7 @@ constinit const Op kRngBitGenerator{
     .infer =
         [](const Node& node) {
           const Shape& state = node.inputs[0].shape();
-          const Shape bits{static_cast<DType>(node.attrs.integer("dtype")),
-                           node.attrs.dims("dims")};
+          const Shape bits{node.attrs.dtype("dtype"), node.attrs.dims("dims")};
           if (state != Shape{DType::u64, {3}})
             throw UsageError(str("rng_bit_generator: the state is ", state, ", not ui64[3]"),
                              "give {key, counter low, counter high}");
@@ -43,9 +42,8 @@ constinit const Op kRngBitGenerator{
         }};
 
 std::vector<Tensor> rng_bit_generator(Tensor state, Shape bits) {
-  return results_of(apply(kRngBitGenerator, {state},
-                          {{"dtype", static_cast<std::int64_t>(bits.dtype)}, {"dims", bits.dims}})
-                        .node());
+  return results_of(
+      apply(kRngBitGenerator, {state}, {{"dtype", bits.dtype}, {"dims", bits.dims}}).node());
 }
 
 }  // namespace smelt

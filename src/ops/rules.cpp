@@ -110,6 +110,8 @@ Dims other_axes(std::int64_t rank, const Dims& axes) {
 
 Tensors flat(const Node& node, std::span<const Tensor>) { return Tensors(node.inputs.size()); }
 
+Tensor zero_unless(Tensor pred, Tensor x) { return select(pred, x, zeros_like(x)); }
+
 std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,
                                           const RegionBuilder& build) {
   auto region = std::make_shared<Region>();

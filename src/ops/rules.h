@@ -64,6 +64,8 @@ Dims other_axes(std::int64_t rank, const Dims& axes);
 // ---- gradients ----
 // No input gets a cotangent: the function is flat or its inputs are no numbers to differentiate by.
 Tensors flat(const Node& node, std::span<const Tensor> cts);
+// x where the predicate holds, else zero.
+Tensor zero_unless(Tensor pred, Tensor x);
 
 // ---- regions ----
 std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/largest_difference.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 
@@ -61,12 +61,9 @@ std::string import_refusal(const std::string& folder) {
   return "no error";
 }
 
-float largest_difference(const TensorView& a, const TensorView& b) {
+double difference(const TensorView& a, const TensorView& b) {
   EXPECT_EQ(a.shape, b.shape);
-  const auto x = tensor_values<float>(a), y = tensor_values<float>(b);
-  float largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
-  return largest;
+  return largest_difference(tensor_values<float>(a), tensor_values<float>(b));
 }
 
 TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
@@ -124,7 +121,7 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
   EXPECT_THAT(result.text, HasSubstr("model_max_length 40\n"));
   const SafetensorsFile out(read_file(dir_.file("out")), "out");
   for (const char* name : {"mlm_logits", "nsp_logits"})
-    EXPECT_LT(largest_difference(out.at(name), golden_.at(str("output/", name))), 1e-5F) << name;
+    EXPECT_LT(difference(out.at(name), golden_.at(str("output/", name))), 1e-5) << name;
 }
 
 TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
@@ -137,7 +134,7 @@ TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
   EXPECT_EQ(back.tokenizer, bert_.tokenizer);
   ASSERT_EQ(back.parameters.size(), bert_.parameters.size());
   for (const auto& [name, tensor] : bert_.parameters)
-    EXPECT_EQ(largest_difference(back.parameters.at(name), tensor), 0) << name;
+    EXPECT_EQ(difference(back.parameters.at(name), tensor), 0) << name;
 }
 
 TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
@@ -154,7 +151,7 @@ TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
   write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(old));
   const auto back = import_hugging_face(dir_.file("hf"));
   const char* name = "bert/encoder/layer_0/output/LayerNorm/gamma";
-  EXPECT_EQ(largest_difference(back.parameters.at(name), bert_.parameters.at(name)), 0);
+  EXPECT_EQ(difference(back.parameters.at(name), bert_.parameters.at(name)), 0);
 }
 
 TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {

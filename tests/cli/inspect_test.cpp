@@ -20,6 +20,7 @@ namespace smelt {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -150,9 +151,15 @@ TEST_F(InspectCommand, IndexWritesAnIndexBesideEachFile) {
   EXPECT_EQ(json["records"], 7);
 }
 
-TEST_F(InspectCommand, BenchPrintsRates) {
-  const auto json =
-      nlohmann::json::parse(data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
+TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
+  const auto json = nlohmann::ordered_json::parse(
+      data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) {
+    names.push_back(name);
+    EXPECT_TRUE(value.is_number()) << name << " is " << value;  // JSON writes infinity as null
+  }
+  EXPECT_THAT(names, ElementsAre("records", "open_s", "in_order_per_s", "shuffled_per_s"));
   EXPECT_EQ(json["records"], 4);
   EXPECT_GT(json["in_order_per_s"], 0);
   EXPECT_GT(json["shuffled_per_s"], 0);

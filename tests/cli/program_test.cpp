@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "cli/recipe.h"
-#include "runtime/find_plugin.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -125,11 +125,7 @@ std::string grammar_text(int documents) {
 class WholeRecipe : public RecipeTest {
  protected:
   void SetUp() override {
-    try {
-      find_plugin("cpu");
-    } catch (const UsageError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    REQUIRE_PLUGIN("cpu");
     write_file(dir_.file("text.txt"), grammar_text(60));
     recipe(str("text: {input: ", dir_.file("text.txt"),
                ", sentences: lines, dedup: none, heldout: 0.1}\n", "vocab: {size: 150}\n",

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "runtime/find_plugin.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -90,11 +90,7 @@ TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
 }
 
 TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
-  try {
-    find_plugin("cpu");
-  } catch (const UsageError& error) {
-    GTEST_SKIP() << error.what();
-  }
+  REQUIRE_PLUGIN("cpu");
   upload(source_path("tests/golden/pretraining/english.txt"), "in/english.txt");
   upload(source_path("tests/golden/pretraining/english.txt"), "in/english2.txt");
   const std::string recipe =

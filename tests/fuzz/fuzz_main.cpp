@@ -1,6 +1,7 @@
 // The loop around a fuzz driver: changes inputs at random and keeps those that reach code that none
-// reached before (gcc's -fsanitize-coverage=trace-pc tells). The same seed gives the same inputs. A
-// finding is written to fuzz-finding.bin, which, named as an argument, is run again.
+// reached before (in preset asan, where gcc's -fsanitize-coverage=trace-pc tells). The same seed
+// gives the same inputs. A finding is written to fuzz-finding.bin, which, named as an argument, is
+// run again.
 //   fuzz_NAME [--runs N | --seconds N] [--seed S] [FILE...]
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -22,7 +23,8 @@
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
 
-extern "C" void __sanitizer_set_death_callback(void (*callback)());
+// There with the address sanitizer only.
+extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
 
@@ -163,7 +165,7 @@ const std::string& input_file(const std::uint8_t* data, std::size_t size,
 int main(int argc, char** argv) {
   const auto options = smelt::parse_options(argc, argv);
   spdlog::set_level(spdlog::level::off);
-  __sanitizer_set_death_callback(write_finding);
+  if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(write_finding);
   ::signal(SIGALRM, on_hang);
   const smelt::FuzzTarget target = smelt::fuzz_target();
   for (const std::string& path : options.files) {

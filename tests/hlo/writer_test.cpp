@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 #include "reference/cpu_device.h"
 #include "reference/interpreter.h"
+#include "support/plugins.h"
 
 namespace smelt::testing {
 namespace {
@@ -59,7 +60,7 @@ TEST(HloText, OfLiteralsIsExact) {
 
 // The device reads back every bit of what the literal was made from, in all three forms of text.
 TEST(HloText, OfLiteralsReachesTheDeviceUnchanged) {
-  if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
+  REQUIRE_PLUGIN("cpu");
   std::vector<std::uint32_t> few(64), many(1000);
   std::uint32_t bits = 1;
   for (auto* list : {&few, &many})
@@ -121,7 +122,7 @@ TEST(HloModule, WritesMeshAndShardings) {
 }
 
 TEST(HloModule, OverEightDevicesComputesTheSame) {
-  if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
+  REQUIRE_PLUGIN("cpu");
   Program program;
   build_sharded(program);
   const Value x = random_value({kRows, -1, 1}, 1), w = random_value({{DType::f64, {3}}, -1, 1}, 2);
@@ -210,7 +211,7 @@ TEST(HloModule, NestsRegions) {
   });
   const std::vector<Value> arguments{random_value({{DType::f64, {4}}, 0, 1}, 5)};
   const auto want = interpret(program.graph, program.results, arguments);
-  if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
+  REQUIRE_PLUGIN("cpu");
   const auto got = run_on_cpu(program, arguments);
   for (std::size_t r = 0; r < 2; ++r)
     for (std::size_t i = 0; i < want[r].real.size(); ++i)

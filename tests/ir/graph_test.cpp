@@ -65,10 +65,14 @@ TEST(Tensor, CountsNegativeAxesFromTheEndAndChecksShapeComments) {
 }
 
 TEST(Attrs, AreReadByNameAndType) {
-  const Attrs attrs{{"axis", std::int64_t{3}}, {"dims", Dims{1, 2}}, {"axes", std::string("data")}};
+  const Attrs attrs{{"axis", std::int64_t{3}},
+                    {"dims", Dims{1, 2}},
+                    {"axes", std::vector<std::string>{"data", ""}},
+                    {"dtype", DType::bf16}};
   EXPECT_EQ(attrs.integer("axis"), 3);
   EXPECT_EQ(attrs.dims("dims"), (Dims{1, 2}));
-  EXPECT_EQ(attrs.text("axes"), "data");
+  EXPECT_EQ(attrs.names("axes"), (std::vector<std::string>{"data", ""}));
+  EXPECT_EQ(attrs.dtype("dtype"), DType::bf16);
   EXPECT_THROW(attrs.integer("other"), BugError);
 }
 

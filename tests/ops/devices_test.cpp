@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "reference/cpu_device.h"
 #include "reference/evaluate.h"
+#include "support/plugins.h"
 
 namespace smelt::testing {
 namespace {
@@ -26,9 +27,7 @@ std::vector<std::vector<Value>> four_replicas(const Shape& shape) {
 
 class FourReplicas : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (const auto reason = cpu_plugin_missing()) GTEST_SKIP() << *reason;
-  }
+  void SetUp() override { REQUIRE_PLUGIN("cpu"); }
 
   Tensor argument(Dims dims) { return program.graph.argument({DType::f32, std::move(dims)}); }
 

@@ -46,15 +46,6 @@ std::vector<std::vector<Value>> run(const Program& program, const Client& client
 
 }  // namespace
 
-std::optional<std::string> cpu_plugin_missing() {
-  try {
-    find_plugin("cpu");
-    return std::nullopt;
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-}
-
 std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments) {
   return run(program, cpu(1), {}, {arguments})[0];
 }

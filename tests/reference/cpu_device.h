@@ -1,16 +1,12 @@
 // Runs programs on the CPU plugin, for tests that compare a device with the reference.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <vector>
 
 #include "hlo/writer.h"
 #include "reference/value.h"
 
 namespace smelt::testing {
-
-// Why the CPU plugin cannot be used here; nullopt when it can.
-std::optional<std::string> cpu_plugin_missing();
 
 // The program's results on one CPU device.
 std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments);

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "runtime/executable.h"
-#include "runtime/find_plugin.h"
+#include "support/plugins.h"
 
 #ifdef __SANITIZE_ADDRESS__
 // One test asks for more memory than there is; that is to fail, not to end the program.
@@ -21,13 +21,7 @@ using testing::HasSubstr;
 
 class CpuPlugin : public testing::Test {
  protected:
-  void SetUp() override {
-    try {
-      find_plugin("cpu");
-    } catch (const UsageError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
+  void SetUp() override { REQUIRE_PLUGIN("cpu"); }
 };
 
 constexpr const char* kAdd = R"(

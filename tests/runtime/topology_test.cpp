@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "runtime/find_plugin.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -14,13 +14,7 @@ using testing::HasSubstr;
 
 class Libtpu : public testing::Test {
  protected:
-  void SetUp() override {
-    try {
-      find_plugin("tpu");
-    } catch (const UsageError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
+  void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 };
 
 // Rows of `x` are split over the mesh; `x` gives its memory to the result.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "support/missing.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -19,8 +20,8 @@ inline std::string oracle_python() { return source_path(".venv-oracle/bin/python
 
 }  // namespace smelt
 
-// Skips the test, with the reason, where scripts/test has not installed the oracles.
-#define REQUIRE_ORACLE()                                    \
-  if (!std::filesystem::exists(::smelt::oracle_python()))   \
-  GTEST_SKIP() << "no oracle: " << ::smelt::oracle_python() \
-               << " is missing; scripts/test installs it"
+// Ends the test where scripts/test has not installed the oracles.
+#define REQUIRE_ORACLE()                                  \
+  if (!std::filesystem::exists(::smelt::oracle_python())) \
+  SKIP_OR_FAIL_WITHOUT("oracle", ::smelt::oracle_python() \
+                                     << " is missing; scripts/test installs it")

@@ -7,16 +7,18 @@
 
 #include "base/error.h"
 #include "runtime/client.h"
+#include "runtime/find_plugin.h"
+#include "support/missing.h"
 
-namespace smelt {
-
-// Ends the test as skipped, with the reason, where the plugin is not installed.
-#define SMELT_OPEN_CPU(client, devices)            \
-  std::shared_ptr<const ::smelt::Client> client;   \
-  try {                                            \
-    client = ::smelt::open_device("cpu", devices); \
-  } catch (const ::smelt::UsageError& error) {     \
-    GTEST_SKIP() << error.what();                  \
+// Ends the test where the plugin of a kind of device ("cpu", "tpu") is not installed.
+#define REQUIRE_PLUGIN(device)                    \
+  try {                                           \
+    ::smelt::find_plugin(device);                 \
+  } catch (const ::smelt::UsageError& missing) {  \
+    SKIP_OR_FAIL_WITHOUT(device, missing.what()); \
   }
 
-}  // namespace smelt
+// Declares `client`, the CPU split into `devices`; ends the test where there is no plugin for it.
+#define SMELT_OPEN_CPU(client, devices) \
+  REQUIRE_PLUGIN("cpu")                 \
+  const std::shared_ptr<const ::smelt::Client> client = ::smelt::open_device("cpu", devices)

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "optim/adamw.h"
-#include "runtime/find_plugin.h"
 #include "runtime/topology.h"
+#include "support/plugins.h"
 #include "tasks/bert_task.h"
 #include "train/program.h"
 
@@ -13,13 +13,7 @@ namespace {
 
 class TpuCompile : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    try {
-      find_plugin("tpu");
-    } catch (const UsageError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
+  void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 
   static Task task() {
     BertTask bert{.seq_length = 128, .max_predictions = 20};

@@ -6,3 +6,11 @@ module @bitcast_convert {
     "func.return"(%0, %1) : (tensor<5xui32>, tensor<5xf32>) -> ()
   }
 }
+// bitcast_convert: of a double
+module @bitcast_convert {
+  func.func public @main(%arg0: tensor<5xf64>) -> (tensor<5xf64>) {
+    %0 = "stablehlo.bitcast_convert"(%arg0) : (tensor<5xf64>) -> tensor<5xui64>
+    %1 = "stablehlo.bitcast_convert"(%0) : (tensor<5xui64>) -> tensor<5xf64>
+    "func.return"(%1) : (tensor<5xf64>) -> ()
+  }
+}

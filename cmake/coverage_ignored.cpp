@@ -1,0 +1,2 @@
+// The hook of gcc's -fsanitize-coverage=trace-pc, for programs that are no fuzz drivers.
+extern "C" void __sanitizer_cov_trace_pc() {}

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Checks that src/ and tests/ are formatted as .clang-format says, by the version that requirements/test.in names;
+# with --fix formats them. Exits 77 where that version is not installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+format=.venv-oracle/bin/clang-format
+if [ ! -x "$format" ]; then
+  echo "not checked: $format is missing; scripts/test installs it"
+  case ",${SMELT_REQUIRE:-}," in *,oracle,*) exit 1 ;; esac
+  exit 77
+fi
+mode=(--dry-run -Werror)
+[ "${1:-}" = --fix ] && mode=(-i)
+find src tests \( -name '*.h' -o -name '*.cpp' \) -print0 | xargs -0 "$format" "${mode[@]}"
