@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "store/descriptor.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -21,20 +22,6 @@ namespace {
 constexpr const char *kJob = "job.json", *kLock = "smelt-work.lock";
 constexpr std::string_view kMark = "a work folder of smelt\n";
 constexpr std::string_view kTemporary = "smelt-work-";
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  int value() const { return value_; }
-  int release() { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
 
 [[noreturn]] void refuse(const std::string& path, std::string_view problem, std::string_view hint) {
   throw UsageError(str("work folder ", path, ": ", problem), hint);
@@ -69,7 +56,7 @@ WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   while (true) {
     const Descriptor folder(open_folder());
-    if (lock(folder.value())) break;  // else another process removed it in between
+    if (lock(folder.get())) break;  // else another process removed it in between
   }
   keep_ = job().has_value();
 }
@@ -95,11 +82,11 @@ int WorkFolder::open_folder() const {
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
     throw_errno("make folder", path_, errno);
   Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (folder.value() < 0 && (errno == ELOOP || errno == ENOTDIR))
+  if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR))
     refuse(path_, "is a link or a file", "name the folder itself with --work");
-  if (folder.value() < 0) throw_errno("open", path_, errno);
+  if (folder.get() < 0) throw_errno("open", path_, errno);
   struct stat found{};
-  if (::fstat(folder.value(), &found) != 0 || found.st_uid != ::geteuid() ||
+  if (::fstat(folder.get(), &found) != 0 || found.st_uid != ::geteuid() ||
       (found.st_mode & S_IWOTH) != 0)
     refuse(path_, "belongs to another user, or all may write to it", "name another with --work");
   return folder.release();
@@ -120,15 +107,15 @@ int WorkFolder::open_lock(int folder) const {
 // False when the folder was removed before it could be locked.
 bool WorkFolder::lock(int folder) {
   Descriptor lock(open_lock(folder));
-  if (lock.value() < 0) return false;
-  if (::flock(lock.value(), LOCK_EX | LOCK_NB) != 0)
+  if (lock.get() < 0) return false;
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     refuse(path_, "another process is making these files", "wait for it, or stop it");
   struct stat held{}, named{};
-  if (::fstat(lock.value(), &held) != 0 || ::stat(file(kLock).c_str(), &named) != 0 ||
+  if (::fstat(lock.get(), &held) != 0 || ::stat(file(kLock).c_str(), &named) != 0 ||
       held.st_ino != named.st_ino || held.st_dev != named.st_dev)
     return false;
   if (held.st_size == 0 && is_empty()) {
-    if (::write(lock.value(), kMark.data(), kMark.size()) != std::ssize(kMark))
+    if (::write(lock.get(), kMark.data(), kMark.size()) != std::ssize(kMark))
       throw_errno("write", file(kLock), errno);
   } else if (!is_marked(path_)) {
     refuse_foreign(path_);

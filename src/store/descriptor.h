@@ -19,6 +19,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
     if (const int old = std::exchange(fd_, fd); old >= 0) ::close(old);
   }

@@ -17,7 +17,7 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kBatchRows = 256;
-constexpr std::int64_t kBufferBytes = 4 << 20;  // of a column's bytes, which a store is asked for
+constexpr std::int64_t kColumnBufferBytes = 4 << 20;  // of a column's bytes, which a store is asked for
 
 // One column of a row group, a value at a time. Values of texts lie in the page that is read now.
 class Column {
@@ -142,7 +142,7 @@ class ParquetRows : public RowReader {
       // Else a column of a row group would be read as a whole.
       parquet::ReaderProperties properties;
       properties.enable_buffered_stream();
-      properties.set_buffer_size(kBufferBytes);
+      properties.set_buffer_size(kColumnBufferBytes);
       reader_ = parquet::ParquetFileReader::Open(file, properties);
       for (const Field& field : fields) indices_.push_back(index_of(field));
     });
