@@ -12,7 +12,7 @@ namespace smelt {
 struct Feature {
   std::string name;          // of the tf.Example's feature: "input_ids"
   DType dtype = DType::s32;  // s32 or f32
-  Dims row;                  // shape in one record; {}: one number
+  Dims row = {};             // shape in one record; {}: one number
   std::int64_t limit = 0;    // s32: values are in [0, limit), at most 2^31
   std::string limit_name{};  // what gives the limit, for messages: "vocab_size"
 

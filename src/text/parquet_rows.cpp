@@ -17,7 +17,8 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kBatchRows = 256;
-constexpr std::int64_t kColumnBufferBytes = 4 << 20;  // of a column's bytes, which a store is asked for
+constexpr std::int64_t kColumnBufferBytes =
+    4 << 20;  // of a column's bytes, which a store is asked for
 
 // One column of a row group, a value at a time. Values of texts lie in the page that is read now.
 class Column {

@@ -18,7 +18,7 @@ const std::string kMessage = from_hex(
     "0a4c0a190a0369647312121a100a0e0001ac02feffffffffffffffff010a0c0a016212070a050a01780a00"
     "0a150a01611210120e0a0c0000803f00000000000020c00a0a0a046e6f6e6512021a00");
 
-std::string message_of(auto&& action) {
+std::string example_error(auto&& action) {
   try {
     action();
   } catch (const UsageError& error) {
@@ -83,21 +83,21 @@ TEST(Example, TheLastOfTwoFeaturesOfOneNameWins) {
 TEST(Example, AnAbsentFeatureIsNamedTogetherWithThosePresent) {
   const Example example(kMessage, "train.tfrecord: record 3");
   EXPECT_THAT(
-      message_of([&] { (void)example.integers("input_ids"); }),
+      example_error([&] { (void)example.integers("input_ids"); }),
       HasSubstr("train.tfrecord: record 3: no feature 'input_ids'; it has: ids, b, a, none"));
 }
 
 TEST(Example, AFeatureOfAnotherKindIsRefused) {
   const Example example(kMessage, "here");
-  EXPECT_THAT(message_of([&] { (void)example.integers("a"); }),
+  EXPECT_THAT(example_error([&] { (void)example.integers("a"); }),
               HasSubstr("here: feature 'a' is no list of integers"));
-  EXPECT_THAT(message_of([&] { (void)example.reals("ids"); }),
+  EXPECT_THAT(example_error([&] { (void)example.reals("ids"); }),
               HasSubstr("here: feature 'ids' is no list of reals"));
 }
 
 TEST(Example, EveryCutIsRefused) {
   for (std::size_t size = 1; size < kMessage.size(); ++size)
-    EXPECT_THAT(message_of([&] { Example(std::string_view(kMessage).substr(0, size), "here"); }),
+    EXPECT_THAT(example_error([&] { Example(std::string_view(kMessage).substr(0, size), "here"); }),
                 HasSubstr("here: cut short"))
         << size;
 }

@@ -57,7 +57,7 @@ RecordLayout layout() {
   return out;
 }
 
-std::string message_of(std::string_view bytes) {
+std::string layout_error(std::string_view bytes) {
   try {
     decode_record_layout(bytes, "a.index");
   } catch (const UsageError& error) {
@@ -99,8 +99,8 @@ TEST(RecordLayout, EveryChangedByteAndEveryCutIsRefused) {
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ 0x10);
-    EXPECT_THAT(message_of(broken), HasSubstr("a.index: ")) << at;
-    EXPECT_THAT(message_of(whole.substr(0, at)), HasSubstr("a.index: ")) << at;
+    EXPECT_THAT(layout_error(broken), HasSubstr("a.index: ")) << at;
+    EXPECT_THAT(layout_error(whole.substr(0, at)), HasSubstr("a.index: ")) << at;
   }
 }
 
@@ -115,14 +115,14 @@ std::string with(std::size_t at, char value) {
 }
 
 TEST(RecordLayout, WrongValuesUnderARightChecksumAreNamed) {
-  EXPECT_THAT(message_of("text"), HasSubstr("a.index: no index of records"));
-  EXPECT_THAT(message_of(with(8, 2)), HasSubstr("a.index: version 2, not 1"));
-  EXPECT_THAT(message_of(with(16, 3)), HasSubstr("a.index: 3 records in 6 bytes"));
-  EXPECT_THAT(message_of(with(23, '\x7f')), HasSubstr(" records in 6 bytes"));
-  EXPECT_THAT(message_of(with(40, 3)), HasSubstr("a.index: numbers of 3 and 1 bytes"));
-  EXPECT_THAT(message_of(with(44, 16)), HasSubstr("a.index: numbers of 2 and 16 bytes"));
-  EXPECT_THAT(message_of(with(50, 1)), testing::IsEmpty());
-  EXPECT_THAT(message_of(encode_record_layout(layout()).replace(50, 1, "\1")),
+  EXPECT_THAT(layout_error("text"), HasSubstr("a.index: no index of records"));
+  EXPECT_THAT(layout_error(with(8, 2)), HasSubstr("a.index: version 2, not 1"));
+  EXPECT_THAT(layout_error(with(16, 3)), HasSubstr("a.index: 3 records in 6 bytes"));
+  EXPECT_THAT(layout_error(with(23, '\x7f')), HasSubstr(" records in 6 bytes"));
+  EXPECT_THAT(layout_error(with(40, 3)), HasSubstr("a.index: numbers of 3 and 1 bytes"));
+  EXPECT_THAT(layout_error(with(44, 16)), HasSubstr("a.index: numbers of 2 and 16 bytes"));
+  EXPECT_THAT(layout_error(with(50, 1)), testing::IsEmpty());
+  EXPECT_THAT(layout_error(encode_record_layout(layout()).replace(50, 1, "\1")),
               HasSubstr("a.index: wrong checksum"));
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> read_all(std::string_view bytes) {
   return records;
 }
 
-std::string message_of(std::string_view bytes) {
+std::string record_error(std::string_view bytes) {
   try {
     read_all(bytes);
   } catch (const UsageError& error) {
@@ -54,7 +54,7 @@ TEST(TfRecord, EveryChangedByteIsRefusedWithItsRecordsOffset) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string broken = kFile;
       broken[at] = static_cast<char>(broken[at] ^ (1 << bit));
-      EXPECT_THAT(message_of(broken),
+      EXPECT_THAT(record_error(broken),
                   HasSubstr(str("train.tfrecord: record at offset ", start, ": ")))
           << at;
     }
@@ -63,7 +63,7 @@ TEST(TfRecord, EveryChangedByteIsRefusedWithItsRecordsOffset) {
 
 TEST(TfRecord, EveryCutInsideARecordIsRefused) {
   for (std::size_t size = 0; size < kFile.size(); ++size) {
-    const std::string message = message_of(std::string_view(kFile).substr(0, size));
+    const std::string message = record_error(std::string_view(kFile).substr(0, size));
     if (size == 0 || size == 21 || size == 37)
       EXPECT_EQ(message, "") << size;
     else
@@ -74,17 +74,17 @@ TEST(TfRecord, EveryCutInsideARecordIsRefused) {
 TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
   std::string broken = kFile;
   broken[12] = 'j';
-  EXPECT_THAT(message_of(broken), HasSubstr("data checksum 0x"));
-  EXPECT_THAT(message_of(broken), HasSubstr(" expected 0x191c1fbb"));
-  EXPECT_THAT(message_of(kFile.substr(0, 20)), HasSubstr("5 bytes of data wanted, 8 left"));
-  EXPECT_THAT(message_of(kFile.substr(0, 5)), HasSubstr("12 bytes of header wanted, 5 left"));
+  EXPECT_THAT(record_error(broken), HasSubstr("data checksum 0x"));
+  EXPECT_THAT(record_error(broken), HasSubstr(" expected 0x191c1fbb"));
+  EXPECT_THAT(record_error(kFile.substr(0, 20)), HasSubstr("5 bytes of data wanted, 8 left"));
+  EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("12 bytes of header wanted, 5 left"));
 }
 
 TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
   for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<char>(crc >> (8 * byte)));
-  EXPECT_THAT(message_of(file + "some bytes"),
+  EXPECT_THAT(record_error(file + "some bytes"),
               HasSubstr("cut short: 18446744073709551615 bytes of data wanted, 10 left"));
 }
 

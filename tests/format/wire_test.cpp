@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::string_literals;
 
-std::string message_of(const std::string& input) {
+std::string wire_error(const std::string& input) {
   try {
     WireReader reader(input, "thing.bin");
     while (reader.next()) {
@@ -124,7 +124,7 @@ TEST(Wire, EveryCutInsideAFieldIsRefused) {
   for (const std::size_t size : {7u, 11u, 6u, 9u}) ends.push_back(ends.back() + size);
   ASSERT_EQ(ends.back(), writer.text().size());
   for (std::size_t cut = 0; cut < writer.text().size(); ++cut) {
-    const std::string message = message_of(writer.text().substr(0, cut));
+    const std::string message = wire_error(writer.text().substr(0, cut));
     if (std::find(ends.begin(), ends.end(), cut) != ends.end()) {
       EXPECT_EQ(message, "") << cut;
     } else {
@@ -134,14 +134,14 @@ TEST(Wire, EveryCutInsideAFieldIsRefused) {
 }
 
 TEST(Wire, RefusesWhatNoWriterWrites) {
-  EXPECT_THAT(message_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s),
+  EXPECT_THAT(wire_error("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s),
               HasSubstr("a varint over 64 bits at byte 1 of 11"));
-  EXPECT_THAT(message_of(std::string(12, '\x80')), HasSubstr("a varint over 64 bits"));
-  EXPECT_THAT(message_of("\x02\x00"s), HasSubstr("field number 0 at byte 0 of 2"));
-  EXPECT_THAT(message_of("\x80\x80\x80\x80\x10"s), HasSubstr("field number 536870912"));
-  EXPECT_THAT(message_of("\x0b"s), HasSubstr("wire type 3"));
-  EXPECT_THAT(message_of("\x0f"s), HasSubstr("wire type 7"));
-  EXPECT_THAT(message_of("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s),
+  EXPECT_THAT(wire_error(std::string(12, '\x80')), HasSubstr("a varint over 64 bits"));
+  EXPECT_THAT(wire_error("\x02\x00"s), HasSubstr("field number 0 at byte 0 of 2"));
+  EXPECT_THAT(wire_error("\x80\x80\x80\x80\x10"s), HasSubstr("field number 536870912"));
+  EXPECT_THAT(wire_error("\x0b"s), HasSubstr("wire type 3"));
+  EXPECT_THAT(wire_error("\x0f"s), HasSubstr("wire type 7"));
+  EXPECT_THAT(wire_error("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s),
               HasSubstr("cut short: 18446744073709551615 bytes wanted"));
 }
 

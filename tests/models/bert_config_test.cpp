@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "format/config.h"
 #include "models/bert.h"
 
 namespace smelt {
@@ -37,8 +38,8 @@ TEST(BertConfig, ReadsWhatItWrites) {
   c.vocab_size = 99;
   c.hidden_size = 24;
   c.hidden_dropout_prob = 0.25;
-  const BertConfig read = parse_bert_config(bert_config_json(c).dump(), "c.json");
-  EXPECT_EQ(bert_config_json(read), bert_config_json(c));
+  const BertConfig read = parse_bert_config(config_json(c).dump(), "c.json");
+  EXPECT_EQ(config_json(read), config_json(c));
 }
 
 TEST(BertConfig, AcceptsTheExtraFieldsOfReleasedModels) {
@@ -100,12 +101,11 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
   const auto ints = [&](Dims dims) { return graph.argument({DType::s32, std::move(dims)}); };
   const BertInputs inputs{
       .input_ids = ints({2, 16}), .input_mask = ints({2, 16}), .segment_ids = ints({2, 16})};
-  const BertLabels labels{.masked_lm_positions = ints({2, 4}),
-                          .masked_lm_ids = ints({2, 4}),
-                          .masked_lm_weights = graph.argument({DType::f32, {2, 4}}),
-                          .next_sentence_labels = ints({2})};
   Parameters parameters;
-  bert_pretraining(Scope(graph, parameters), c, inputs, labels);
+  const Scope root(graph, parameters);
+  const BertEncoded encoded = bert(root, c, inputs);
+  masked_lm_logits(root, c, encoded.sequence, ints({2, 4}));
+  next_sentence_logits(root, c, encoded.pooled);
   EXPECT_EQ(parameters.all().size(), 206u);
   std::set<std::string> names;
   for (const Parameter& p : parameters.all()) names.insert(p.name);

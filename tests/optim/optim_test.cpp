@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "optim/adamw.h"
@@ -95,14 +96,15 @@ TEST(AdamW, IsItsFormula) {
     const Tensor p = graph.argument(one), m = graph.argument(one), v = graph.argument(one);
     const Tensor g = graph.argument(one), rate = graph.argument(scalar),
                  step = graph.argument(step_shape);
-    const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, decays);
+    const UpdatedParameter next =
+        adamw(o).update({rate, step}, decays ? "kernel" : "bias", p, std::array{m, v}, g);
     const std::vector<Value> values{real_value(one, {0.5}),     real_value(one, {0.2}),
                                     real_value(one, {0.03}),    real_value(one, {-0.7}),
                                     real_value(scalar, {0.01}), integer_value(step_shape, {3})};
     const Expected want = by_hand(o, 0.01, 3, 0.5, 0.2, 0.03, -0.7, decays);
     EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-12);
-    EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-12);
-    EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-12);
+    EXPECT_NEAR(evaluate(next.slots[0], values)[0], want.m, 1e-12);
+    EXPECT_NEAR(evaluate(next.slots[1], values)[0], want.v, 1e-12);
   }
 }
 
@@ -115,7 +117,7 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
   const Tensor p = graph.argument(one), m = graph.argument(one), v = graph.argument(one);
   const Tensor g = graph.argument(one), rate = graph.argument(scalar),
                step = graph.argument(step_shape);
-  const ParameterState next = adamw(o, rate, step, {.value = p, .m = m, .v = v}, g, true);
+  const UpdatedParameter next = adamw(o).update({rate, step}, "kernel", p, std::array{m, v}, g);
   for (const int t : {0, 1, 7}) {
     const std::vector<Value> values{
         real_value(one, {0.5}),     real_value(one, {0.2}),
@@ -123,8 +125,8 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
         real_value(scalar, {0.01}), integer_value(step_shape, {static_cast<std::uint64_t>(t)})};
     const Expected want = by_hand(o, 0.01, t, 0.5, 0.2, 0.03, -0.7, true);
     EXPECT_NEAR(evaluate(next.value, values)[0], want.value, 1e-6);
-    EXPECT_NEAR(evaluate(next.m, values)[0], want.m, 1e-7);
-    EXPECT_NEAR(evaluate(next.v, values)[0], want.v, 1e-7);
+    EXPECT_NEAR(evaluate(next.slots[0], values)[0], want.m, 1e-7);
+    EXPECT_NEAR(evaluate(next.slots[1], values)[0], want.v, 1e-7);
   }
 }
 

@@ -10,7 +10,7 @@ namespace smelt {
 std::string SmallRun::vocab() { return source_path("tests/golden/pretraining/vocab_uncased.txt"); }
 
 void SmallRun::SetUp() {
-  SMELT_OPEN_CPU(client, 1);
+  REQUIRE_PLUGIN("cpu");
   make_records("tests/golden/pretraining/english.txt", dir_.file("train.tfrecord"));
 }
 
