@@ -34,6 +34,7 @@ void Shard::leave(std::size_t range) {
 }
 
 void Shard::finish() {
+  file_->flush();
   if (paths_.index) index_.write(paths_.records);  // first: a sealed file is one that is finished
   index_.clear();
   write_file(paths_.seal, seal_text(size_, crc32c_));

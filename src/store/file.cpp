@@ -23,7 +23,7 @@ namespace smelt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr std::size_t kBufferBytes = 128 << 10;
 
 constexpr std::string_view kPartial = ".partial-";
 
@@ -168,6 +168,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::flush() {
+  if (remote_) return;
   std::string_view rest = buffer_;
   while (!rest.empty()) {
     const auto count =

@@ -58,12 +58,11 @@ class OutputFile {
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
   void write(std::string_view bytes);  // SystemError on a full disk; the partial file is removed
-  void commit();                       // flushed to the disk, then renamed
+  void flush();   // so that a full disk is said now and not by commit(); on object stores nothing
+  void commit();  // flushed to the disk, then renamed
   const std::string& path() const { return path_; }
 
  private:
-  void flush();
-
   std::string path_;
   std::string place_;    // path_ without symbolic links
   std::string partial_;  // empty once committed, and of a device or pipe

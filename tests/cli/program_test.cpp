@@ -62,7 +62,8 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                  HasSubstr("train.steps is 'many', not a whole number"));
   expect_refused("train: {steps: [1]}", "",
                  HasSubstr("train.steps is neither a value nor a section"));
-  expect_refused("train: {steps: 0}", "", HasSubstr("train.steps 0"));
+  expect_refused("train: {steps: 0}", "",
+                 HasSubstr("r.yaml: train.steps is 0, must be at least 1"));
   expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
   expect_refused("text: {heldout: 0}", "", HasSubstr("text.heldout is 0, must be above 0"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
