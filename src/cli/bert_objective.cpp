@@ -1,5 +1,4 @@
-#include "cli/bert_objective.h"
-
+// model.type: bert.
 #include <spdlog/spdlog.h>
 
 #include <iomanip>
@@ -8,6 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
+#include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "data/description.h"
 #include "examples/bert_examples.h"

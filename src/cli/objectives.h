@@ -1,0 +1,14 @@
+// Every kind of model there is. A new one is its function here, and its place in the list.
+#pragma once
+
+#include <vector>
+
+#include "cli/objective_type.h"
+
+namespace smelt {
+
+ObjectiveType bert_objective();  // bert_objective.cpp
+
+inline std::vector<ObjectiveType> all_objectives() { return {bert_objective()}; }
+
+}  // namespace smelt
