@@ -20,15 +20,18 @@ for run in $(seq "$runs"); do
   "$smelt" run "$@" --set out="$work/run-$run" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
   echo "run $run: $(state "run-$run")"
 done
+resumed=0
 for kill in $(seq "$kills"); do
   "$smelt" run "$@" --set out="$work/killed" >"$work/log" 2>&1 &
   pid=$!
   sleep "$(awk -v most="$seconds" -v seed="$RANDOM" 'BEGIN { srand(seed); printf "%.2f", rand() * most }')"
   kill -9 "$pid" 2>/dev/null || echo "kill $kill: had ended"
   wait "$pid" 2>/dev/null || true
+  if grep -q 'resuming from' "$work/log"; then resumed=$((resumed + 1)); fi
 done
 "$smelt" run "$@" --set out="$work/killed" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-echo "killed $kills times: $(state killed), $(grep -c 'resuming from' "$work/log" || true) resumed at last"
+echo "killed $kills times, $resumed of them after it had resumed: $(state killed)"
+[ "$kills" = 0 ] || [ "$resumed" -gt 0 ] || { echo "no kill met a resumed run: give more SECONDS"; exit 1; }
 [ "$({ for run in $(seq "$runs"); do state "run-$run"; done; state killed; } | sort -u | wc -l)" = 1 ] ||
   { echo "the states differ"; exit 1; }
 echo "all the same"

@@ -7,14 +7,17 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/layout.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
+#include "cli/recipe_checks.h"
 #include "data/description.h"
 #include "examples/bert_examples.h"
 #include "models/bert_config.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
 #include "tokenize/vocabulary.h"
+#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -66,19 +69,33 @@ BertConfig resolved_model(const Recipe& r) {
 }
 
 void check(const Recipe& r) {
+  const RecipeChecks checks(r);
   const BertData data = data_of(r);
   BertConfig model = model_of(r);
-  if (data.seq_length > model.max_position_embeddings)
-    throw UsageError(
-        str(r.origin({"data.seq_length", "model.max_position_embeddings"}), ": data.seq_length ",
-            data.seq_length, " is longer than model.max_position_embeddings ",
-            model.max_position_embeddings),
-        "shorten the sequences or raise model.max_position_embeddings");
-  parse_example_order(data.order);
+  checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
+  checks.at_least("data.max_predictions", 1);
+  checks.at_least("data.dupe_factor", 1);
+  checks.within("data.masked_lm_prob", 0, 1, RecipeChecks::Ends::without);
+  checks.within("data.short_seq_prob", 0, 1);
+  checks.one_of("data.order", {"shuffled", "original"});
+  checks.at_least("model.vocab_size", 0);
   if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
-  check_bert_config(model, str(r.origin({"model.hidden_size", "model.num_attention_heads",
-                                         "model.hidden_act", "model.num_hidden_layers"}),
-                               ": model"));
+  check_bert_config(model, [&](const std::string& field) {
+    const bool heads = field == "hidden_size";
+    return str(r.origin({"model." + field, heads ? "model.num_attention_heads" : "model." + field}),
+               ": model");
+  });
+  checks.require(
+      data.seq_length <= model.max_position_embeddings,
+      {"data.seq_length", "model.max_position_embeddings"},
+      str("data.seq_length ", data.seq_length, " is longer than model.max_position_embeddings ",
+          model.max_position_embeddings),
+      "shorten the sequences or raise model.max_position_embeddings");
+  checks.require(!data.next_sentence || model.type_vocab_size >= 2,
+                 {"data.next_sentence", "model.type_vocab_size"},
+                 str("model.type_vocab_size ", model.type_vocab_size,
+                     " has no kind for the second sentences of data.next_sentence"),
+                 "set model.type_vocab_size to 2, or data.next_sentence to false");
 }
 
 std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
@@ -105,9 +122,16 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
 
 // What is known of the training data.
 std::optional<std::int32_t> majority_token(const Recipe& r) {
-  const auto description = find_description({RecipePaths(r.out).train_records});
+  const RecipePaths paths(r.out);
+  const auto description = find_description({paths.train_records});
   if (!description || !description->majority_token) return std::nullopt;
-  return description->majority_token->id;
+  const std::int32_t id = description->majority_token->id;
+  const std::int64_t lines = Vocabulary::load(paths.vocab).size();
+  if (id < 0 || id >= lines)
+    throw UsageError(str(description->origin, ": majority_token.id ", id, " is none of the ", lines,
+                         " tokens of ", paths.vocab),
+                     "make the data again");
+  return id;
 }
 
 Task task(const Recipe& r) {
@@ -137,6 +161,7 @@ FillMaskJob fill(const Recipe& r) {
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return bert_mask_guesses(model, S, P, top);
   };
+  job.settings = task(r).settings;
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
   return job;
@@ -147,6 +172,8 @@ void export_folder(const Recipe& r, const std::string& folder) {
   const auto checkpoint = load_latest_checkpoint(paths.model_dir);
   if (!checkpoint)
     throw UsageError(str("export: no checkpoint in ", paths.model_dir), "train first");
+  check_same_model(checkpoint->state, task(r).settings,
+                   checkpoint_path(paths.model_dir, checkpoint->step));
   HuggingFaceBert bert;
   bert.config = config_json(resolved_model(r));
   bert.parameters = checkpoint->tensors;

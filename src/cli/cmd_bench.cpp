@@ -127,14 +127,18 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::IsMember(names));
   command->add_option("--device", o->device, "cpu, gpu or tpu")->capture_default_str();
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
-    command->add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
+    command->add_option(name, value, help)
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+        ->capture_default_str();
   };
   add_count("--devices", o->devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
   add_count("--predictions", o->predictions, "masked tokens per example");
   add_count("--steps", o->steps, "steps timed, after one that is not");
-  command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
+  command->add_option("--dropout", o->dropout, "dropout probability")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
   command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
 }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <iostream>
+#include <span>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/objective_type.h"
 #include "cli/stage.h"
 #include "optim/adamw.h"
@@ -173,32 +175,44 @@ void export_model(const Recipe& r, const std::string& folder) {
   r.type->export_folder(r, folder);
 }
 
-void run_recipe(const Recipe& r) {
-  if (r.text.input.empty())
-    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const std::vector<std::string> inputs = expand_patterns(r.text.input, "text.input");
-  claim_output_folder(r.out);
+// The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
+static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs) {
   const RecipePaths p(r.out);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
-  run_stage(r.out, {"text", section("text"), inputs, texts, [&] { make_text(r); }});
-  run_stage(r.out,
-            {"vocab", section("vocab"), {p.train_text}, {p.vocab}, [&] { make_vocabulary(r); }});
-  std::vector<std::string> sources = texts;
-  sources.push_back(p.vocab);
   const std::vector<std::string> records{p.train_records, p.heldout_records};
-  run_stage(r.out, {"data", {section("data"), section("vocab")}, sources, records, [&] {
-                      make_examples(r);
-                    }});
   const nlohmann::json training{section("model"), section("train"), section("data")};
-  run_stage(r.out, {"train", training, {p.train_records}, {p.model_dir}, [&] { train_model(r); }});
-  run_stage(r.out, {"eval", {training, section("eval")}, records, {p.evaluation}, [&] {
-                      std::cout << evaluation_report(r, evaluate_model(r));
-                    }});
-  if (!r.type->export_folder) return;
-  run_stage(r.out, {"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [&] {
-                      export_model(r, p.hugging_face);
-                    }});
+  std::vector<Stage> stages{
+      {"text", section("text"), inputs, texts, [r] { make_text(r); }},
+      {"vocab", section("vocab"), {p.train_text}, {p.vocab}, [r] { make_vocabulary(r); }},
+      {"data",
+       {section("data"), section("vocab")},
+       {p.train_text, p.heldout_text, p.vocab},
+       records,
+       [r] { make_examples(r); }},
+      {"train", training, {p.train_records}, {p.model_dir}, [r] { train_model(r); }},
+      {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
+         std::cout << evaluation_report(r, evaluate_model(r));
+       }}};
+  if (r.type->export_folder)
+    stages.push_back({"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [r, p] {
+                        export_model(r, p.hugging_face);
+                      }});
+  return stages;
+}
+
+void run_recipe(const Recipe& r) {
+  if (r.text.input.empty())
+    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
+  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
+  claim_output_folder(r.out);
+  const std::string model_dir = RecipePaths(r.out).model_dir;
+  if (latest_checkpoint(model_dir))  // whose vocabulary and data must not be replaced
+    for (const Stage& stage : std::span(stages).first(3))
+      if (const auto change = changed_since(r.out, stage))
+        throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
+                         "choose another folder with --set out=… for a new run");
+  for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 
 }  // namespace smelt

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "cli/objective_type.h"
+#include "cli/recipe_checks.h"
 #include "cli/recipe_sections.h"
 #include "store/file.h"
 
@@ -106,45 +107,6 @@ void check_names(const Settings& settings, const Sections& sections) {
     }
 }
 
-void check_ranges(const Recipe& r) {
-  const auto require = [&](bool fine, std::initializer_list<const char*> fields,
-                           const std::string& what, const std::string& hint) {
-    if (!fine) throw UsageError(str(r.origin(fields), ": ", what), hint);
-  };
-  const auto one_of = [&](const char* field, const std::string& value,
-                          const std::vector<std::string>& known) {
-    require(std::ranges::find(known, value) != known.end(), {field},
-            str(field, " is '", value, "'"), did_you_mean(value, known));
-  };
-  const auto at_least = [&](const char* field, std::int64_t value, std::int64_t least) {
-    require(value >= least, {field}, str(field, " is ", value, ", must be at least ", least),
-            "correct the value");
-  };
-  const auto divides = [&](const char* field, std::int64_t rows) {
-    require(rows % r.train.devices == 0, {field, "train.devices"},
-            str(field, " ", rows, " does not divide over train.devices ", r.train.devices),
-            str("choose a multiple of ", r.train.devices));
-  };
-  require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
-          str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
-          "0.05 is usual");
-  one_of("vocab.strip_accents", r.vocab.strip_accents, {"auto", "true", "false"});
-  at_least("train.devices", r.train.devices, 1);
-  at_least("train.batch_size", r.train.batch_size, 1);
-  at_least("train.steps", r.train.steps, 1);
-  at_least("train.save_every", r.train.save_every, 1);
-  at_least("train.log_every", r.train.log_every, 1);
-  at_least("train.keep", r.train.keep, 1);
-  at_least("train.warmup_steps", r.train.warmup_steps, 0);
-  at_least("eval.batch_size", r.eval.batch_size, 1);
-  at_least("eval.steps", r.eval.steps, 0);
-  divides("train.batch_size", r.train.batch_size);
-  divides("eval.batch_size", r.eval.batch_size);
-  one_of("train.optimizer", r.train.optimizer, {"bert_adamw", "adamw"});
-  one_of("train.reduction", r.train.reduction, {"global", "per_replica"});
-  one_of("train.device", r.train.device, {"cpu", "gpu", "tpu"});
-}
-
 std::string type_name(const Settings& settings) {
   const auto found = settings.find("model.type");
   return found == settings.end() ? "bert" : found->second.value.Scalar();
@@ -152,9 +114,9 @@ std::string type_name(const Settings& settings) {
 
 }  // namespace
 
-std::string Recipe::origin(std::initializer_list<const char*> fields) const {
+std::string Recipe::origin(std::initializer_list<std::string> fields) const {
   std::string out = "recipe";
-  for (const char* field : fields)
+  for (const std::string& field : fields)
     if (const auto found = origins.find(field); found != origins.end()) {
       out = found->second;
       if (out == "--set") return out;
@@ -195,7 +157,7 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
-  check_ranges(recipe);
+  check_sections(recipe);
   recipe.type->check(recipe);
   return recipe;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -67,7 +68,7 @@ struct Recipe {
   // Where the stages put what they make.
   std::string path(std::string_view name) const { return join_path(out, name); }
   // Who set the first of these fields that was set last, to begin a message with.
-  std::string origin(std::initializer_list<const char*> fields) const;
+  std::string origin(std::initializer_list<std::string> fields) const;
 };
 
 // One line of `smelt help recipe`.

@@ -14,7 +14,7 @@ concept SectionOf = std::same_as<std::remove_const_t<Config>, Section>;
 template <SectionOf<TextSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("input", c.input,
-        "raw text: files or patterns, comma separated; .gz and .zst are unpacked");
+        "raw text: files or patterns, comma separated; .gz, .bz2 and .zst are unpacked");
   visit("format", c.format, "text, jsonl, tsv, csv or parquet; auto goes by each file's name");
   visit("field", c.field, "where the text is in JSONL, TSV, CSV and Parquet");
   visit("sentences", c.sentences,

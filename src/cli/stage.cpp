@@ -14,18 +14,60 @@ namespace {
 
 std::string stages_folder(const std::string& out) { return join_path(out, ".stages"); }
 
+std::string record_path(const std::string& out, const Stage& stage) {
+  return join_path(stages_folder(out), stage.name + ".json");
+}
+
 // Settings and what the inputs look like: path, size and time of the last change of each.
-std::string fingerprint(const Stage& stage) {
+nlohmann::json fingerprint(const Stage& stage) {
   nlohmann::json made_from{{"settings", stage.settings}, {"inputs", nlohmann::json::array()}};
   for (const std::string& input : stage.inputs) {
     const auto status = file_status(input);
     if (!status) throw_missing(stage.name, input);
     made_from["inputs"].push_back({input, status->size, status->modified});
   }
-  return made_from.dump(1) + "\n";
+  return made_from;
+}
+
+// The first difference of two values, of what both sides know.
+std::optional<std::string> difference(const nlohmann::json& was, const nlohmann::json& is,
+                                      const std::string& name) {
+  if (was.is_structured() && was.type() == is.type()) {
+    for (const auto& [key, value] : is.items()) {
+      const bool known = was.is_object() ? was.contains(key) : std::stoul(key) < was.size();
+      if (!known) continue;
+      const std::string inner = was.is_object() ? str(name, ".", key) : name;
+      const auto& before = was.is_object() ? was.at(key) : was.at(std::stoul(key));
+      if (const auto found = difference(before, value, inner)) return found;
+    }
+    return std::nullopt;
+  }
+  if (was == is) return std::nullopt;
+  return str(name, " was ", was.dump(), ", is ", is.dump());
+}
+
+// Names and sizes, without the times.
+nlohmann::json inputs_of(const nlohmann::json& made_from) {
+  nlohmann::json out;
+  for (const auto& input : made_from.at("inputs")) out.push_back({input.at(0), input.at(1)});
+  return out;
 }
 
 }  // namespace
+
+std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
+  const std::string record = record_path(out, stage);
+  if (!exists(record)) return std::nullopt;
+  const auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
+  if (was.is_discarded()) return std::nullopt;
+  const nlohmann::json is = fingerprint(stage);
+  if (const auto found = difference(was.at("settings"), is.at("settings"), stage.name))
+    return found;
+  const auto before = inputs_of(was), now = inputs_of(is);
+  if (before.size() != now.size())
+    return str(stage.name, " had ", before.size(), " input files, has ", now.size());
+  return difference(before, now, str(stage.name, "'s input"));
+}
 
 void claim_output_folder(const std::string& out) {
   const auto status = file_status(out);
@@ -37,8 +79,8 @@ void claim_output_folder(const std::string& out) {
 }
 
 bool run_stage(const std::string& out, const Stage& stage) {
-  const std::string record = join_path(stages_folder(out), stage.name + ".json");
-  const std::string now = fingerprint(stage);
+  const std::string record = record_path(out, stage);
+  const std::string now = fingerprint(stage).dump(1) + "\n";
   const bool outputs_there =
       std::ranges::all_of(stage.outputs, [](const auto& path) { return exists(path); });
   if (outputs_there && exists(record) && read_file(record) == now) {

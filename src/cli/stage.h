@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct Stage {
 // Runs the stage and records under <out>/.stages what it was made from, or says that it is
 // finished. Returns whether it ran.
 bool run_stage(const std::string& out, const Stage& stage);
+
+// What the stage was made from when it was recorded and is not now, if anything that both sides
+// know differs: "data.dupe_factor was 5, is 2". Inputs count by name and size.
+std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
 // The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
 // else.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "base/error.h"
@@ -32,25 +33,34 @@ void check_unknown_fields(const nlohmann::json& json, const std::string& where) 
 }  // namespace
 
 void check_bert_config(const BertConfig& c, const std::string& where) {
+  check_bert_config(c, [&](const std::string&) { return where; });
+}
+
+void check_bert_config(const BertConfig& c,
+                       const std::function<std::string(const std::string& field)>& where) {
   visit_fields(c, [&](const char* name, const auto& value, const char*) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
       if (value <= 0)
-        throw UsageError(str(where, ": ", name, " is ", value, ", must be at least 1"),
+        throw UsageError(str(where(name), ": ", name, " is ", value, ", must be at least 1"),
                          str("set ", name));
   });
   if (c.hidden_size % c.num_attention_heads != 0)
-    throw UsageError(str(where, ": hidden_size ", c.hidden_size,
+    throw UsageError(str(where("hidden_size"), ": hidden_size ", c.hidden_size,
                          " is not a multiple of num_attention_heads ", c.num_attention_heads),
                      "choose heads that divide the hidden size, e.g. hidden_size / 64");
   if (std::ranges::find(activation_names(), c.hidden_act) == activation_names().end())
-    throw UsageError(str(where, ": hidden_act is '", c.hidden_act, "'"),
+    throw UsageError(str(where("hidden_act"), ": hidden_act is '", c.hidden_act, "'"),
                      did_you_mean(c.hidden_act, activation_names()));
   for (const auto& [name, rate] :
        {std::pair{"hidden_dropout_prob", c.hidden_dropout_prob},
         {"attention_probs_dropout_prob", c.attention_probs_dropout_prob}})
-    if (rate < 0 || rate >= 1)
-      throw UsageError(str(where, ": ", name, " is ", rate, ", must be in [0, 1)"),
+    if (!(rate >= 0 && rate < 1))
+      throw UsageError(str(where(name), ": ", name, " is ", rate, ", must be in [0, 1)"),
                        str("set ", name, ", usually 0.1"));
+  if (!(c.initializer_range >= 0 && std::isfinite(c.initializer_range)))
+    throw UsageError(str(where("initializer_range"), ": initializer_range is ", c.initializer_range,
+                         ", must be a finite number from 0 on"),
+                     "0.02 is usual");
 }
 
 BertConfig parse_bert_config(const std::string& text, const std::string& where) {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <type_traits>
@@ -50,5 +51,8 @@ BertConfig load_bert_config(const std::string& path);
 // UsageError when sizes do not fit each other or the activation is unknown; `where` begins the
 // message.
 void check_bert_config(const BertConfig& config, const std::string& where);
+// The same; where(field) begins the message about a field.
+void check_bert_config(const BertConfig& config,
+                       const std::function<std::string(const std::string& field)>& where);
 
 }  // namespace smelt

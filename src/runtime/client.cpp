@@ -150,16 +150,14 @@ namespace {
 
 // The CPU plugin runs every device's part of a program on one pool of threads, one a core unless
 // the environment says NPROC. A collective waits for a thread of each device, and steps in flight
-// wait side by side: with fewer threads it waits until the plugin gives up.
+// wait side by side: with fewer threads its own all-reduce was seen to wait until it gave up.
 void give_cpu_threads(int devices) {
-  const int wanted = available_threads() + 2 * devices;
   if (devices <= 1) return;
   static std::mutex mutex;
-  static int given = 0;
   const std::lock_guard lock(mutex);
-  if (given == 0 && std::getenv("NPROC") != nullptr) return;  // the user's
-  given = std::max(given, wanted);
-  ::setenv("NPROC", str(given).c_str(), 1);
+  const char* said = std::getenv("NPROC");
+  const int wanted = available_threads() + 2 * devices;
+  if (said == nullptr || std::atoi(said) < wanted) ::setenv("NPROC", str(wanted).c_str(), 1);
 }
 
 }  // namespace

@@ -6,13 +6,16 @@
 namespace smelt {
 
 Tensor norm_factor(Norm norm, Tensor weight) {
+  // Of no items the sum is 0, and so is the loss.
+  const Tensor some =
+      select(compare(weight, zeros_like(weight), Compare::gt), weight, ones_like(weight));
   switch (norm) {
     case Norm::mean:
-      return 1.0 / weight;
+      return 1.0 / some;
     case Norm::mean_epsilon:
       return 1.0 / (weight + 1e-5);
     case Norm::root:
-      return rsqrt(weight);
+      return rsqrt(some);
   }
   throw BugError("norm_factor: no such norm");
 }

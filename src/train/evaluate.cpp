@@ -8,6 +8,7 @@
 #include "checkpoint/layout.h"
 #include "data/record_source.h"
 #include "train/compiled_step.h"
+#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -53,6 +54,8 @@ bool Evaluation::has(std::string_view name) const { return find(measures, name) 
 Evaluation evaluate(const EvaluateJob& job) {
   const auto checkpoint = load_latest_checkpoint(job.model_dir);
   if (!checkpoint) throw UsageError(str("eval: no checkpoint in ", job.model_dir), "train first");
+  const std::string where = checkpoint_path(job.model_dir, checkpoint->step);
+  check_same_model(checkpoint->state, job.task.settings, where);
   const RecordSource source({.input = job.data, .features = job.task.features});
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);

@@ -6,6 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "train/compiled_step.h"
+#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -77,6 +78,8 @@ TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts
                    std::int64_t count) {
   const auto checkpoint = load_latest_checkpoint(job.model_dir);
   if (!checkpoint) throw UsageError(str("fill: no checkpoint in ", job.model_dir), "train first");
+  const std::string where = checkpoint_path(job.model_dir, checkpoint->step);
+  check_same_model(checkpoint->state, job.settings, where);
   const Lengths lengths(texts);
   const Prediction prediction = job.guesses(lengths.tokens, lengths.masks, count);
   const StepProgram program = predict_program(prediction, std::ssize(texts));

@@ -74,7 +74,8 @@ struct Measures {
   // Of this replica alone.
   Tensor own_loss() const {
     Tensor out;
-    for (const Measure& m : losses) add(m.sum * norm_factor(m.norm, m.weight), m.factor, out);
+    for (const Measure& m : losses)
+      add(m.sum * norm_factor(m.norm, stop_gradient(m.weight)), m.factor, out);
     return out;
   }
 

@@ -41,4 +41,10 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
   compare(saved, now, "", where);
 }
 
+void check_same_model(const nlohmann::json& saved, const nlohmann::json& now,
+                      const std::string& where) {
+  if (saved.contains("model") && now.contains("model"))
+    compare(saved["model"], now["model"], "model", where);
+}
+
 }  // namespace smelt

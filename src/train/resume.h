@@ -18,4 +18,8 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where);
 
+// The same of the settings' field "model" alone: for what only uses a checkpoint.
+void check_same_model(const nlohmann::json& saved, const nlohmann::json& now,
+                      const std::string& where);
+
 }  // namespace smelt

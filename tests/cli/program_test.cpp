@@ -66,6 +66,23 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                  HasSubstr("r.yaml: train.steps is 0, must be at least 1"));
   expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
   expect_refused("text: {heldout: 0}", "", HasSubstr("text.heldout is 0, must be above 0"));
+  expect_refused("out: x", "--set train.steps=0",
+                 HasSubstr("--set: train.steps is 0, must be at "));
+  expect_refused("out: x", "--set eval.batch_size=0",
+                 HasSubstr("--set: eval.batch_size is 0, must be at least 1"));
+  expect_refused("train: {devices: 4}", "--set eval.batch_size=6",
+                 HasSubstr("--set: eval.batch_size 6 does not divide over train.devices 4"));
+  expect_refused("train: {learning_rate: .nan}", "",
+                 HasSubstr("train.learning_rate is nan, must be a finite number"));
+  expect_refused("out: x", "--set model.hidden_act=gello",
+                 AllOf(HasSubstr("--set: model: hidden_act is 'gello'"), HasSubstr("'gelu'")));
+  expect_refused("out: x", "--set model.intermediate_size=0",
+                 HasSubstr("--set: model: intermediate_size is 0"));
+  expect_refused("data: {masked_lm_prob: 7}", "", HasSubstr("data.masked_lm_prob is 7, must be"));
+  expect_refused("model: {type_vocab_size: 1}", "", HasSubstr("no kind for the second sentences"));
+  expect_refused("text: {dedup: all}", "", HasSubstr("text.dedup is 'all'"));
+  expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: no fields with names"));
+  expect_refusal("bench --devices 0", HasSubstr("--devices"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
   expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
   expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
@@ -182,6 +199,20 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   EXPECT_EQ(smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"),
                  HasSubstr("already holds something else"));
+}
+
+TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
+  ASSERT_EQ(smelt("run" + on("m") + " --set train.steps=20").status, 0);
+  const auto before = files("m");
+  expect_refusal("run" + on("m") + " --set data.dupe_factor=3",
+                 HasSubstr("holds a model of other data: data.dupe_factor was 2, is 3"));
+  expect_refusal("run" + on("m") + " --set vocab.lower_case=false",
+                 HasSubstr("vocab.lower_case was true, is false"));
+  expect_refusal("pretrain" + on("m") + " --set train.seed=9",
+                 HasSubstr("was made with seed 12345, this run has 9"));
+  expect_refusal("export" + on("m") + " --set model.num_attention_heads=4 --out " + dir_.file("x"),
+                 HasSubstr("was made with model.num_attention_heads 2, this run has 4"));
+  EXPECT_EQ(files("m"), before);
 }
 
 TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {

@@ -142,16 +142,20 @@ TEST_F(EvaluationErrors, SayWhatIsMissing) {
 
 TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
   train(job("model", 1));
-  const auto refusal = [&](const std::function<void(BertConfig&)>& change) {
+  enum class Settings { known, unknown };
+  const auto refusal = [&](Settings settings, const std::function<void(BertConfig&)>& change) {
     BertTask changed = bert();
     change(changed.model);
     EvaluateJob other = evaluation("model");
     other.task = bert_task(changed);
+    if (settings == Settings::unknown) other.task.settings.erase("model");
     return error_of([&] { evaluate(other); });
   };
-  EXPECT_THAT(refusal([](auto& m) { m.num_hidden_layers = 2; }),
+  EXPECT_THAT(refusal(Settings::known, [](auto& m) { m.num_attention_heads = 4; }),
+              HasSubstr("checkpoint-1: was made with model.num_attention_heads 2, this run has 4"));
+  EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.num_hidden_layers = 2; }),
               HasSubstr("checkpoint-1: no tensor bert/encoder/layer_1/attention/self/"));
-  EXPECT_THAT(refusal([](auto& m) { m.intermediate_size = 64; }),
+  EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
               HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model "
                         "wants f32[16,64]"));
 }

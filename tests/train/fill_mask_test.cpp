@@ -77,14 +77,22 @@ TEST_F(FillMask, GuessesAreTheBestOfTheLogitsWhateverThePadding) {
   const std::vector<std::int32_t> ids{vocabulary.id("[CLS]"), vocabulary.id("[MASK]"),
                                       vocabulary.id("[SEP]")};
   const auto want = probabilities(bert().model, dir_.file("model"), ids, 1);
-  const auto& guesses = filled[0].masks[0];
-  ASSERT_EQ(guesses.size(), 4u);
-  EXPECT_NEAR(guesses[0].probability, *std::ranges::max_element(want), 1e-6);
-  for (std::size_t i = 0; i < guesses.size(); ++i) {
-    const auto id = static_cast<std::size_t>(vocabulary.id(guesses[i].token));
-    EXPECT_NEAR(guesses[i].probability, want[id], 1e-6) << guesses[i].token;
-    EXPECT_GE(guesses[i == 0 ? 0 : i - 1].probability, guesses[i].probability);
-  }
+  const std::vector<std::int32_t> longer{vocabulary.id("[CLS]"),  vocabulary.id("a"),
+                                         vocabulary.id("[MASK]"), vocabulary.id("of"),
+                                         vocabulary.id("[MASK]"), vocabulary.id("and"),
+                                         vocabulary.id("the"),    vocabulary.id("[SEP]")};
+  const auto expect = [&](const std::vector<MaskGuess>& guesses, const std::vector<double>& want) {
+    ASSERT_EQ(guesses.size(), 4u);
+    EXPECT_NEAR(guesses[0].probability, *std::ranges::max_element(want), 1e-6);
+    for (std::size_t i = 0; i < guesses.size(); ++i) {
+      const auto id = static_cast<std::size_t>(vocabulary.id(guesses[i].token));
+      EXPECT_NEAR(guesses[i].probability, want[id], 1e-6) << guesses[i].token;
+      EXPECT_GE(guesses[i == 0 ? 0 : i - 1].probability, guesses[i].probability);
+    }
+  };
+  expect(filled[0].masks[0], want);
+  expect(filled[1].masks[0], probabilities(bert().model, dir_.file("model"), longer, 2));
+  expect(filled[1].masks[1], probabilities(bert().model, dir_.file("model"), longer, 4));
 }
 
 TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {

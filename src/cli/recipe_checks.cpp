@@ -1,0 +1,82 @@
+#include "cli/recipe_checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+
+namespace smelt {
+
+const nlohmann::json& RecipeChecks::value(const std::string& field) const {
+  const std::size_t dot = field.find('.');
+  return recipe_.sections.at(field.substr(0, dot)).at(field.substr(dot + 1));
+}
+
+void RecipeChecks::require(bool fine, std::initializer_list<std::string> fields,
+                           const std::string& what, const std::string& hint) const {
+  if (!fine) throw UsageError(str(recipe_.origin(fields), ": ", what), hint);
+}
+
+void RecipeChecks::at_least(const std::string& field, std::int64_t least) const {
+  const std::int64_t found = value(field);
+  require(found >= least, {field}, str(field, " is ", found, ", must be at least ", least),
+          "correct the value");
+}
+
+void RecipeChecks::within(const std::string& field, double low, double high, Ends ends) const {
+  const double found = value(field);
+  const bool fine =
+      ends == Ends::with ? found >= low && found <= high : found > low && found < high;
+  const std::string range = std::isinf(high)     ? str("a finite number from ", low, " on")
+                            : ends == Ends::with ? str("from ", low, " to ", high)
+                                                 : str("between ", low, " and ", high);
+  require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
+          "correct the value");
+}
+
+void RecipeChecks::one_of(const std::string& field, const std::vector<std::string>& known) const {
+  const std::string found = value(field);
+  require(std::ranges::find(known, found) != known.end(), {field}, str(field, " is '", found, "'"),
+          did_you_mean(found, known));
+}
+
+void RecipeChecks::divides_over_devices(const std::string& field) const {
+  const std::int64_t rows = value(field), devices = recipe_.train.devices;
+  require(rows % devices == 0, {field, "train.devices"},
+          str(field, " ", rows, " does not divide over train.devices ", devices),
+          str("choose a multiple of ", devices));
+}
+
+static void check_training(const RecipeChecks& checks) {
+  for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
+                            "train.log_every", "train.keep", "eval.batch_size"})
+    checks.at_least(field, 1);
+  checks.at_least("train.warmup_steps", 0);
+  checks.at_least("eval.steps", 0);
+  for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})
+    checks.within(field, 0);
+  checks.divides_over_devices("train.batch_size");
+  checks.divides_over_devices("eval.batch_size");
+  checks.one_of("train.optimizer", {"bert_adamw", "adamw"});
+  checks.one_of("train.reduction", {"global", "per_replica"});
+  checks.one_of("train.device", {"cpu", "gpu", "tpu"});
+}
+
+void check_sections(const Recipe& r) {
+  const RecipeChecks checks(r);
+  checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
+                 str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
+                 "0.05 is usual");
+  checks.one_of("text.format", {"auto", "text", "jsonl", "tsv", "csv", "parquet"});
+  checks.one_of("text.sentences", {"lines", "prose"});
+  checks.one_of("text.dedup", {"none", "lines", "exact", "near"});
+  checks.at_least("text.max_lines", 0);
+  for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
+    checks.at_least(field, 1);
+  checks.at_least("vocab.unused", 0);
+  checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+  check_training(checks);
+}
+
+}  // namespace smelt
