@@ -27,7 +27,7 @@ struct ExampleJob {
   std::int64_t threads = 0;                     // 0: as many as there are cores
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
   std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
-                     // system's folder for temporary files when the output is not local
+                     // system's folder for temporary files when the output is no local file
   ShuffleSizes sizes;
 };
 
