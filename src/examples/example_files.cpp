@@ -28,16 +28,6 @@ std::string key_of(const std::string& path) {
   return is_remote(path) ? parse_remote(path).key : path;
 }
 
-// The same for all names of one file.
-std::string one_name(const std::string& path) {
-  if (is_remote(path)) {
-    const RemotePath remote = parse_remote(path);
-    return str(remote.scheme, "://", remote.bucket, "/", remote.key);
-  }
-  std::error_code error;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).string();
-}
-
 // "dir/train.tfrecord" of 16 -> "dir/train-00000-of-00016.tfrecord", …
 std::vector<std::string> shard_names(const std::string& path, std::int64_t shards) {
   const std::string key = key_of(path);
@@ -67,6 +57,7 @@ bool is_index(const std::string& path) {
 }
 
 void check_output(const ExampleFiles& files, const std::string& path) {
+  if (is_device(path)) return;
   const auto found = file_status(path);
   require(!found || !found->is_folder, str("output ", path, " is a folder"), "name a file in it");
   require(files.overwrite || !found, str("output ", path, " exists already"),
@@ -116,9 +107,9 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
 
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs) {
   std::map<std::string, std::string> read, written;
-  for (const std::string& path : inputs) read.emplace(one_name(path), path);
+  for (const std::string& path : inputs) read.emplace(canonical_path(path), path);
   for (const std::string& path : files.all()) {
-    const std::string name = one_name(path);
+    const std::string name = canonical_path(path);
     require(!read.contains(name), str("output ", path, " is also an input, which it would replace"),
             "write to another file");
     const auto [other, fresh] = written.emplace(name, path);
@@ -129,13 +120,21 @@ void check_apart(const ExampleFiles& files, const std::vector<std::string>& inpu
   }
 }
 
-void check_free(const ExampleFiles& files, const std::vector<bool>& made) {
+bool is_device(const std::string& path) {
+  if (is_remote(path)) return false;
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const std::string& first = files.outputs.front();
   check_bucket(first);
-  const bool resumed = !made.empty();
+  const bool resumed = !ours.empty();
   for_each_file(files.outputs.size(), first, [&](std::size_t i) {
     const std::string& path = files.outputs[i];
-    if (resumed && made[i]) return;
+    if (resumed && ours[i]) return;
     check_output(files, path);
     const std::string index = record_index_path(path);
     if (files.companions && exists(index))
@@ -147,13 +146,8 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& made) {
                   files.overwrite || resumed, first, "a description of examples");
 }
 
-void remove_old(const ExampleFiles& files, const std::vector<bool>& made) {
+void remove_old_description(const ExampleFiles& files) {
   if (files.companions) remove_file(files.description());
-  for_each_file(files.outputs.size(), files.outputs.front(), [&](std::size_t i) {
-    if (!made.empty() && made[i]) return;
-    if (files.companions) remove_file(record_index_path(files.outputs[i]));
-    remove_file(files.outputs[i]);
-  });
 }
 
 void for_each_file(std::size_t count, const std::string& path,

@@ -28,12 +28,16 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs);
 
 // UsageError when something stands in a file's place: anything without `overwrite`; with it, what
-// stands in a companion's place and is none. `made` are outputs of this job, by number: they and
-// their indexes may stay.
-void check_free(const ExampleFiles& files, const std::vector<bool>& made = {});
+// stands in a companion's place and is none. Devices and pipes are written as they are. `ours` are
+// outputs that an earlier run of this job has made, by number: they and their indexes may stay.
+void check_free(const ExampleFiles& files, const std::vector<bool>& ours = {});
 
-// Those outputs that are not yet made, the companions first.
-void remove_old(const ExampleFiles& files, const std::vector<bool>& made = {});
+// Before the first output takes its place: the files are then no longer those that it describes.
+// Outputs and indexes are replaced whole by those that are written (OutputFile).
+void remove_old_description(const ExampleFiles& files);
+
+// A device or a pipe, which holds nothing to be kept and has nothing beside it.
+bool is_device(const std::string& path);
 
 // Calls body for 0, …, count - 1: several at once where each may cost a request to the store of
 // `path`.

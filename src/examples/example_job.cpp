@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -26,6 +27,7 @@ CheckedJob::CheckedJob(const ExampleJob& checked) : job(checked) {
   files = {.outputs = output_names(job.output, job.shards),
            .companions = job.description,
            .overwrite = job.overwrite};
+  if (std::ranges::any_of(files.outputs, is_device)) files.companions = false;
   inputs = expand_patterns(job.text.input, "input");
   require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
           "name a file");

@@ -21,12 +21,13 @@ struct ExampleJob {
                             // "train-00000-of-00016.tfrecord" and so on are made
   bool overwrite = false;   // of existing outputs
   bool description = true;  // write <first output>.json: options, counts, checksum of the
-                            // vocabulary; and indexes of the records (docs/formats/record_index.md)
+                            // vocabulary; and indexes of the records
+                            // (docs/formats/record_index.md); never beside devices and pipes
   std::int64_t seed = 12345;
   std::int64_t threads = 0;                     // 0: as many as there are cores
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
   std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
-                     // system's folder for temporary files when the output is not local
+                     // system's folder for temporary files when the output is no local file
   ShuffleSizes sizes;
 };
 

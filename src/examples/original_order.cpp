@@ -62,6 +62,8 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
       log_example(record, reader.tokenizer().vocabulary());
     files[i % files.size()].write(record);
   }
+  for (OutputFile& file : files) file.flush();
+  remove_old_description(outputs);
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].commit();
     if (outputs.companions) indexes[i].write(outputs.outputs[i]);

@@ -35,6 +35,7 @@ void Shard::leave(std::size_t range) {
 
 void Shard::finish() {
   file_->flush();
+  paths_.before();
   if (paths_.index) index_.write(paths_.records);  // first: a sealed file is one that is finished
   index_.clear();
   write_file(paths_.seal, seal_text(size_, crc32c_));
@@ -43,7 +44,7 @@ void Shard::finish() {
 }
 
 bool is_sealed(const std::string& records, const std::string& seal) {
-  if (!exists(seal) || !exists(records)) return false;
+  if (!exists(seal) || !exists(records) || is_device(records)) return false;
   const std::string wanted = read_file(seal, kSmallFileBytes);
   InputFile file(records);
   std::string block(kBlockBytes, '\0');

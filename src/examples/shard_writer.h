@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,6 +35,7 @@ class Shard {
     std::string records;
     std::string seal;  // size and checksum of the whole file, written before it appears
     bool index = true;
+    std::function<void()> before;  // is called before the index and the file appear
   };
 
   Shard(Paths paths, std::size_t ranges, bool made);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/record_index_file.h"
 #include "examples/document_groups.h"
 #include "examples/example_shuffle.h"
 #include "examples/shard_writer.h"
@@ -20,7 +21,7 @@ namespace {
 using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 2;
+constexpr int kWorkVersion = 3;
 // Written last before the shards are: drawing is over.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
@@ -47,7 +48,7 @@ Json describe(const CheckedJob& checked, const ExampleBuilder& builder) {
 std::string work_folder_path(const CheckedJob& checked) {
   const std::string& first = checked.files.outputs.front();
   if (!checked.job.work.empty()) return checked.job.work;
-  if (!is_remote(first)) return first + ".work";
+  if (!is_remote(first) && !is_device(first)) return first + ".work";
   return temporary_work_folder("outputs", checked.files.outputs);
 }
 
@@ -96,16 +97,20 @@ Drawn draw(DocumentReader& reader, const CheckedJob& checked, const Tokenizer& t
 }
 
 // Hours of work are not thrown away for a slip in the command.
-void check_other_job(const WorkFolder& folder, const Json& job, bool overwrite) {
+void check_other_job(const WorkFolder& folder, const Json& job) {
   const auto other = folder.job();
-  if (!other || overwrite || !exists(folder.file(kState))) return;
+  if (!other || !exists(folder.file(kState))) return;
   const Json before = other->flatten(), now = job.flatten();
-  for (const auto& [name, value] : now.items())
-    if (before.value(name, Json()) != value)
-      throw UsageError(
-          str("work folder ", folder.path(), ": holds examples drawn with ", name.substr(1), " ",
-              before.value(name, Json()).dump(), ", not ", value.dump()),
-          "go on with the same command as before, or remove the folder");
+  Json all = now;
+  all.update(before);
+  for (const auto& [name, value] : all.items()) {
+    const auto said = [&](const Json& in) { return in.contains(name) ? in[name].dump() : "none"; };
+    if (said(before) != said(now))
+      throw UsageError(str("work folder ", folder.path(), ": holds examples drawn with ",
+                           name.substr(1), " ", said(before), ", not ", said(now)),
+                       "go on with the same command as before, remove the folder, or name another "
+                       "with --work");
+  }
 }
 
 // Checks everything, then goes on with what an earlier run has drawn, or draws.
@@ -144,25 +149,26 @@ class Run {
 
  private:
   void go_on() {
-    std::vector<char> made(made_.size());  // bits of one byte are not for several threads
-    for_each_file(made.size(), files_.outputs.front(), [&](std::size_t i) {
-      made[i] = is_sealed(files_.outputs[i], seal_path(folder_.path(), i)) ? 1 : 0;
+    const std::size_t count = made_.size();
+    std::vector<char> sealed(count), made(count);  // bits of one byte are not for several threads
+    for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
+      const std::string& path = files_.outputs[i];
+      sealed[i] = is_sealed(path, seal_path(folder_.path(), i)) ? 1 : 0;
+      if (sealed[i] && (!files_.companions || exists(record_index_path(path)))) made[i] = 1;
     });
     made_.assign(made.begin(), made.end());
-    check_free(files_, made_);
+    check_free(files_, std::vector<bool>(sealed.begin(), sealed.end()));
     drawn_ = load(folder_);
     remove_abandoned(files_.all());
-    remove_old(files_, made_);
     spdlog::info("going on with a run that was stopped: {} of {} files are whole",
                  std::ranges::count(made_, true), made_.size());
   }
 
   void begin(const Tokenizer& tokenizer, const ExampleBuilder& builder) {
     check_free(files_);
-    check_other_job(folder_, job_, files_.overwrite);
+    check_other_job(folder_, job_);
     folder_.begin(job_);
     drawn_ = draw(reader_, checked_, tokenizer, builder, options_);
-    if (files_.overwrite) remove_old(files_);
     save(folder_, drawn_);
   }
 

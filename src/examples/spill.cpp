@@ -15,6 +15,7 @@
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -120,7 +121,7 @@ void Spill::save(const std::string& list) const {
   const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
                                 ranges_.size() * sizeof(SpillRange));
   nlohmann::json head{{"crc32c", crc32c(ranges)}, {"files", nlohmann::json::array()}};
-  for (const auto& file : files_) head["files"].push_back(file ? file->path() : "");
+  for (const auto& file : files_) head["files"].push_back(file ? path_name(file->path()) : "");
   write_file(list, str(head.dump(), "\n", ranges));
 }
 
@@ -133,8 +134,10 @@ Spill Spill::load(const std::string& list) {
       ranges.size() % sizeof(SpillRange) != 0)
     throw UsageError(str(list, ": damaged"), kHint);
   Spill spill;
+  const std::string folder = parent_path(list);
   for (const std::string name : head["files"])
-    spill.files_.push_back(name.empty() ? nullptr : std::make_shared<RandomAccessFile>(name));
+    spill.files_.push_back(
+        name.empty() ? nullptr : std::make_shared<RandomAccessFile>(join_path(folder, name)));
   spill.ranges_.resize(ranges.size() / sizeof(SpillRange));
   std::memcpy(spill.ranges_.data(), ranges.data(), ranges.size());
   return spill;

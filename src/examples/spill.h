@@ -103,7 +103,7 @@ class Spill {
  public:
   Spill() = default;
   Spill(const std::string& file, std::vector<SpillRange> ranges);
-  // As saved. UsageError when the list is damaged.
+  // As saved, with the files that lie beside the list. UsageError when the list is damaged.
   static Spill load(const std::string& list);
   void save(const std::string& list) const;
 

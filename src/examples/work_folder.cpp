@@ -108,8 +108,9 @@ int WorkFolder::open_lock(int folder) const {
 bool WorkFolder::lock(int folder) {
   Descriptor lock(open_lock(folder));
   if (lock.get() < 0) return false;
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    refuse(path_, "another process is making these files", "wait for it, or stop it");
+  const bool locked = ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno != EWOULDBLOCK) throw_errno("lock", file(kLock), errno);
+  if (!locked) refuse(path_, "another process is making these files", "wait for it, or stop it");
   struct stat held{}, named{};
   if (::fstat(lock.get(), &held) != 0 || ::stat(file(kLock).c_str(), &named) != 0 ||
       held.st_ino != named.st_ino || held.st_dev != named.st_dev)
@@ -148,7 +149,12 @@ void WorkFolder::clear() {
 }
 
 std::string temporary_work_folder(std::string_view field, const WorkFolder::Json& value) {
-  const fs::path all = fs::temp_directory_path();
+  std::error_code error;
+  const fs::path all = fs::temp_directory_path(error);
+  if (error)
+    throw SystemError(
+        str("work folder: no folder for temporary files, see TMPDIR: ", error.message()),
+        "name a work folder with --work");
   for (const std::string& name : list_folder(all)) {
     const std::string folder = all / name;
     if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;

@@ -204,15 +204,37 @@ TEST_F(ExampleBuilderTest, KilledAtAnyInstantItGoesOnToTheSameBytes) {
 TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
   const ExampleJob stopped = job("out");
   stop_while_writing(stopped);
-  EXPECT_THAT(error_of([&] { build(stopped, 10); }),
-              HasSubstr("out.work: holds examples drawn with settings/run_length 9, not 10\n"
-                        "  hint: go on with the same command as before, or remove the folder"));
+  for (const bool overwrite : {false, true}) {
+    ExampleJob other = stopped;
+    other.overwrite = overwrite;
+    EXPECT_THAT(error_of([&] { build(other, 10); }),
+                HasSubstr("out.work: holds examples drawn with settings/run_length 9, not 10\n"
+                          "  hint: go on with the same command as before, remove the folder, or "
+                          "name another with --work"));
+  }
   ExampleJob wrong = stopped;
   wrong.text.format.name = "jsnol";
   EXPECT_NE(error_of([&] { build(wrong); }), "no error");
   EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
   EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
+}
+
+TEST_F(ExampleBuilderTest, FewerInputsOrOutputsAreOtherSettings) {
+  ExampleJob stopped = job("out");
+  stopped.output += "," + dir_.file("second");
+  write_file(dir_.file("more.txt"), "One more line.\n");
+  stopped.text.input += "," + dir_.file("more.txt");
+  stop_while_writing(stopped);
+  ExampleJob fewer = stopped;
+  fewer.output = dir_.file("out");
+  EXPECT_THAT(error_of([&] { build(fewer); }),
+              HasSubstr(str("drawn with outputs/1 \"", dir_.file("second"), "\", not none")));
+  fewer = stopped;
+  fewer.text.input = dir_.file("in.txt");
+  EXPECT_THAT(error_of([&] { build(fewer); }),
+              HasSubstr(str("drawn with text/files/1 \"", dir_.file("more.txt"), "\", not none")));
+  EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
 }
 
 TEST_F(ExampleBuilderTest, AnOutputThatTheStoppedRunDidNotMakeIsNotTrusted) {
@@ -240,6 +262,18 @@ TEST_F(ExampleBuilderTest, WholeFilesOfAStoppedRunAreLeftAsTheyAre) {
   build(stopped);
   EXPECT_EQ(fs::last_write_time(output_names(stopped.output, 3)[0]), written);
   EXPECT_THAT(log_.text(), HasSubstr("1 of 3 files are whole"));
+  EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
+}
+
+TEST_F(ExampleBuilderTest, AFileOfAStoppedRunIsWholeOnlyWithItsIndex) {
+  const ExampleJob stopped = job("out", 3);
+  stop_while_writing(stopped, build(job("whole")).examples / 2);
+  const std::string index = output_names(stopped.output, 3)[0] + ".index";
+  const std::string written = read_file(index);
+  fs::remove(index);
+  build(stopped);
+  EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are whole"));
+  EXPECT_TRUE(read_file(index) == written);
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 

@@ -2,15 +2,20 @@
 // all when it is somebody else's.
 #include "examples/example_files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <latch>
 #include <set>
 
 #include "examples/bert_examples.h"
+#include "store/descriptor.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -84,6 +89,38 @@ TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
   EXPECT_THAT(refusal(job(dir_.path() + "/./in.txt")), HasSubstr("in.txt is also an input"));
 }
 
+TEST_P(ExampleFilesTest, BehindALinkTheFileIsReplaced) {
+  std::filesystem::create_directory(dir_.file("disk"));
+  write_file(dir_.file("disk/old"), "old");
+  std::filesystem::create_symlink(dir_.file("disk/old"), dir_.file("train"));
+  BertExamplesJob made = job(dir_.file("train"));
+  made.overwrite = true;
+  EXPECT_EQ(refusal(made), "no error");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_.file("train")));
+  EXPECT_EQ(refusal(job(dir_.file("plain"))), "no error");
+  EXPECT_EQ(read_file(dir_.file("disk/old")), read_file(dir_.file("plain")));
+}
+
+TEST_P(ExampleFilesTest, APipeIsWrittenAsItIsAndNothingBesideIt) {
+  const std::string pipe = dir_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Descriptor reader(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  for (const bool overwrite : {false, true}) {
+    BertExamplesJob made = job(pipe);
+    made.overwrite = overwrite;
+    EXPECT_EQ(refusal(made), "no error");
+    std::string read(60'000, '\0');
+    const ssize_t count = ::read(reader.get(), read.data(), read.size());
+    read.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+    made.output = dir_.file("plain");
+    EXPECT_EQ(refusal(made), "no error");
+    EXPECT_TRUE(read == read_file(made.output)) << overwrite;
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_THAT(list_folder(dir_.path()),
+              testing::ElementsAre("in.txt", "pipe", "plain", "plain.index", "plain.json"));
+}
+
 INSTANTIATE_TEST_SUITE_P(BothOrders, ExampleFilesTest,
                          testing::Values(ExampleOrder::shuffled, ExampleOrder::original));
 
@@ -94,6 +131,13 @@ TEST(ExampleFiles, AnObjectHasOneNameWhoeverAsksForItAndHow) {
   const ExampleFiles input{.outputs = {"gs://anonymous@bucket/in.txt"}};
   EXPECT_THAT(error_of([&] { check_apart(input, {"gs://bucket/in.txt"}); }),
               HasSubstr("is also an input"));
+}
+
+TEST(ExampleFiles, NamesThatLeadNowhereAreNotOneName) {
+  const TempDir dir;
+  std::filesystem::create_symlink("loop", dir.file("loop"));
+  const ExampleFiles files{.outputs = {dir.file("loop/a"), dir.file("loop/b")}};
+  EXPECT_EQ(error_of([&] { check_apart(files, {}); }), "no error");
 }
 
 TEST(ExampleFiles, MoreThanEachCanHaveARangeOfKeysAreRefused) {

@@ -245,6 +245,42 @@ TEST_F(ShuffledOrder, ADiskFullOfShardsLeavesWholeOnesAndGoesOnLater) {
     EXPECT_EQ(read_file(dir_.file(str("train", part))), read_file(dir_.file(str("whole", part))));
 }
 
+TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
+  write("in.txt", 0, 3);
+  BertExamplesJob again = job("in.txt", "out");
+  build_bert_examples(again);
+  write("in.txt", 0, documents_.size());
+  std::map<std::string, std::string> old;
+  for (const char* end : {"", ".index", ".json"}) old[end] = read_file(again.output + end);
+  again.threads = 1;
+  again.overwrite = true;
+  {
+    const FileSizeLimit limit(1 << 20);
+    EXPECT_THAT(refusal(again), HasSubstr("out: File too large"));
+  }
+  for (const auto& [end, text] : old) EXPECT_TRUE(read_file(again.output + end) == text) << end;
+  build_bert_examples(again);
+  EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));
+  again.output = dir_.file("whole");
+  EXPECT_TRUE(bytes(again) == read_file(dir_.file("out")));
+}
+
+TEST_F(ShuffledOrder, AFailingWriteOfTheOriginalOrderLeavesTheOldFilesToo) {
+  write("in.txt", 0, 3);
+  BertExamplesJob again = job("in.txt", "out");
+  again.order = ExampleOrder::original;
+  build_bert_examples(again);
+  std::map<std::string, std::string> old;
+  for (const char* end : {"", ".index", ".json"}) old[end] = read_file(again.output + end);
+  again.seed = 2;
+  again.overwrite = true;
+  {
+    const FileSizeLimit limit(100);
+    EXPECT_THAT(refusal(again), HasSubstr("out: File too large"));
+  }
+  for (const auto& [end, text] : old) EXPECT_TRUE(read_file(again.output + end) == text) << end;
+}
+
 TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob stopped = job("in.txt", "out");

@@ -98,6 +98,14 @@ TEST_F(SpillTest, WhatIsWrittenIsReadAlsoAfterCutsAndFromAList) {
   EXPECT_EQ(read(Spill::load(dir_.file("list"))), wanted);
 }
 
+TEST_F(SpillTest, AListLiesBesideItsFilesWhateverTheirFolderIsCalled) {
+  const auto wanted = records(10);
+  write(wanted).save(dir_.file("list"));
+  const TempDir other;
+  std::filesystem::rename(dir_.path(), other.file("moved"));
+  EXPECT_EQ(read(Spill::load(other.file("moved/list"))), wanted);
+}
+
 TEST_F(SpillTest, ADamagedListIsRefused) {
   write(records(10)).save(dir_.file("list"));
   std::string list = read_file(dir_.file("list"));

@@ -3,14 +3,32 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "store/file.h"
+#include "support/environment.h"
 #include "support/error_of.h"
 #include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+int flock_error = 0;
+
+}  // namespace
+}  // namespace smelt
+
+// Instead of the system's, so that it can fail as on a file system that has no locks.
+extern "C" int flock(int fd, int operation) noexcept {
+  errno = smelt::flock_error;
+  return errno != 0 ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
+}
 
 namespace smelt {
 namespace {
@@ -70,6 +88,13 @@ TEST_F(WorkFolderTest, OfAnotherProcessIsRefused) {
   EXPECT_THAT(refusal(path_), HasSubstr("train.work: another process is making these files"));
 }
 
+TEST_F(WorkFolderTest, WhyThereAreNoLocksIsSaid) {
+  flock_error = ENOLCK;
+  const std::string said = refusal(path_);
+  flock_error = 0;
+  EXPECT_EQ(said, str("lock: ", path_, "/smelt-work.lock: No locks available"));
+}
+
 TEST_F(WorkFolderTest, NothingElseIsTakenForOne) {
   fs::create_directories(path_);
   for (const char* name : {"letter.txt", "lock", "smelt-work.lock"}) {
@@ -119,6 +144,12 @@ TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
   EXPECT_NE(other, first);
   EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_all);
   kept.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+}
+
+TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
+  const ScopedVariable folder("TMPDIR", dir_.file("nowhere"));
+  EXPECT_THAT(error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
+              AllOf(HasSubstr("TMPDIR: "), EndsWith("\n  hint: name a work folder with --work")));
 }
 
 }  // namespace

@@ -9,13 +9,15 @@
 
 namespace {
 
-std::atomic<std::ptrdiff_t> now = 0, peak = 0;
+std::atomic<std::ptrdiff_t> now = 0, peak = 0, base = 0;  // base: held when watching began
 
 void* take(std::size_t size) {
   void* const block = std::malloc(size == 0 ? 1 : size);
   if (block == nullptr) throw std::bad_alloc();
   const std::ptrdiff_t held = now += static_cast<std::ptrdiff_t>(::malloc_usable_size(block));
-  if (held > peak) peak = held;
+  std::ptrdiff_t most = peak;
+  while (held > most && !peak.compare_exchange_weak(most, held)) {
+  }
   return block;
 }
 
@@ -40,7 +42,7 @@ void operator delete[](void* block, std::size_t) noexcept { give(block); }
 
 namespace smelt {
 
-void watch_memory() { now = peak = 0; }
-std::size_t peak_memory() { return static_cast<std::size_t>(peak.load()); }
+void watch_memory() { peak = base = now.load(); }
+std::size_t peak_memory() { return static_cast<std::size_t>(peak - base); }
 
 }  // namespace smelt
