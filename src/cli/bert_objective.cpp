@@ -15,6 +15,7 @@
 #include "examples/bert_examples.h"
 #include "models/bert_config.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "tasks/bert_task.h"
 #include "tokenize/vocabulary.h"
 #include "train/resume.h"
@@ -59,6 +60,9 @@ BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, 
 BertConfig resolved_model(const Recipe& r) {
   BertConfig model = model_of(r);
   const std::string vocab = RecipePaths(r.out).vocab;
+  if (!exists(vocab))
+    throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
+                     "`smelt run` makes text, vocabulary and data, and trains");
   const std::int64_t lines = Vocabulary::load(vocab).size();
   if (model.vocab_size == 0) model.vocab_size = lines;
   if (model.vocab_size < lines)

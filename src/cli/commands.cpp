@@ -81,10 +81,12 @@ void add_commands(CLI::App& app) {
 int run_command_line(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("smelt"));
   spdlog::set_pattern("%H:%M:%S %^%v%$");
+  std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {
     add_commands(app);
     parse(app, argc, argv);
+    if (!std::cout.flush()) throw SystemError("standard output: cannot be written to");
     return 0;
   } catch (const CLI::Success& wanted) {
     return app.exit(wanted);

@@ -65,6 +65,7 @@ static void check_training(const RecipeChecks& checks) {
 
 void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
+  checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "0.05 is usual");

@@ -93,6 +93,9 @@ ModelState Trainer::initial_state() {
   auto state = ModelState::restore(*client_, devices, program_.state, checkpoint->tensors, where);
   spdlog::info("resuming from {}", where);
   step_ = saved_step_ = checkpoint->step;
+  if (step_ > job_.config.schedule.total_steps)
+    spdlog::warn("{} is beyond the {} steps of this run: nothing is left to do", where,
+                 job_.config.schedule.total_steps);
   return state;
 }
 

@@ -41,6 +41,13 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("", HasSubstr("subcommand is required"));
 }
 
+TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const CommandOutput output = run_command(str(SMELT_PROGRAM, " help recipe 2>&1 >/dev/full"));
+  EXPECT_EQ(output.status, 1);
+  EXPECT_THAT(output.text, HasSubstr("standard output: cannot be written to"));
+}
+
 class RecipeTest : public testing::Test {
  protected:
   std::string recipe(std::string_view text) {
@@ -98,6 +105,8 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
 
 TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   const std::string out = str("out: ", dir_.file("out"), "\n");
+  expect_refused("out: ''", "", HasSubstr("r.yaml: out is empty"));
+  expect_refusal("eval " + recipe(out), HasSubstr("no vocabulary here yet"));
   expect_refused(out, "", HasSubstr("text.input: no text"));
   expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"),
                  HasSubstr("no file matches"));
