@@ -1,5 +1,8 @@
 # Arrow C++ as the pyarrow wheel carries it, in .venv unless SMELT_PYARROW names another folder.
 file(GLOB pyarrow_folders ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/pyarrow)
+if(pyarrow_folders AND NOT IS_DIRECTORY "${SMELT_PYARROW}")
+  unset(SMELT_PYARROW CACHE)  # found once in an environment that is gone
+endif()
 set(SMELT_PYARROW "${pyarrow_folders}" CACHE PATH "the folder of the Python package pyarrow")
 file(GLOB arrow_library ${SMELT_PYARROW}/libarrow.so.*)
 file(GLOB parquet_library ${SMELT_PYARROW}/libparquet.so.*)

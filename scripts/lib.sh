@@ -20,12 +20,18 @@ die() {
   exit 1
 }
 
-# from_caller PATH: the path or pattern as it was meant where the script was called; gs:// and s3:// as they are.
+# from_caller PATHS: each path or pattern of a comma list as it was meant where the script was called; gs:// and s3://
+# as they are.
 from_caller() {
-  case "$1" in
-    /* | *://*) echo "$1" ;;
-    *) echo "$CALLER/$1" ;;
-  esac
+  local path paths=()
+  IFS=, read -r -a paths <<<"$1"
+  for path in "${!paths[@]}"; do
+    case "${paths[path]}" in
+      /* | *://*) ;;
+      *) paths[path]="$CALLER/${paths[path]}" ;;
+    esac
+  done
+  (IFS=, && echo "${paths[*]}")
 }
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }

@@ -37,15 +37,13 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
 
 std::uint64_t index_records(const std::string& file, std::string_view mask) {
   const RecordIndex index({file});
-  const auto features = first_features(index);
-  if (mask.empty() && find_feature(features, kTokenMask, ExampleKind::integers) != nullptr)
+  if (mask.empty() &&
+      find_feature(first_features(index), kTokenMask, ExampleKind::integers) != nullptr)
     mask = kTokenMask;
   RecordIndexBuilder builder;
   std::string buffer, framed;
   index.read(0, index.size(), buffer, [&](std::uint64_t record, std::string_view data) {
-    const std::string place = index.place(record);
-    const Example example(data, place);
-    check_features(example, features, place);
+    const Example example(data, index.place(record));
     framed.clear();
     append_record(framed, data);
     std::optional<std::uint64_t> tokens;

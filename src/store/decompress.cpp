@@ -36,23 +36,35 @@ bool begins(std::string_view head, std::string_view as) {
   return head.size() >= as.size() && std::ranges::equal(head.substr(0, as.size()), as, same);
 }
 
+const Packing* packing_of_name(const std::string& path) {
+  const std::string name = lower_case_name(path);
+  const auto* found =
+      std::ranges::find_if(kPackings, [&](const Packing& p) { return name.ends_with(p.ending); });
+  return found == std::end(kPackings) ? nullptr : found;
+}
+
+void check_known(const std::string& path, const Packing& packing) {
+  if (packing.codec == Compression::UNCOMPRESSED)
+    throw UsageError(str(path, ": ", packing.format, " files are not unpacked here"),
+                     "unpack it, or pack it with gzip, bzip2 or zstd");
+}
+
 }  // namespace
+
+void check_packing(const std::string& path) {
+  if (const Packing* packing = packing_of_name(path)) check_known(path, *packing);
+}
 
 DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kBufferBytes) {
   refill();
   const std::string_view head(rest_.data(), rest_.size());
-  const std::string name = path_name(path);
-  auto packing =
+  const auto* packing =
       std::ranges::find_if(kPackings, [&](const Packing& p) { return begins(head, p.beginning); });
   const bool begun = packing != std::end(kPackings);
-  if (!begun)
-    packing =
-        std::ranges::find_if(kPackings, [&](const Packing& p) { return name.ends_with(p.ending); });
-  if (packing == std::end(kPackings)) return;
+  if (!begun) packing = packing_of_name(path);
+  if (packing == nullptr) return;
+  check_known(path, *packing);
   format_ = packing->format;
-  if (packing->codec == Compression::UNCOMPRESSED)
-    throw UsageError(str(path, ": ", format_, " files are not unpacked here"),
-                     "unpack it, or pack it with gzip, bzip2 or zstd");
   if (!begun) fail(head.empty() ? "it is empty" : "it does not begin as one");
   const auto codec = arrow::util::Codec::Create(packing->codec);
   CHECK(codec.ok(), codec.status().ToString());

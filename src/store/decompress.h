@@ -16,6 +16,9 @@ class Decompressor;
 
 namespace smelt {
 
+// UsageError for a file whose name says that it is packed in a way that is not known here.
+void check_packing(const std::string& path);
+
 class DecompressedFile {
  public:
   // UsageError when the file cannot be opened, is not what its name promises, or is packed in a way

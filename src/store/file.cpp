@@ -26,13 +26,14 @@ namespace {
 constexpr std::size_t kBufferBytes = 128 << 10;
 
 constexpr std::string_view kPartial = ".partial-";
+constexpr int kPartialDigits = 16;
 
 // A name beside `path` that nobody can have laid a trap at.
 std::string partial_name(const std::string& path) {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != sizeof random)
     throw_errno("getrandom", path, errno);
-  return str(path, kPartial, std::hex, std::setfill('0'), std::setw(16), random);
+  return str(path, kPartial, std::hex, std::setfill('0'), std::setw(kPartialDigits), random);
 }
 
 // Calls `once` again while a signal interrupts it.
@@ -71,12 +72,16 @@ void make_parents(const std::string& path) {
   if (error) throw_errno("create directory", parent.string(), error.value());
 }
 
-// Where a chain of symbolic links leads, so that a file is replaced and not a link to it.
-std::string without_links(const std::string& path) {
+// Where a chain of symbolic links leads, there or not yet, so that no link is replaced by a file.
+fs::path without_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  fs::path place = path;
   std::error_code error;
-  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
-  const fs::path place = fs::weakly_canonical(path, error);
-  if (error) throw_errno("open", path, error.value());
+  for (int links = 0; fs::is_symlink(fs::symlink_status(place, error)); ++links) {
+    if (links == kMostLinks) throw_errno("open", path, ELOOP);
+    place = place.parent_path() / fs::read_symlink(place, error);
+    if (error) throw_errno("open", path, error.value());
+  }
   return place;
 }
 
@@ -202,20 +207,29 @@ void OutputFile::commit() {
   file_.reset();
 }
 
+std::optional<std::string_view> place_of_partial(std::string_view name) {
+  const std::size_t end = name.rfind(kPartial);
+  if (end == name.npos) return std::nullopt;
+  const std::string_view digits = name.substr(end + kPartial.size());
+  if (digits.size() != kPartialDigits || digits.find_first_not_of("0123456789abcdef") != name.npos)
+    return std::nullopt;
+  return name.substr(0, end);
+}
+
 void remove_abandoned(const std::vector<std::string>& paths) {
   std::set<fs::path> folders;
-  std::set<std::string> names;
+  std::set<std::string, std::less<>> names;
   for (const std::string& path : paths) {
-    const fs::path folder = fs::path(path).parent_path();
+    const fs::path place = without_links(path), folder = place.parent_path();
     folders.insert(folder.empty() ? "." : folder);
-    names.insert(fs::path(path).filename());
+    names.insert(place.filename());
   }
   std::error_code ignored;
   for (const fs::path& folder : folders)
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename();
-      const std::size_t end = name.rfind(kPartial);
-      if (end != std::string::npos && names.contains(name.substr(0, end)))
+      const auto place = place_of_partial(name);
+      if (place && names.contains(*place) && fs::is_regular_file(entry.symlink_status(ignored)))
         fs::remove(entry.path(), ignored);
     }
 }

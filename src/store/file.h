@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,10 @@ class OutputFile {
   Descriptor file_;
   std::shared_ptr<RemoteWriter> remote_;  // instead of all these
 };
+
+// What an OutputFile or OutputDirectory of this name will be once it is whole:
+// "f.partial-0123456789abcdef" -> "f"; nothing for a name that is none of theirs.
+std::optional<std::string_view> place_of_partial(std::string_view name);
 
 // Removes what OutputFiles of processes that were killed left beside these local paths.
 void remove_abandoned(const std::vector<std::string>& paths);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -22,31 +23,48 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kToConnect(1000), kBetween(200);
+constexpr int kTriesToConnect = 3;
 // The address that every Google machine has for it; a name would need a resolver, which can be
 // slow.
 constexpr const char* kAddress = "169.254.169.254";
 
-bool wait_for(const Descriptor& socket, short event, milliseconds most) {
+bool wait_for(const Descriptor& socket, short event, Clock::time_point deadline) {
   ::pollfd poll{socket.get(), event, 0};
-  return ::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(most.count(), 0))) == 1 &&
-         (poll.revents & event) != 0;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    const int ready = ::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    return ready == 1 && (poll.revents & event) != 0;
+  }
 }
 
-// Not open when nothing takes the connection in time.
-Descriptor connect_to(const std::string& host, const std::string& port) {
+struct Reached {
+  Descriptor socket;  // open when there is no error
+  int error = 0;      // as errno; ETIMEDOUT when nothing takes the connection in time
+};
+
+Reached connect_to(const std::string& host, const std::string& port) {
+  const auto failed = [](int error) { return Reached{Descriptor(), error}; };
   ::addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
-  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return Descriptor();
+  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return failed(EHOSTUNREACH);
   const std::unique_ptr<::addrinfo, void (*)(::addrinfo*)> addresses(found, &::freeaddrinfo);
   Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket.is_open()) return socket;
-  ::connect(socket.get(), found->ai_addr, found->ai_addrlen);
-  int error = 0;
-  ::socklen_t size = sizeof error;
-  if (!wait_for(socket, POLLOUT, kToConnect) ||
-      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
-    return Descriptor();
-  return socket;
+  if (!socket.is_open()) return failed(errno);
+  if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS &&
+      errno != EINTR)
+    return failed(errno);
+  int error = wait_for(socket, POLLOUT, Clock::now() + kToConnect) ? 0 : ETIMEDOUT;
+  int said = 0;
+  ::socklen_t size = sizeof said;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &said, &size) == 0 && said != 0)
+    error = said;
+  if (error != 0) return failed(error);
+  return {std::move(socket), 0};
+}
+
+bool is_nobody(int error) {
+  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
 // The whole answer to one GET request, "" when there is none until the deadline.
@@ -57,8 +75,7 @@ std::string ask(const Descriptor& socket, std::string_view request, Clock::time_
   std::string answer;
   char buffer[1024];
   while (answer.size() < 65536) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    if (!wait_for(socket, POLLIN, left)) return {};
+    if (!wait_for(socket, POLLIN, deadline)) return {};
     const ::ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, 0);
     if (count < 0) return {};
     if (count == 0) break;
@@ -89,11 +106,12 @@ std::optional<std::string> metadata_server_account(milliseconds patience) {
       "GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
       "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n";
   const Clock::time_point deadline = Clock::now() + patience;
-  for (bool reached = false;; std::this_thread::sleep_for(kBetween)) {
-    const Descriptor socket = connect_to(host, port);
-    if (!socket.is_open() && !reached) return std::nullopt;
-    reached = true;
-    const std::string answer = socket.is_open() ? ask(socket, kRequest, deadline) : "";
+  bool reached = false;
+  for (int tries = 1;; ++tries, std::this_thread::sleep_for(kBetween)) {
+    const auto [socket, error] = connect_to(host, port);
+    reached = reached || error == 0;
+    if (!reached && (is_nobody(error) || tries == kTriesToConnect)) return std::nullopt;
+    const std::string answer = error == 0 ? ask(socket, kRequest, deadline) : "";
     const int status = status_of(answer);
     if (status != 0 && status != 429 && status < 500) {
       const std::size_t body = answer.find("\r\n\r\n");
@@ -102,7 +120,7 @@ std::optional<std::string> metadata_server_account(milliseconds patience) {
       if (email.find('@') == std::string::npos) return std::nullopt;
       return email;
     }
-    if (Clock::now() >= deadline)
+    if (reached && Clock::now() >= deadline)
       throw SystemError(
           str("credentials: the metadata server at ", host, ":", port, " does not say who this ",
               "machine is", status == 0 ? "" : str(" (HTTP status ", status, ")")),

@@ -21,6 +21,9 @@ std::string append_to_path(std::string_view path, std::string_view suffix);
 // "a/b/c" -> "c"
 std::string path_name(std::string_view path);
 
+// "a/b/C.TXT.gz" -> "c.txt.gz", by which endings are compared.
+std::string lower_case_name(std::string_view path);
+
 // "a/b/c" -> "a/b", "c" -> "", "/c" -> "/": join_path(parent_path(p), path_name(p)) is p.
 std::string parent_path(std::string_view path);
 

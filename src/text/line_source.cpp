@@ -21,7 +21,9 @@ LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
     : files_(std::move(files)),
       format_(parse_file_format(format.name)),
       field_(format.field),
-      utf8_(utf8) {}
+      utf8_(utf8) {
+  for (const std::string& file : files_) (void)format_of(file, format_);
+}
 
 bool LineSource::open_next() {
   if (opened_ == files_.size()) return false;

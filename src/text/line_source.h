@@ -22,7 +22,7 @@ class LineSource {
  public:
   enum class Event { line, row_end, file_end, end };
 
-  // UsageError for an unknown format.
+  // UsageError for an unknown format, and for any file whose name says what cannot be read.
   LineSource(std::vector<std::string> files, const TextFormat& format, Utf8Filter::Mode utf8);
 
   // A line of text, stripped as str.strip() does and without '\r', possibly empty; or the end of a

@@ -18,9 +18,10 @@ FileFormat parse_file_format(std::string_view word) {
                              {"parquet", FileFormat::parquet}});
 }
 
-FileFormat format_of(const std::string& path, FileFormat said) {
-  if (said != FileFormat::by_name) return said;
-  const std::string file = path_name(path);
+namespace {
+
+FileFormat format_by_name(const std::string& path) {
+  const std::string file = lower_case_name(path);
   std::string_view name = file;
   for (const std::string_view packed : {".gz", ".bz2", ".zst"})
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
@@ -35,6 +36,14 @@ FileFormat format_of(const std::string& path, FileFormat said) {
                                        {".parquet", FileFormat::parquet}})
     if (name.ends_with(ending)) return format;
   return FileFormat::text;
+}
+
+}  // namespace
+
+FileFormat format_of(const std::string& path, FileFormat said) {
+  const FileFormat format = said == FileFormat::by_name ? format_by_name(path) : said;
+  if (format != FileFormat::parquet) check_packing(path);
+  return format;
 }
 
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,

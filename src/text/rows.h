@@ -17,7 +17,7 @@ enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet };
 FileFormat parse_file_format(std::string_view word);
 
 // by_name: what the path's ending says (".gz", ".bz2" and ".zst" do not count), other names are
-// text. UsageError for a name that says what cannot be read (.json).
+// text. Capitals are the same. UsageError for a name that says what cannot be read (.json, .xz).
 FileFormat format_of(const std::string& path, FileFormat said);
 
 // A field that is wanted of every row: of a JSONL object, a TSV's or CSV's header, a Parquet

@@ -85,7 +85,9 @@ class CsvRows : public TableRows {
       if (!next_line()) return false;
     while (line_.empty());
     first_line_ = lines_.number();
+    row_bytes_ = line_.size();
     for (std::size_t at = 0;; ++at) {
+      check_room();
       cells_.emplace_back();
       at = at < line_.size() && line_[at] == '"' ? read_quoted(at + 1) : read_plain(at);
       if (at == line_.size()) return true;
@@ -107,15 +109,16 @@ class CsvRows : public TableRows {
     for (;;) {
       const std::size_t quote = std::min(line_.find('"', at), line_.size());
       cell.append(line_, at, quote - at);
-      if (cell.size() > kMaxLineBytes)
-        throw UsageError(
-            str(place(first_line_), ": a field of more than ", kMaxLineBytes >> 20, " MiB"),
-            "is a quote left open there?");
       at = quote + 1;
       if (quote == line_.size()) {
         if (!next_line())
           throw UsageError(str(place(first_line_), ": a quote is left open to the file's end"),
                            "end the quoted field, or double the quote");
+        row_bytes_ += line_.size() + 1;
+        if (row_bytes_ > kMaxLineBytes)
+          throw UsageError(
+              str(place(first_line_), ": a row of more than ", kMaxLineBytes >> 20, " MiB"),
+              "is a quote left open there?");
         cell += '\n';
         at = 0;
       } else if (at < line_.size() && line_[at] == '"') {
@@ -127,14 +130,28 @@ class CsvRows : public TableRows {
     }
   }
 
+  // For one more cell: so that no row fills the memory with cells that are of no use.
+  void check_room() const {
+    const bool is_header = columns_in_header_ == 0;
+    if (is_header && cells_.size() == kMostColumns)
+      throw UsageError(str(place(first_line_), ": more than ", kMostColumns, " columns"),
+                       "is it a table that begins with its columns' names?");
+    if (!is_header && cells_.size() == columns_in_header_)
+      throw UsageError(str(place(first_line_), ": more columns than the ", columns_in_header_,
+                           " of the first line"),
+                       kQuoteCommas);
+  }
   void check_cells() const override {
     if (cells_.size() == columns_in_header_) return;
     throw UsageError(str(place(first_line_), ": ", cells_.size(), " columns, the first line has ",
                          columns_in_header_),
-                     "put a field that holds commas in double quotes");
+                     kQuoteCommas);
   }
 
+  static constexpr std::size_t kMostColumns = 1 << 16;
+  static constexpr std::string_view kQuoteCommas = "put a field that holds commas in double quotes";
   std::int64_t first_line_ = 0;  // of the row
+  std::size_t row_bytes_ = 0;
 };
 
 template <class Rows>

@@ -3,7 +3,7 @@
 # run in a shell of its own.
 cd "$(dirname "$0")/../.."
 ROOT=$PWD
-WORK=$(mktemp -d)
+WORK=$(mktemp -d) || exit 1
 trap 'rm -rf "$WORK"' EXIT
 failed=0
 
@@ -23,6 +23,8 @@ in_script() { (cd "$1" && bash -c '. "$0/scripts/lib.sh"; . scripts/corpus.sh; '
 expect "a relative path is the caller's" "[$WORK/a b.txt]" "$(in_script "$WORK" 'echo "[$(from_caller "a b.txt")]"')"
 expect "a pattern stays a pattern" "[$WORK/*.txt]" "$(in_script "$WORK" 'echo "[$(from_caller "*.txt")]"')"
 expect "an absolute path stays" "[/etc/x]" "$(in_script "$WORK" 'echo "[$(from_caller /etc/x)]"')"
+expect "each path of a list is the caller's" "[$WORK/a,/etc/x,gs://b/x,$WORK/b c]" \
+  "$(in_script "$WORK" 'echo "[$(from_caller "a,/etc/x,gs://b/x,b c")]"')"
 expect "a store's path stays" "[gs://b/x]" "$(in_script "$WORK" 'echo "[$(from_caller gs://b/x)]"')"
 
 # ---- a machine whose packages cannot be downloaded ----

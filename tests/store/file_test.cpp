@@ -109,6 +109,40 @@ TEST(OutputFile, BehindALinkIsReplacedAndTheLinkStays) {
   EXPECT_EQ(read_file(dir.file("to/real")), "new");
 }
 
+TEST(OutputFile, BehindALinkToNothingIsMadeAndTheLinkStays) {
+  const TempDir dir;
+  fs::create_symlink("new/real", dir.file("first"));
+  fs::create_symlink("first", dir.file("link"));
+  write_file(dir.file("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(dir.file("link")));
+  EXPECT_TRUE(fs::is_symlink(dir.file("first")));
+  EXPECT_EQ(read_file(dir.file("new/real")), "new");
+  fs::create_symlink("circle", dir.file("circle"));
+  EXPECT_THAT(error_of([&] { write_file(dir.file("circle"), "x"); }),
+              HasSubstr("circle: Too many levels of symbolic links"));
+}
+
+TEST(RemoveAbandoned, TakesNothingButUnfinishedFilesOfThesePaths) {
+  const TempDir dir;
+  const std::string id = "0123456789abcdef";
+  const std::vector<std::string> others{"f.partial-1",
+                                        "f.partial-mine",
+                                        str("f.partial-", id, "0"),
+                                        "f.partial-0123456789ABCDEF",
+                                        str("f.partial-", id, ".gz"),
+                                        str("g.partial-", id)};
+  for (const std::string& name : others) write_file(dir.file(name), "");
+  const std::string folder = "f.partial-aaaaaaaaaaaaaaaa";
+  fs::create_directory(dir.file(folder));
+  write_file(dir.file(str("f.partial-", id)), "");
+  fs::create_symlink("h", dir.file("link"));
+  write_file(dir.file(str("h.partial-", id)), "");
+  remove_abandoned({dir.file("f"), dir.file("link")});
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(dir.file(name))) << name;
+  EXPECT_TRUE(fs::exists(dir.file(folder)));
+  EXPECT_EQ(entries(dir), others.size() + 2);
+}
+
 TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
   const TempDir dir;
   const ::mode_t before = ::umask(027);

@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "base/error.h"
@@ -24,10 +26,11 @@ using testing::HasSubstr;
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
 // Takes connections one after another and answers each, late, with the next of its texts; "" is
-// none. Then it hangs.
+// none. Then it hangs. While it is busy at first it takes none, and only one can wait.
 class MetadataServer {
  public:
-  explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {})
+  explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {},
+                          std::chrono::milliseconds busy = {})
       : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     ::sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -35,10 +38,12 @@ class MetadataServer {
     ::socklen_t size = sizeof address;
     auto* any = reinterpret_cast<::sockaddr*>(&address);
     EXPECT_EQ(::bind(socket_.get(), any, size), 0);
-    EXPECT_EQ(::listen(socket_.get(), 8), 0);
+    EXPECT_EQ(::listen(socket_.get(), busy.count() > 0 ? 0 : 8), 0);
     EXPECT_EQ(::getsockname(socket_.get(), any, &size), 0);
     root_ = str("127.0.0.1:", ntohs(address.sin_port));
-    thread_ = std::jthread([this, answers, late] {
+    address_ = address;
+    thread_ = std::jthread([this, answers, late, busy] {
+      std::this_thread::sleep_for(busy);
       for (const std::string& answer : answers) {
         const Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
         char request[1024];
@@ -50,9 +55,19 @@ class MetadataServer {
     });
   }
   const std::string& root() const { return root_; }
+  // With a request; of a busy server it is the only one that waits, others are not answered.
+  Descriptor connection() const {
+    Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_EQ(
+        ::connect(socket.get(), reinterpret_cast<const ::sockaddr*>(&address_), sizeof address_),
+        0);
+    EXPECT_EQ(::send(socket.get(), "?", 1, MSG_NOSIGNAL), 1);
+    return socket;
+  }
 
  private:
   Descriptor socket_;
+  ::sockaddr_in address_{};
   std::string root_;
   std::jthread thread_;
 };
@@ -107,6 +122,30 @@ TEST_F(IdentityTest, AMetadataServerThatIsSlowIsWaitedFor) {
   const MetadataServer server({kAccount}, std::chrono::milliseconds(1500));
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
+}
+
+TEST_F(IdentityTest, AMetadataServerThatTakesNoConnectionAtFirstIsTriedAgain) {
+  const MetadataServer server({"", kAccount}, {}, std::chrono::milliseconds(1300));
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  const Descriptor fills_the_queue = server.connection();
+  EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
+}
+
+TEST_F(IdentityTest, ASignalIsNoAnswerOfAMetadataServer) {
+  const MetadataServer server({kAccount}, std::chrono::milliseconds(500));
+  const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
+  struct ::sigaction nothing{}, before{};
+  nothing.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &nothing, &before), 0);
+  {
+    const std::jthread signals([self = ::pthread_self()](const std::stop_token& stop) {
+      for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+        ::pthread_kill(self, SIGUSR1);
+    });
+    const auto account = metadata_server_account(std::chrono::milliseconds(3000));
+    EXPECT_EQ(account, "x@y.iam");
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(IdentityTest, AMetadataServerIsAskedAgainUntilItAnswers) {

@@ -129,7 +129,7 @@ TEST_F(Rows, OfCsvMayHoldQuotesCommasAndLines) {
 
 TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
   EXPECT_THAT(refusal(write("a.csv", "text,label\n\n\"a\nb\",1\na,b,c\n")),
-              HasSubstr("a.csv:5: 3 columns, the first line has 2\n  hint: put a field"));
+              HasSubstr("a.csv:5: more columns than the 2 of the first line\n  hint: put a field"));
   EXPECT_THAT(refusal(write("b.csv", "text,label\nx,1\n\"a,\nb\n")),
               HasSubstr("b.csv:3: a quote is left open to the file's end"));
   EXPECT_THAT(refusal(write("c.csv", "text,label\n\"a\"b,1\n")),
@@ -137,10 +137,22 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
   EXPECT_THAT(refusal(write("d.csv", "txt,label\n")),
               HasSubstr("d.csv:1: no column 'text'\n  hint: did you mean 'txt'?"));
   EXPECT_THAT(refusal(write("e.csv", "")), HasSubstr("e.csv:1: no column 'text'"));
-  std::string open = "text,label\n\"";
-  for (int i = 0; i < 66; ++i) open += std::string(1 << 20, 'x') + "\n";
-  EXPECT_THAT(refusal(write("f.csv", open)),
-              HasSubstr("f.csv:2: a field of more than 64 MiB\n  hint: is a quote left open"));
+  EXPECT_THAT(refusal(write("f.csv", "text,label\nx\n")),
+              HasSubstr("f.csv:2: 1 columns, the first line has 2"));
+}
+
+TEST_F(Rows, OfCsvHaveABound) {
+  std::string lines;
+  for (int i = 0; i < 33; ++i) lines += std::string(1 << 20, 'x') + "\n";
+  EXPECT_THAT(refusal(write("a.csv", str("text,label\n\"", lines, lines))),
+              HasSubstr("a.csv:2: a row of more than 64 MiB\n  hint: is a quote left open"));
+  EXPECT_THAT(refusal(write("b.csv", str("text,label\n\"", lines, "\",\"", lines, "\"\n"))),
+              HasSubstr("b.csv:2: a row of more than 64 MiB"));
+  std::string cells;
+  for (int i = 0; i < 70000; ++i) cells += "\"\n\",";
+  EXPECT_THAT(refusal(write("c.csv", str("text,label\n", cells))),
+              HasSubstr("c.csv:2: more columns than the 2 of the first line"));
+  EXPECT_THAT(refusal(write("d.csv", cells)), HasSubstr("d.csv:1: more than 65536 columns"));
 }
 
 TEST_F(Rows, AreRefusedWithoutTheirFields) {

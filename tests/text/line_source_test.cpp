@@ -1,0 +1,44 @@
+// Which files are taken for what by their names, and when those of no use are refused.
+#include "text/line_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
+  const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
+    return error_of<UsageError>(
+        [&] { LineSource({"none.txt", last}, format, Utf8Filter::Mode::drop); });
+  };
+  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
+  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
+  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
+  EXPECT_THAT(refusal("a.Zip", {.name = "csv"}), HasSubstr("a.Zip: zip files are not unpacked"));
+}
+
+TEST(LineSource, KnowsEndingsInCapitals) {
+  const TempDir dir;
+  write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
+  write_file(dir.file("A.CSV"), "text\nTwo.\n");
+  LineSource source({dir.file("A.JSONL"), dir.file("A.CSV")}, {}, Utf8Filter::Mode::drop);
+  std::vector<std::string> lines;
+  std::string line;
+  for (LineSource::Event event; (event = source.next(line)) != LineSource::Event::end;)
+    if (event == LineSource::Event::line) lines.push_back(line);
+  EXPECT_THAT(lines, testing::ElementsAre("One.", "Two."));
+  write_file(dir.file("A.TXT.GZ"), "no gzip");
+  EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
+              HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
+}
+
+}  // namespace
+}  // namespace smelt
