@@ -100,6 +100,14 @@ bool holds_only_checkpoint_files(const std::string& directory) {
   });
 }
 
+// Partial folders were named by the number of their process before.
+bool is_older_partial(std::string_view suffix) {
+  if (suffix.starts_with(kNew)) suffix.remove_prefix(kNew.size());
+  constexpr std::string_view kBegin = ".partial-";
+  return suffix.starts_with(kBegin) && suffix.size() > kBegin.size() &&
+         suffix.find_first_not_of("0123456789", kBegin.size()) == suffix.npos;
+}
+
 // What killed saves and removals left behind.
 bool is_remains(const std::string& model_dir, const std::string& name) {
   const std::string path = join_path(model_dir, name);
@@ -107,10 +115,10 @@ bool is_remains(const std::string& model_dir, const std::string& name) {
   if (!step_of(name.substr(0, dot)) || !file_status(path).value_or(FileStatus{}).is_folder)
     return false;
   if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
-  std::string suffix = name.substr(dot);
+  const std::string_view suffix = std::string_view(name).substr(dot);
   if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));
-  if (suffix.starts_with(str(kNew, "."))) suffix.erase(0, kNew.size());
-  return suffix == kNew || suffix.starts_with(".partial-");
+  const auto place = place_of_partial(suffix);
+  return suffix == kNew || place == "" || place == kNew || is_older_partial(suffix);
 }
 
 void remove_remains(const std::string& model_dir) {

@@ -11,6 +11,7 @@
 #include "data/record_index_file.h"
 #include "data/record_source.h"
 #include "data/record_tokens.h"
+#include "format/example_slots.h"
 
 namespace smelt {
 namespace {
@@ -27,12 +28,13 @@ struct BenchOptions {
   double seconds = 3;
 };
 
-// All integers and reals of the first record, whatever their values.
+// The integers and reals of the first record, whatever their values; no more than are read at once.
 Features bench_features(const BenchOptions& o) {
   constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
   Features features;
   for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
-    if (f.kind == ExampleKind::integers || f.kind == ExampleKind::reals)
+    if (features.size() < kMostSlots &&
+        (f.kind == ExampleKind::integers || f.kind == ExampleKind::reals))
       features.push_back({.name = f.name,
                           .dtype = f.kind == ExampleKind::integers ? DType::s32 : DType::f32,
                           .row = {static_cast<std::int64_t>(f.count)},

@@ -20,6 +20,13 @@ class ExampleText {
     if (vocabulary_ == nullptr || id >= vocabulary_->size()) return str(id);
     return vocabulary_->token(id);
   }
+  // How many characters of the token say that it continues a word; 0: it continues none.
+  std::size_t continuing_mark(std::int32_t id) const {
+    if (vocabulary_ == nullptr || id >= vocabulary_->size() || !vocabulary_->continues_word(id))
+      return 0;
+    const std::size_t size = vocabulary_->continuing_prefix().size();
+    return vocabulary_->token(id).size() > size ? size : 0;
+  }
   std::string paint(std::string_view colour, std::string_view text) const {
     return colour_ ? str(colour, text, kPlain) : std::string(text);
   }
@@ -72,15 +79,15 @@ std::string show_example(const std::string& place, const BertRow& example,
     const bool begins = example.segment_ids[i] != segment;
     segment = example.segment_ids[i];
     if (begins) out += str("\n  ", static_cast<char>('A' + segment % 26), ":");
-    const std::string shown = text.token(example.input_ids[i]);
     const auto answer = answers.find(static_cast<std::int32_t>(i));
-    std::string right = answer == answers.end() ? shown : text.token(answer->second);
-    const bool continues = right.starts_with("##") && right.size() > 2 && !begins;
-    if (!continues) out += " ";
+    const std::int32_t shown = example.input_ids[i],
+                       right = answer == answers.end() ? shown : answer->second;
+    const std::size_t mark = begins ? 0 : text.continuing_mark(right);
+    if (mark == 0) out += " ";
     if (answer != answers.end())
-      out += text.prediction(right, shown);
+      out += text.prediction(text.token(right), text.token(shown));
     else
-      out += continues ? right.substr(2) : right;
+      out += text.token(right).substr(mark);
   }
   return out + "\n";
 }

@@ -163,7 +163,8 @@ TEST(Checkpoint, RemainsOfEveryPhaseOfAKilledSaveAreIgnoredAndCleared) {
   const std::vector<std::string> order{"tensors-00000-of-00002.safetensors",
                                        "tensors-00001-of-00002.safetensors", "manifest.json",
                                        "COMMIT"};
-  for (const char* suffix : {".partial-123", ".new", ".new.partial-77"}) {
+  for (const char* suffix : {".partial-123", ".partial-0123456789abcdef", ".new", ".new.partial-77",
+                             ".new.partial-00000000000000ff"}) {
     for (std::size_t phase = 0; phase <= order.size(); ++phase) {
       const TempDir dir;
       const SaveOptions options{.max_to_keep = 5, .shard_bytes = 300};
@@ -201,8 +202,11 @@ TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
 TEST(Checkpoint, AnotherProgramsFoldersAreLeftAlone) {
   const TempDir dir;
   const std::vector<std::string> foreign{"checkpoint-5/model.safetensors",
-                                         "checkpoint-10.bak/COMMIT", "checkpoint-010/COMMIT",
-                                         "checkpoint-x/COMMIT", "logs/COMMIT"};
+                                         "checkpoint-10.bak/COMMIT",
+                                         "checkpoint-010/COMMIT",
+                                         "checkpoint-x/COMMIT",
+                                         "logs/COMMIT",
+                                         "checkpoint-10.partial-mine/x"};
   for (const std::string& name : foreign) write_file(dir.file(name), "x");
   EXPECT_EQ(latest_checkpoint(dir.path()), std::nullopt);
   State(10).save(dir.path(), {.max_to_keep = 1, .shard_bytes = 1000});

@@ -165,6 +165,26 @@ TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
   EXPECT_GT(json["shuffled_per_s"], 0);
 }
 
+TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
+  ExampleWriter writer;
+  for (int i = 0; i < 40; ++i) writer.integers(str("feature", i), std::vector<std::int32_t>{i});
+  std::string file;
+  append_record(file, writer.take());
+  write_file(dir_.file("many"), file);
+  const auto out = data(str("bench ", dir_.file("many"), " --batch 1 --seconds 0.01"));
+  EXPECT_EQ(nlohmann::json::parse(out.text)["records"], 1);
+}
+
+TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {
+  const Vocabulary vocabulary({"[PAD]", "un", "@@do", "##x", "@@"}, "vocabulary", "@@");
+  Batch batch = empty_batch(bert_features({.seq_length = 5, .max_predictions = 1}, 100), 1);
+  const std::vector<std::vector<std::int32_t>> values{{1, 2, 3, 4, 2}, {1, 1, 1, 1, 1}};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::ranges::copy(values[i], batch.arrays[i].values<std::int32_t>().begin());
+  EXPECT_EQ(show_example("here", BertRow(batch), &vocabulary, false),
+            "here, B follows A\n  A: undo ##x @@do\n");
+}
+
 TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {
   Batch batch = empty_batch(bert_features({.seq_length = 5, .max_predictions = 2}, 100), 1);
   const std::vector<std::vector<std::int32_t>> values{
