@@ -174,6 +174,11 @@ OutputFile::~OutputFile() {
 
 void OutputFile::flush() {
   if (remote_) return;
+  empty_buffer();
+  std::string().swap(buffer_);  // a file that waits for its turn to appear holds no memory
+}
+
+void OutputFile::empty_buffer() {
   std::string_view rest = buffer_;
   while (!rest.empty()) {
     const auto count =
@@ -190,7 +195,7 @@ void OutputFile::write(std::string_view bytes) {
     const std::size_t count = std::min(bytes.size(), kBufferBytes - buffer_.size());
     buffer_.append(bytes.substr(0, count));
     bytes.remove_prefix(count);
-    if (buffer_.size() == kBufferBytes) flush();
+    if (buffer_.size() == kBufferBytes) empty_buffer();
   }
 }
 

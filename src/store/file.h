@@ -64,6 +64,8 @@ class OutputFile {
   const std::string& path() const { return path_; }
 
  private:
+  void empty_buffer();
+
   std::string path_;
   std::string place_;    // path_ without symbolic links
   std::string partial_;  // empty once committed, and of a device or pipe
