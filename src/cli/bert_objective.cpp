@@ -5,9 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
-#include "checkpoint/layout.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
@@ -165,7 +163,7 @@ FillMaskJob fill(const Recipe& r) {
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return bert_mask_guesses(model, S, P, top);
   };
-  job.settings = task(r).settings;
+  job.model = config_json(model);
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
   return job;
@@ -173,21 +171,18 @@ FillMaskJob fill(const Recipe& r) {
 
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r.out);
-  const auto checkpoint = load_latest_checkpoint(paths.model_dir);
-  if (!checkpoint)
-    throw UsageError(str("export: no checkpoint in ", paths.model_dir), "train first");
-  check_same_model(checkpoint->state, task(r).settings,
-                   checkpoint_path(paths.model_dir, checkpoint->step));
+  const nlohmann::json config = config_json(resolved_model(r));
+  const auto [checkpoint, where] = load_trained_model("export", paths.model_dir, config);
   HuggingFaceBert bert;
-  bert.config = config_json(resolved_model(r));
-  bert.parameters = checkpoint->tensors;
+  bert.config = config;
+  bert.parameters = checkpoint.tensors;
   bert.vocab_txt = read_file(paths.vocab);
   bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
   export_hugging_face(folder, bert,
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                    : OutputDirectory::Earlier::refused);
   spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
-               checkpoint->step);
+               checkpoint.step);
 }
 
 }  // namespace

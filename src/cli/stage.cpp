@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "format/json_difference.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -29,23 +30,6 @@ nlohmann::json fingerprint(const Stage& stage) {
   return made_from;
 }
 
-// The first difference of two values, of what both sides know.
-std::optional<std::string> difference(const nlohmann::json& was, const nlohmann::json& is,
-                                      const std::string& name) {
-  if (was.is_structured() && was.type() == is.type()) {
-    for (const auto& [key, value] : is.items()) {
-      const bool known = was.is_object() ? was.contains(key) : std::stoul(key) < was.size();
-      if (!known) continue;
-      const std::string inner = was.is_object() ? str(name, ".", key) : name;
-      const auto& before = was.is_object() ? was.at(key) : was.at(std::stoul(key));
-      if (const auto found = difference(before, value, inner)) return found;
-    }
-    return std::nullopt;
-  }
-  if (was == is) return std::nullopt;
-  return str(name, " was ", was.dump(), ", is ", is.dump());
-}
-
 // Names and sizes, without the times.
 nlohmann::json inputs_of(const nlohmann::json& made_from) {
   nlohmann::json out;
@@ -55,18 +39,23 @@ nlohmann::json inputs_of(const nlohmann::json& made_from) {
 
 }  // namespace
 
+static std::optional<std::string> text_of(const std::optional<JsonDifference>& d) {
+  if (!d) return std::nullopt;
+  return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
+}
+
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage);
   if (!exists(record)) return std::nullopt;
   const auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
   if (was.is_discarded()) return std::nullopt;
   const nlohmann::json is = fingerprint(stage);
-  if (const auto found = difference(was.at("settings"), is.at("settings"), stage.name))
-    return found;
+  if (const auto found = first_difference(was.at("settings"), is.at("settings"), stage.name))
+    return text_of(found);
   const auto before = inputs_of(was), now = inputs_of(is);
   if (before.size() != now.size())
     return str(stage.name, " had ", before.size(), " input files, has ", now.size());
-  return difference(before, now, str(stage.name, "'s input"));
+  return text_of(first_difference(before, now, str(stage.name, "'s input")));
 }
 
 void claim_output_folder(const std::string& out) {

@@ -4,8 +4,6 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/layout.h"
 #include "data/record_source.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
@@ -36,26 +34,17 @@ ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const Reco
   return sums;
 }
 
-const MeasuredValue* find(const std::vector<MeasuredValue>& measures, std::string_view name) {
-  const auto found = std::ranges::find(measures, name, &MeasuredValue::name);
-  return found == measures.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 const MeasuredValue& Evaluation::measure(std::string_view name) const {
-  const MeasuredValue* found = find(measures, name);
-  CHECK(found != nullptr, name);
+  const auto found = std::ranges::find(measures, name, &MeasuredValue::name);
+  CHECK(found != measures.end(), name);
   return *found;
 }
 
-bool Evaluation::has(std::string_view name) const { return find(measures, name) != nullptr; }
-
 Evaluation evaluate(const EvaluateJob& job) {
-  const auto checkpoint = load_latest_checkpoint(job.model_dir);
-  if (!checkpoint) throw UsageError(str("eval: no checkpoint in ", job.model_dir), "train first");
-  const std::string where = checkpoint_path(job.model_dir, checkpoint->step);
-  check_same_model(checkpoint->state, job.task.settings, where);
+  const auto [checkpoint, where] =
+      load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()));
   const RecordSource source({.input = job.data, .features = job.task.features});
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);
@@ -63,10 +52,10 @@ Evaluation evaluate(const EvaluateJob& job) {
       eval_program(job.task, job.batch_size,
                    placement_for(client->platform_name(), job.devices, Reduction::global));
   const CompiledStep step(client, program);
-  const ModelState state = ModelState::restore(*client, devices, program.state, checkpoint->tensors,
-                                               checkpoint_path(job.model_dir, checkpoint->step));
+  const ModelState state =
+      ModelState::restore(*client, devices, program.state, checkpoint.tensors, where);
   const ReportSums sums = add_up(job, program, source, step, state);
-  return {.global_step = checkpoint->step,
+  return {.global_step = checkpoint.step,
           .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,
           .loss = sums.figure("loss"),
           .measures = sums.measures()};

@@ -29,7 +29,6 @@ struct Evaluation {
 
   // A name that the task has not is a bug.
   const MeasuredValue& measure(std::string_view name) const;
-  bool has(std::string_view name) const;
 };
 
 // UsageError when there is no checkpoint, fewer examples than one batch, or a batch that does not

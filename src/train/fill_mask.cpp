@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/layout.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 
@@ -76,17 +74,14 @@ struct TopGuesses {
 
 TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts,
                    std::int64_t count) {
-  const auto checkpoint = load_latest_checkpoint(job.model_dir);
-  if (!checkpoint) throw UsageError(str("fill: no checkpoint in ", job.model_dir), "train first");
-  const std::string where = checkpoint_path(job.model_dir, checkpoint->step);
-  check_same_model(checkpoint->state, job.settings, where);
+  const auto [checkpoint, where] = load_trained_model("fill", job.model_dir, job.model);
   const Lengths lengths(texts);
   const Prediction prediction = job.guesses(lengths.tokens, lengths.masks, count);
   const StepProgram program = predict_program(prediction, std::ssize(texts));
   const auto client = open_device(job.device, 1);
   const CompiledStep step(client, program);
-  const ModelState state = ModelState::restore(*client, 1, program.state, checkpoint->tensors,
-                                               checkpoint_path(job.model_dir, checkpoint->step));
+  const ModelState state =
+      ModelState::restore(*client, 1, program.state, checkpoint.tensors, where);
   const Execution execution = step.run(make_batch(prediction.features, texts), state);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),

@@ -1,23 +1,19 @@
 #include "train/resume.h"
 
 #include "base/error.h"
+#include "checkpoint/layout.h"
 #include "data/fingerprint.h"
+#include "format/json_difference.h"
 
 namespace smelt {
 namespace {
 
-void compare(const nlohmann::json& saved, const nlohmann::json& now, const std::string& path,
-             const std::string& where) {
-  if (saved.is_object() && now.is_object()) {
-    for (const auto& [name, value] : now.items())
-      if (saved.contains(name))
-        compare(saved[name], value, path.empty() ? name : str(path, ".", name), where);
-    return;
-  }
-  if (saved != now)
-    throw UsageError(
-        str(where, ": was made with ", path, " ", saved.dump(), ", this run has ", now.dump()),
-        "use the same settings, or choose another output folder for a new run");
+void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
+                       const std::string& name, const std::string& where) {
+  if (const auto found = first_difference(saved, now, name))
+    throw UsageError(str(where, ": was made with ", found->name, " ", found->was.dump(),
+                         ", this run has ", found->is.dump()),
+                     "use the same settings, or choose another output folder for a new run");
 }
 
 }  // namespace
@@ -38,13 +34,17 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Rec
 
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where) {
-  compare(saved, now, "", where);
+  refuse_difference(saved, now, "", where);
 }
 
-void check_same_model(const nlohmann::json& saved, const nlohmann::json& now,
-                      const std::string& where) {
-  if (saved.contains("model") && now.contains("model"))
-    compare(saved["model"], now["model"], "model", where);
+TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
+                                const nlohmann::json& model) {
+  auto checkpoint = load_latest_checkpoint(model_dir);
+  if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
+  std::string where = checkpoint_path(model_dir, checkpoint->step);
+  if (checkpoint->state.contains("model") && !model.is_null())
+    refuse_difference(checkpoint->state["model"], model, "model", where);
+  return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 
 }  // namespace smelt

@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
+#include "checkpoint/checkpoint.h"
 #include "data/record_source.h"
 #include "train/program.h"
 
@@ -18,8 +20,14 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where);
 
-// The same of the settings' field "model" alone: for what only uses a checkpoint.
-void check_same_model(const nlohmann::json& saved, const nlohmann::json& now,
-                      const std::string& where);
+struct TrainedModel {
+  Checkpoint checkpoint;
+  std::string where;  // to begin messages with
+};
+
+// The newest checkpoint, for what only uses a model: its settings' field "model" must be `model`
+// (null: any). UsageError beginning with `command` when there is none, or naming what differs.
+TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
+                                const nlohmann::json& model);
 
 }  // namespace smelt

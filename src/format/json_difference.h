@@ -1,0 +1,20 @@
+// Where two JSON values differ, of what both sides know.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace smelt {
+
+struct JsonDifference {
+  std::string name;  // "model.num_hidden_layers"; an element of a list bears the list's name
+  nlohmann::json was, is;
+};
+
+// The first difference, nothing where there is none. A field of an object that only one side has,
+// as of another version, is not compared. `name` begins the difference's name.
+std::optional<JsonDifference> first_difference(const nlohmann::json& was, const nlohmann::json& is,
+                                               const std::string& name = "");
+
+}  // namespace smelt
