@@ -15,6 +15,7 @@ SIZES = {  # name: hidden, layers, heads, intermediate
     "tiny": (128, 2, 2, 512),
     "small": (512, 4, 8, 2048),
     "base": (768, 12, 12, 3072),
+    "large": (1024, 24, 16, 4096),
 }
 VOCAB, POSITIONS, TYPES = 30522, 512, 2
 
@@ -29,20 +30,29 @@ def parse_flags():
     p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
     p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg")
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
+    p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
+    p.add_argument("--remat", action="store_true", help="keep only what each layer begins with")
+    p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="of activations and products")
+    p.add_argument("--platform", default="cpu", help="cpu or gpu; with --hlo-out also tpu, which need not be here")
+    p.add_argument("--devices", type=int, default=1, help="that share a batch, by Shardy; with --hlo-out")
     p.add_argument("--hlo-out", metavar="FILE", help="write the lowered StableHLO text and stop")
     p.add_argument("--serve", action="store_true", help="time one step per line read from stdin")
     return p.parse_args()
 
 
 args = parse_flags()
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["JAX_PLATFORMS"] = {"gpu": "cuda"}.get(args.platform, "cpu")
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
+    f" --xla_force_host_platform_device_count={args.devices}" if args.devices > 1 else "")
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 jax.config.update("jax_default_prng_impl", args.prng)
 H, LAYERS, HEADS, INNER = SIZES[args.model]
+LAYERS = args.depth or LAYERS
 HEAD = H // HEADS
+COMPUTE = jnp.bfloat16 if args.precision == "bf16" else jnp.float32
 
 
 def init(key):
@@ -73,13 +83,14 @@ def dropout(key, x):
 
 
 def dense(p, x):
-    return x @ p["kernel"] + p["bias"]
+    return x @ p["kernel"].astype(x.dtype) + p["bias"].astype(x.dtype)
 
 
 def layer_norm(p, x):
-    mean = x.mean(-1, keepdims=True)
-    var = x.var(-1, keepdims=True)
-    return (x - mean) * lax.rsqrt(var + 1e-12) * p["gamma"] + p["beta"]
+    wide = x.astype(jnp.float32)
+    mean = wide.mean(-1, keepdims=True)
+    var = wide.var(-1, keepdims=True)
+    return ((wide - mean) * lax.rsqrt(var + 1e-12) * p["gamma"] + p["beta"]).astype(x.dtype)
 
 
 def gelu(x):
@@ -90,7 +101,7 @@ def attention(p, x, bias, key):
     split = lambda t: t.reshape(*t.shape[:2], HEADS, HEAD)
     q, k, v = (split(dense(p[n], x)) for n in ("query", "key", "value"))
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / HEAD**0.5 + bias
-    probs = dropout(key, jax.nn.softmax(scores, axis=-1))
+    probs = dropout(key, jax.nn.softmax(scores.astype(jnp.float32), axis=-1).astype(x.dtype))
     return jnp.einsum("bhqk,bkhd->bqhd", probs, v).reshape(x.shape)
 
 
@@ -105,13 +116,14 @@ def encoder_layer(x, p, key, bias):
 def encode(params, batch, key):
     x = params["words"][batch["ids"]] + params["types"][batch["types"]] + params["positions"][: args.seq]
     keys = jax.random.split(key, LAYERS + 1)
-    x = dropout(keys[-1], layer_norm(params["embedding_norm"], x))
+    x = dropout(keys[-1], layer_norm(params["embedding_norm"], x).astype(COMPUTE))
     bias = (1.0 - batch["mask"][:, None, None, :].astype(x.dtype)) * -10000.0
+    layer = jax.checkpoint(encoder_layer) if args.remat else encoder_layer
     if args.layers == "scan":
-        step = lambda x, pk: (encoder_layer(x, pk[0], pk[1], bias), None)
+        step = lambda x, pk: (layer(x, pk[0], pk[1], bias), None)
         return lax.scan(step, x, (params["layers"], keys[:-1]))[0]
     for p, k in zip(params["layers"], keys):
-        x = encoder_layer(x, p, k, bias)
+        x = layer(x, p, k, bias)
     return x
 
 
@@ -119,10 +131,11 @@ def loss_fn(params, batch, key):
     x = encode(params, batch, key)
     picked = jnp.take_along_axis(x, batch["positions"][:, :, None], axis=1)
     h = layer_norm(params["transform_norm"], gelu(dense(params["transform"], picked)))
-    logp = jax.nn.log_softmax(h @ params["words"].T + params["mlm_bias"])
+    words = params["words"].T.astype(h.dtype)
+    logp = jax.nn.log_softmax(jnp.matmul(h, words, preferred_element_type=jnp.float32) + params["mlm_bias"])
     per_token = -jnp.take_along_axis(logp, batch["labels"][:, :, None], axis=-1)[..., 0]
     mlm = (per_token * batch["weights"]).sum() / (batch["weights"].sum() + 1e-5)
-    pooled = jnp.tanh(dense(params["pooler"], x[:, 0]))
+    pooled = jnp.tanh(dense(params["pooler"], x[:, 0])).astype(jnp.float32)
     logp = jax.nn.log_softmax(pooled @ params["nsp"]["kernel"].T + params["nsp"]["bias"])
     nsp = -jnp.take_along_axis(logp, batch["next"][:, None], axis=-1).mean()
     return mlm + nsp
@@ -176,19 +189,31 @@ def timed(step, state, batch):
     return state, loss, (time.perf_counter() - start, time.process_time() - cpu)
 
 
+def lower(state, batch):
+    """The step for devices that need not be here: the batch split over them, the rest on each."""
+    jitted = jax.jit(train_step, donate_argnums=0)
+    if args.devices > 1:
+        mesh = jax.make_mesh((args.devices,), ("data",))
+        named = lambda *axes: jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes))
+        jitted = jax.jit(train_step, donate_argnums=0, in_shardings=(named(), named("data")),
+                         out_shardings=(named(), named()))
+    shapes = lambda tree: jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
+    return jitted.trace(shapes(state), shapes(batch)).lower(lowering_platforms=(args.platform,)).as_text()
+
+
 def main():
     params = init(jax.random.key(1))
     zeros = lambda: jax.tree.map(jnp.zeros_like, params)
     state = (params, zeros(), zeros(), jnp.int32(0))
     batch = jax.block_until_ready(make_batch(jax.random.key(2)))
     jax.block_until_ready(state)
+    if args.hlo_out:
+        with open(args.hlo_out, "w") as out:
+            out.write(lower(state, batch))
+        return
     start = time.perf_counter()
     lowered = jax.jit(train_step, donate_argnums=0).lower(state, batch)
     traced = time.perf_counter()
-    if args.hlo_out:
-        with open(args.hlo_out, "w") as out:
-            out.write(lowered.as_text())
-        return
     step = lowered.compile()
     compiled = time.perf_counter()
     state, loss, first = timed(step, state, batch)

@@ -11,6 +11,7 @@
 
 #include "base/philox.h"
 #include "optim/adamw.h"
+#include "store/file.h"
 #include "tasks/bert_task.h"
 #include "train/compiled_step.h"
 
@@ -20,8 +21,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
-  std::string model = "base", device = "cpu";
-  std::int64_t devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5;
+  std::string model = "base", device = "cpu", emit;
+  ComputeChoice compute;
+  std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5;
   double dropout = 0.1;
 };
 
@@ -45,16 +47,18 @@ const std::map<std::string, BertConfig>& models() {
 
 Task bench_task(const BenchOptions& o) {
   BertConfig model = models().at(o.model);
+  if (o.depth > 0) model.num_hidden_layers = o.depth;
   model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
   return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
-TrainingConfig bench_config(const BenchOptions& o) {
+TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   TrainingConfig c;
   c.batch_size = o.batch;
   c.devices = o.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = adamw({});
+  c.compute = compute_for(platform, o.compute, "bench");
   return c;
 }
 
@@ -75,15 +79,25 @@ Batch random_batch(const Features& features, std::int64_t rows) {
   return batch;
 }
 
+// The step's StableHLO text, for other programs to compile.
+void emit_step(const BenchOptions& o) {
+  const TrainingConfig config = bench_config(o, o.device);
+  const StepProgram step =
+      train_program(bench_task(o), config, placement_for(o.device, o.devices, config.reduction));
+  OutputFile file(o.emit);
+  file.write(emit_module(step.program, "step"));
+  file.commit();
+}
+
 nlohmann::json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
   const auto seconds = [](auto from) {
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   const Task task = bench_task(o);
-  const TrainingConfig config = bench_config(o);
   const int devices = static_cast<int>(o.devices);
   const auto client = open_device(o.device, devices);
+  const TrainingConfig config = bench_config(o, client->platform_name());
   const auto built = Clock::now();
   const StepProgram program = train_program(
       task, config, placement_for(client->platform_name(), o.devices, config.reduction));
@@ -131,6 +145,8 @@ void add_bench_command(CLI::App& app) {
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
         ->capture_default_str();
   };
+  command->add_option("--depth", o->depth, "layers, if not the model's own number")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
   add_count("--devices", o->devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
@@ -139,7 +155,18 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--dropout", o->dropout, "dropout probability")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
-  command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
+  command->add_option("--precision", o->compute.precision, "f32 or bf16")->capture_default_str();
+  command->add_option("--layers", o->compute.layers, "auto, unrolled or scan")
+      ->capture_default_str();
+  command
+      ->add_option("--save", o->compute.save,
+                   "what a scanned layer keeps for the backward pass: auto, all, products or layer")
+      ->capture_default_str();
+  command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
+  command->callback([o] {
+    if (!o->emit.empty()) return emit_step(*o);
+    std::cout << run_bench(*o).dump() << "\n";
+  });
 }
 
 }  // namespace smelt

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "cli/cmd_bench.h"
+#include "cli/cmd_compile.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
@@ -73,6 +74,7 @@ void add_commands(CLI::App& app) {
   add_export_command(app);
   add_create_pretraining_data_command(app);
   add_bench_command(app);
+  add_compile_command(app);
   add_help_command(app);
 }
 

@@ -36,10 +36,15 @@ std::unordered_set<const Node*> paths_from(std::span<const Tensor> wrt,
 }
 
 void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
-  CHECK(ct.shape() == input.shape(), node.op->name, ": cotangent ", ct.shape(), " for ",
-        input.shape());
+  // Wider than the input only where that was `rounded` and says so to its convert.
+  CHECK(
+      ct.dims() == input.dims() && dtype_size_bytes(ct.dtype()) >= dtype_size_bytes(input.dtype()),
+      node.op->name, ": cotangent ", ct.shape(), " for ", input.shape());
   const auto [slot, is_first] = cts.try_emplace(input, ct);
-  if (!is_first) slot->second = slot->second + ct;
+  if (is_first) return;
+  const bool wider = dtype_size_bytes(ct.dtype()) > dtype_size_bytes(slot->second.dtype());
+  const DType dtype = wider ? ct.dtype() : slot->second.dtype();
+  slot->second = convert(slot->second, dtype) + convert(ct, dtype);
 }
 
 // Cotangents of the node's results; empty if none arrived.
@@ -56,11 +61,13 @@ std::vector<Tensor> arrived(const Cotangents& cts, const Node& node) {
 
 }  // namespace
 
-std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt) {
-  check_arguments(loss, wrt);
-  const std::vector<const Node*> order = reachable(std::span(&loss, 1));
+std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
+                             std::span<const Tensor> wrt) {
+  const std::vector<const Node*> order = reachable(results);
   const auto on_path = paths_from(wrt, order);
-  Cotangents cts{{loss, ones_like(loss)}};
+  Cotangents cts;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    accumulate(cts, results[i], cotangents[i], results[i].node());
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const Node& node = **it;
     if (node.inputs.empty() || !on_path.contains(&node)) continue;
@@ -77,7 +84,16 @@ std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt) {
         accumulate(cts, node.inputs[i], to_inputs[i], node);
   }
   std::vector<Tensor> out;
-  for (const Tensor& w : wrt) out.push_back(cts.contains(w) ? cts.at(w) : zeros_like(w));
+  for (const Tensor& w : wrt) out.push_back(cts.contains(w) ? cts.at(w) : Tensor());
+  return out;
+}
+
+std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt) {
+  check_arguments(loss, wrt);
+  const Tensor one = ones_like(loss);
+  std::vector<Tensor> out = pullback(std::span(&loss, 1), std::span(&one, 1), wrt);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!out[i]) out[i] = zeros_like(wrt[i]);
   return out;
 }
 

@@ -14,4 +14,9 @@ namespace smelt {
 // stop_gradient).
 std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt);
 
+// The walk itself: from a cotangent for each of `results` (of its shape) to one for each of `wrt`,
+// empty where none flows.
+std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
+                             std::span<const Tensor> wrt);
+
 }  // namespace smelt

@@ -70,6 +70,14 @@ void HloWriter::region(const Region& region, std::string_view end) {
   line(end);
 }
 
+void HloWriter::splice(const Graph& graph, const Node& node, const std::vector<Tensor>& results) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) alias(graph.arguments()[i], node.inputs[i]);
+  for (const Node* inner : reachable(results))
+    if (inner->op->emit != nullptr) inner->op->emit(*inner, *this);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    alias(Tensor(&node, static_cast<int>(i)), results[i]);
+}
+
 void HloWriter::body(const Graph& graph, const std::vector<Tensor>& results,
                      std::string_view terminator) {
   for (const Tensor& result : results)

@@ -41,13 +41,17 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
 // What Op::emit writes to: the lines of one function, with names for values.
 class HloWriter {
  public:
-  explicit HloWriter(Mesh mesh = {}) : mesh_(std::move(mesh)) {}
+  explicit HloWriter(Mesh mesh = {}, bool sums_as_products = false)
+      : mesh_(std::move(mesh)), sums_as_products_(sums_as_products) {}
 
   const std::string& name(Tensor t) const;  // "%12" or "%12#1"
   void alias(Tensor result, Tensor input);  // the op is nothing but a new name
   // %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types, with the node's inputs, regions,
   // results.
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});
+  // Emits what `results` of another graph need, whose arguments stand for the node's inputs, as the
+  // node's results.
+  void splice(const Graph& graph, const Node& node, const std::vector<Tensor>& results);
   // Emits `results` of a region or function body up to and including its terminator.
   void body(const Graph& graph, const std::vector<Tensor>& results, std::string_view terminator);
   // Names the arguments of a graph: "%arg0" … in functions, fresh numbers in regions.
@@ -55,6 +59,7 @@ class HloWriter {
 
   // Empty: the program knows no mesh, and sharding annotations vanish.
   const Mesh& mesh() const { return mesh_; }
+  bool sums_as_products() const { return sums_as_products_; }
   std::string take() { return std::move(text_); }
   void line(std::string_view text);
   void indent(int by) { depth_ += by; }
@@ -64,6 +69,7 @@ class HloWriter {
   std::string operands(const std::vector<Tensor>& tensors) const;
 
   Mesh mesh_;
+  bool sums_as_products_;
   std::string text_;
   std::unordered_map<Tensor, std::string> names_;
   std::int64_t next_ = 0;
@@ -76,6 +82,9 @@ struct Program {
   std::vector<Tensor> results;
   // Result i reuses the memory of argument donated_by[i]; -1 = none. Empty = no donation at all.
   std::vector<std::int64_t> donated_by;
+  // Sums over the rows of f32 matrices are written as products with ones, which XLA's CPU fusion
+  // needs (docs/performance.md); elsewhere they fuse with what makes the rows.
+  bool sums_as_products = false;
   Mesh mesh;                                // empty = no sharding attributes are written
   std::vector<Sharding> argument_sharding;  // empty or one per argument
   std::vector<Sharding> result_sharding;    // empty or one per result

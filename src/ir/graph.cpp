@@ -35,6 +35,8 @@ Graph::Graph(Graph&& from) noexcept { *this = std::move(from); }
 Graph& Graph::operator=(Graph&& from) noexcept {
   nodes_ = std::move(from.nodes_);  // a deque's elements stay where they are
   arguments_ = std::move(from.arguments_);
+  outer_ = from.outer_;
+  captured_ = std::move(from.captured_);
   for (Node& node : nodes_) node.graph = this;
   return *this;
 }
@@ -57,12 +59,23 @@ const Node& Graph::apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs,
             .attrs = std::move(attrs),
             .regions = std::move(regions),
             .results = {}};
-  for (const Tensor& input : node.inputs) {
+  for (Tensor& input : node.inputs) {
     CHECK(input, op.name, ": an input is empty");
-    CHECK(&input.graph() == this, op.name, ": an input belongs to another graph");
+    input = capture(input);
   }
+  node.id = static_cast<std::int64_t>(nodes_.size());  // captures are nodes, too
   node.results = op.infer(node);
   return nodes_.emplace_back(std::move(node));
+}
+
+Tensor Graph::capture(Tensor t) {
+  if (&t.graph() == this) return t;
+  CHECK(outer_ != nullptr, t.node().op->name, ": an input belongs to another graph");
+  const Tensor outside = outer_->capture(t);
+  for (const Captured& known : captured_)
+    if (known.outside == outside) return known.argument;
+  captured_.push_back({outside, argument(outside.shape())});
+  return captured_.back().argument;
 }
 
 std::vector<const Node*> reachable(std::span<const Tensor> results) {
@@ -76,6 +89,29 @@ std::vector<const Node*> reachable(std::span<const Tensor> results) {
     for (const Tensor& input : found[i]->inputs) visit(input);
   std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->id < b->id; });
   return found;
+}
+
+std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map) {
+  std::vector<const Node*> found;
+  std::unordered_set<const Node*> seen;
+  const auto visit = [&](Tensor t) {
+    if (!map.contains(t) && seen.insert(&t.node()).second) found.push_back(&t.node());
+  };
+  for (const Tensor& t : results) visit(t);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const Tensor& input : found[i]->inputs) visit(input);
+  std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->id < b->id; });
+  for (const Node* node : found) {
+    CHECK(node->op != &kArgument, "an argument has nothing that stands for it");
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : node->inputs) inputs.push_back(map.at(input));
+    const Node& copy = graph.apply(*node->op, std::move(inputs), node->attrs, node->regions);
+    for (int i = 0; i < static_cast<int>(node->results.size()); ++i)
+      map.try_emplace(Tensor(node, i), Tensor(&copy, i));
+  }
+  std::vector<Tensor> out;
+  for (const Tensor& t : results) out.push_back(map.at(t));
+  return out;
 }
 
 }  // namespace smelt

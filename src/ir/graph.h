@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/attrs.h"
@@ -62,25 +63,41 @@ struct Node {
 class Graph {
  public:
   Graph() = default;
+  // The graph of a region: its nodes may use tensors of `outer`, which become arguments (captured).
+  explicit Graph(Graph* outer) : outer_(outer) {}
   // Moving takes the nodes along: tensors stay good and belong to the new graph. No copies.
   Graph(Graph&& from) noexcept;
   Graph& operator=(Graph&& from) noexcept;
 
   // A new argument of the program (or region); arguments are numbered in order of creation.
   Tensor argument(Shape shape);
-  // Checks inputs (same graph), infers the result shapes by the op's rule and appends the node.
+  // Checks inputs (this graph or one around it), infers the result shapes by the op's rule and
+  // appends the node.
   const Node& apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs = {},
                     std::vector<std::shared_ptr<const Region>> regions = {});
 
   const std::deque<Node>& nodes() const { return nodes_; }
   const std::vector<Tensor>& arguments() const { return arguments_; }
 
+  // The graph that a region is being built in; null for a program.
+  Graph* outer() const { return outer_; }
+  int depth() const { return outer_ ? outer_->depth() + 1 : 0; }
+  // t itself, or the argument that stands for a tensor of a graph around this one.
+  Tensor capture(Tensor t);
+  struct Captured {
+    Tensor outside, argument;
+  };
+  const std::vector<Captured>& captured() const { return captured_; }
+
  private:
   std::deque<Node> nodes_;
   std::vector<Tensor> arguments_;
+  Graph* outer_ = nullptr;
+  std::vector<Captured> captured_;
 };
 
-// The body of a reduce, while, sort …: a graph of its own that sees nothing from outside.
+// The body of a reduce, while, sort …: a graph of its own that, once built, sees nothing from
+// outside.
 struct Region {
   Graph graph;
   std::vector<Tensor> results;
@@ -98,3 +115,13 @@ struct std::hash<smelt::Tensor> {
     return std::hash<const void*>()(t ? &t.node() : nullptr) * 31 + t.index();
   }
 };
+
+namespace smelt {
+
+// What stands for each tensor of one graph in another.
+using NodeMap = std::unordered_map<Tensor, Tensor>;
+// Copies what `results` need into `graph`, but for what `map` holds already; arguments must be in
+// it. The copies are added to `map`.
+std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map);
+
+}  // namespace smelt

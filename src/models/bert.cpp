@@ -33,7 +33,8 @@ Tensor embeddings(const Scope& s, const BertConfig& c, const BertInputs& in) {
   const Tensor sum = gather_rows(words, in.input_ids) + einsum("bst,th->bsh", type_one_hot, types) +
                      slice_axis(positions, 0, 0, S);
   const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
-  return dropout(s / "dropout", normed, c.hidden_dropout_prob);
+  const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
+  return convert(dropped, s.compute().dtype);
 }
 
 // 0 where a key may be attended to, -10000 where it is padding: [B,1,1,S].
@@ -49,8 +50,10 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto qkv = dense_together(scopes, x, H, weights(c));
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
-  const Tensor scores = einsum("bqnd,bknd->bnqk", q, k) * (1.0 / std::sqrt(D)) + mask;
-  const Tensor probs = dropout(s / "dropout", softmax(scores), c.attention_probs_dropout_prob);
+  const Tensor products = in_f32(einsum("bqnd,bknd->bnqk", q, k));
+  const Tensor weights = softmax(products * (1.0 / std::sqrt(D)) + mask);
+  const Tensor probs =
+      convert(dropout(s / "dropout", weights, c.attention_probs_dropout_prob), x.dtype());
   const Tensor context = einsum("bnqk,bknd->bqnd", probs.expect({B, N, S, S}), v);
   return reshape(context, {B, S, H});
 }
@@ -77,10 +80,11 @@ BertEncoded bert(const Scope& root, const BertConfig& c, const BertInputs& in) {
   const auto B = in.input_ids.dim(0), S = in.input_ids.dim(1), H = c.hidden_size;
   Tensor x = embeddings(s / "embeddings", c, in);
   const Tensor mask = attention_mask(in.input_mask);
-  for (std::int64_t i = 0; i < c.num_hidden_layers; ++i)
-    x = encoder_layer(s / "encoder" / str("layer_", i), c, x, mask).expect({B, S, H});
+  x = layer_stack(s / "encoder", "layer", c.num_hidden_layers, x.expect({B, S, H}),
+                  [&](const Scope& layer, Tensor in) { return encoder_layer(layer, c, in, mask); });
   const Tensor first = reshape(slice_axis(x, 1, 0, 1), {B, H});
-  return {.sequence = x, .pooled = tanh(dense(s / "pooler" / "dense", first, H, weights(c)))};
+  return {.sequence = x,
+          .pooled = activation("tanh", dense(s / "pooler" / "dense", first, H, weights(c)))};
 }
 
 Tensor masked_lm_logits(const Scope& root, const BertConfig& c, Tensor sequence, Tensor positions) {
@@ -88,19 +92,19 @@ Tensor masked_lm_logits(const Scope& root, const BertConfig& c, Tensor sequence,
   const Scope s = root / "cls" / "predictions";
   // The gather as a product with one-hot rows: it stays on its own device when the batch is split.
   const Tensor picked =
-      einsum("bps,bsh->bph", one_hot(positions, S, DType::f32), sequence).expect({B, P, H});
+      einsum("bps,bsh->bph", one_hot(positions, S, sequence.dtype()), sequence).expect({B, P, H});
   const Tensor transformed = activation(
       c.hidden_act, dense(s / "transform" / "dense", reshape(picked, {B * P, H}), H, weights(c)));
   const Tensor x = layer_norm(s / "transform" / "LayerNorm", transformed, kLayerNormEpsilon);
   const Tensor bias = s.parameter("output_bias", {c.vocab_size}, {});
   const Tensor words = root.shared("bert/embeddings/word_embeddings");
-  return einsum("ih,vh->iv", x, words) + bias;
+  return einsum("ih,vh->iv", x, rounded(words, x.dtype()), DType::f32) + bias;
 }
 
 Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor pooled) {
   const Scope s = root / "cls" / "seq_relationship";
   const Tensor kernel = s.parameter("output_weights", {2, c.hidden_size}, weights(c));
-  return einsum("bh,ch->bc", pooled, kernel) + s.parameter("output_bias", {2}, {});
+  return einsum("bh,ch->bc", in_f32(pooled), kernel) + s.parameter("output_bias", {2}, {});
 }
 
 }  // namespace smelt

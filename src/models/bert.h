@@ -16,17 +16,17 @@ struct BertInputs {
 };
 
 struct BertEncoded {
-  Tensor sequence;  // f32 [B,S,H]
-  Tensor pooled;    // f32 [B,H]
+  Tensor sequence;  // [B,S,H] in the scope's type
+  Tensor pooled;    // [B,H], likewise
 };
 
 // UsageError when S exceeds max_position_embeddings.
 BertEncoded bert(const Scope& root, const BertConfig& config, const BertInputs& inputs);
 
-// [B*P, V] from the rows of `sequence` at `positions` [B,P].
+// f32 [B*P, V] from the rows of `sequence` at `positions` [B,P].
 Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor sequence,
                         Tensor positions);
-// [B, 2]
+// f32 [B, 2]
 Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ std::int64_t axis_of(std::string_view letters, char letter) {
 
 }  // namespace
 
-Tensor einsum(std::string_view pattern, Tensor a, Tensor b) {
+Tensor einsum(std::string_view pattern, Tensor a, Tensor b, std::optional<DType> result) {
   const auto comma = pattern.find(','), arrow = pattern.find("->");
   CHECK(comma != std::string_view::npos && arrow != std::string_view::npos, pattern);
   const std::string_view in_a = pattern.substr(0, comma);
@@ -47,7 +47,7 @@ Tensor einsum(std::string_view pattern, Tensor a, Tensor b) {
   for (const char letter : in_b)
     if (!has(in_a, letter)) free_b += letter;
 
-  const Tensor product = dot_general(a, b, dims);  // batch, free of a, free of b
+  const Tensor product = dot_general(a, b, dims, result);  // batch, free of a, free of b
   const std::string have = batch + free_a + free_b;
   CHECK(have.size() == out.size(), pattern);
   if (have == out) return product;

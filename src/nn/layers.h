@@ -9,6 +9,9 @@
 
 namespace smelt {
 
+// x, or its f32 where it is narrower: what norms, softmax, activations and sums are computed in.
+// Each gives its result in the type of its operand.
+Tensor in_f32(Tensor x);
 Tensor mean(Tensor x, const Dims& axes);  // axes are kept with size 1
 Tensor square(Tensor x);
 // Over the last axis.
@@ -29,7 +32,7 @@ const std::vector<std::string>& activation_names();
 
 // [..., in] x kernel [in, out] + bias [out]; parameters "kernel" and "bias".
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);
-// Several dense layers of one input as one matrix product; one result per scope.
+// Several dense layers of one input; one result per scope.
 std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std::int64_t out,
                                    Init kernel);
 // Over the last axis (Ba et al. 2016); parameters "gamma" and "beta".

@@ -1,8 +1,23 @@
 #include "nn/scope.h"
 
 #include "base/error.h"
+#include "ops/ops.h"
 
 namespace smelt {
+namespace {
+
+std::string joined_path(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : str(path, "/", name);
+}
+
+}  // namespace
+
+std::string layer_name(std::string_view stacked, std::int64_t layer) {
+  std::string out(stacked);
+  const auto star = out.find('*');
+  CHECK(star != std::string::npos, stacked, " is not stacked");
+  return out.replace(star, 1, str(layer));
+}
 
 const Parameter* Parameters::find(std::string_view name) const {
   const auto found = index_.find(name);
@@ -11,23 +26,60 @@ const Parameter* Parameters::find(std::string_view name) const {
 
 Scope Scope::operator/(std::string_view name) const {
   Scope inner = *this;
-  inner.path_ = path_.empty() ? std::string(name) : str(path_, "/", name);
+  inner.path_ = joined_path(path_, name);
+  inner.place_ = joined_path(place_, name);
+  return inner;
+}
+
+Scope Scope::layer(std::string_view name, std::string_view label, Tensor number) const {
+  CHECK(!layer_, path_, ": a stack of layers within a layer");
+  Scope inner = *this;
+  inner.path_ = joined_path(path_, str(name, "_", label));
+  inner.place_ = joined_path(place_, str(name, "_*"));
+  inner.layer_ = number;
+  return inner;
+}
+
+Scope Scope::stacked(std::string_view name, std::int64_t count, ScanBody& body) const {
+  Scope inner = layer(name, "*", body.index());
+  inner.graph_ = &body.graph();
+  inner.body_ = &body;
+  inner.count_ = count;
   return inner;
 }
 
 Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
-  const std::string full_name = (*this / name).path();
+  const std::string full_name = joined_path(path_, name);
   CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
-  const Tensor tensor = graph_->argument({DType::f32, std::move(dims)});
+  if (body_) dims.insert(dims.begin(), count_);
+  Graph& owner = body_ ? body_->outer() : *graph_;
+  const Tensor tensor = owner.argument({DType::f32, std::move(dims)});
   parameters_->index_[full_name] = parameters_->list_.size();
-  parameters_->list_.push_back({full_name, tensor, init});
-  return tensor;
+  parameters_->list_.push_back({full_name, tensor, init, count_});
+  return body_ ? body_->slice(tensor) : tensor;
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
   const Parameter* parameter = parameters_->find(full_name);
   CHECK(parameter != nullptr, full_name, " is not declared");
   return parameter->tensor;
+}
+
+Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,
+                   const Layer& layer) {
+  if (s.compute().layers == Layers::unrolled) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
+      x = layer(s.layer(name, str(i), number), x);
+    }
+    return x;
+  }
+  return scan(s.graph(), count, {x}, s.compute().save,
+              [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+                const Scope inner = s.stacked(name, count, body);
+                return {.carry = {layer(inner, carry[0])}};
+              })
+      .carry[0];
 }
 
 }  // namespace smelt

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "grad/scan.h"
 #include "ir/graph.h"
 
 namespace smelt {
@@ -22,10 +24,14 @@ struct Init {
 };
 
 struct Parameter {
-  std::string name;
+  std::string name;  // with "*" for the layer's number where it is stacked
   Tensor tensor;
   Init init;
+  std::int64_t layers = 0;  // above 0: that many parameters of one shape along axis 0
 };
+
+// "layer_*/kernel", 3 -> "layer_3/kernel"
+std::string layer_name(std::string_view stacked, std::int64_t layer);
 
 // The parameters of a model in order of declaration.
 class Parameters {
@@ -39,27 +45,55 @@ class Parameters {
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
-// Where dropout draws from: the same (seed, step, place) gives the same bits on any number of
-// devices.
-struct DropoutSource {
+// Where random numbers come from (nn/random.h). Row i of a tensor is row first_row + i * row_stride
+// of the whole batch: what a device or a micro-batch draws is what the whole would have drawn.
+struct RandomSource {
   std::uint64_t seed = 0;
-  Tensor step;          // s32 scalar
-  Tensor replica = {};  // s32 scalar: which one this is; empty where one program spans all devices
-  // Above 1: this replica's tensors are one of so many parts, by their first dimension, and get
-  // that part of the bits of the whole. 1: each replica draws bits of its own.
-  std::int64_t parts = 1;
+  Tensor step;            // s32 scalar
+  Tensor stream = {};     // s32 scalar: who draws bits of its own; empty: all draw the same
+  Tensor first_row = {};  // s32 scalar; empty: 0
+  std::int64_t row_stride = 1;
+};
+
+enum class Layers {
+  unrolled,  // each layer has operations of its own
+  scan,      // one layer in a loop over stacked parameters: compile time does not grow with depth
+};
+
+// How a model is computed. Names of parameters and, but for rounding, values do not depend on it.
+struct Compute {
+  // Of activations and matrix products. Parameters, norms, softmax, losses and sums are f32.
+  DType dtype = DType::f32;
+  Layers layers = Layers::unrolled;
+  Save save = Save::all;  // of a scanned layer, for its backward pass
+  // Dense layers of one input as one product of matrices, which is faster on the CPU; a TPU would
+  // copy what is cut out of it.
+  bool joined_products = true;
 };
 
 class Scope {
  public:
-  // Without a dropout source, dropout is the identity (evaluation).
-  Scope(Graph& graph, Parameters& parameters, std::optional<DropoutSource> dropout = {})
-      : graph_(&graph), parameters_(&parameters), dropout_(std::move(dropout)) {}
+  // Without a source of random numbers, dropout is the identity (evaluation).
+  Scope(Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
+        Compute compute = {})
+      : graph_(&graph),
+        parameters_(&parameters),
+        random_(std::move(random)),
+        compute_(std::move(compute)) {}
 
   Scope operator/(std::string_view name) const;
+  // Layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place ".../layer_*". In a
+  // scan the label is "*" and `body` the loop of `count` layers.
+  Scope layer(std::string_view name, std::string_view label, Tensor number) const;
+  Scope stacked(std::string_view name, std::int64_t count, ScanBody& body) const;
+
   const std::string& path() const { return path_; }
+  // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().
+  const std::string& place() const { return place_; }
+  Tensor layer() const { return layer_; }  // s32 scalar; empty outside of a stack
   Graph& graph() const { return *graph_; }
-  const std::optional<DropoutSource>& dropout_source() const { return dropout_; }
+  const std::optional<RandomSource>& random_source() const { return random_; }
+  const Compute& compute() const { return compute_; }
 
   // Declares a new f32 parameter; a name declared twice is a bug: say shared() to use one again.
   Tensor parameter(std::string_view name, Dims dims, Init init) const;
@@ -69,8 +103,18 @@ class Scope {
  private:
   Graph* graph_;
   Parameters* parameters_;
-  std::optional<DropoutSource> dropout_;
-  std::string path_;
+  std::optional<RandomSource> random_;
+  Compute compute_;
+  std::string path_, place_;
+  Tensor layer_;
+  ScanBody* body_ = nullptr;
+  std::int64_t count_ = 0;
 };
+
+// `count` layers of one shape, each on what the one before gave, unrolled or scanned as
+// s.compute() says. `layer` is called with a scope of the layer's name ("layer_0" …).
+using Layer = std::function<Tensor(const Scope& s, Tensor x)>;
+Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,
+                   const Layer& layer);
 
 }  // namespace smelt

@@ -70,7 +70,6 @@ constexpr const Op* kAllOps[] = {
     &kDotGeneral,
     &kGatherRows,
     &kScatterAddRows,
-    &kRngBitGenerator,
     &kWhile,
     &kSort,
 

@@ -11,7 +11,7 @@ constinit const Op kConvert{
         },
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
-          const DType from = node.inputs[0].dtype();
+          const DType from = node.inputs[0].dtype();  // a cotangent may have come unrounded
           return Tensors{is_float(from) && is_float(cts[0].dtype()) ? convert(cts[0], from)
                                                                     : Tensor()};
         },
@@ -39,7 +39,19 @@ constinit const Op kConvert{
 
 Tensor convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return apply(kConvert, {x}, {{"dtype", dtype}});
+  return apply(kConvert, {x}, {{"dtype", dtype}, {"keep_gradient", std::int64_t{0}}});
+}
+
+Tensor rounded(Tensor x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  require_float("rounded", x.shape());
+  return apply(kConvert, {x}, {{"dtype", dtype}, {"keep_gradient", std::int64_t{1}}});
+}
+
+DType gradient_dtype(Tensor x) {
+  const Node& node = x.node();
+  const bool keep = node.op == &kConvert && node.attrs.integer("keep_gradient") == 1;
+  return keep ? node.inputs[0].dtype() : x.dtype();
 }
 
 constinit const Op kBitcastConvert{

@@ -55,7 +55,9 @@ std::vector<Shape> infer_dot(const Node& node) {
           str("dot_general: ", a, " x ", b, ": ", word, " dimensions ", differ, " differ"),
           "transpose or reshape an operand so that they agree");
   }
-  Shape shape{a.dtype, {}};
+  Shape shape{node.attrs.dtype("dtype"), {}};
+  if (is_float(shape.dtype) != is_float(a.dtype))
+    throw UsageError(str("dot_general: ", a, " x ", b, " as ", shape.dtype), "convert the result");
   for (const auto axis : d.batch_a) shape.dims.push_back(a.dims[axis]);
   for (const auto axis : free_axes(node.inputs[0], d.batch_a, d.contract_a))
     shape.dims.push_back(a.dims[axis]);
@@ -93,9 +95,11 @@ Tensor cotangent(const Side& self, const Side& other, Tensor ct, const Dims& ct_
   for (const auto i : order) partners.push_back(self.contract[i]);
 
   const Dims swapped = joined(joined(self.batch, partners), self.free);
+  const DType dtype = gradient_dtype(self.x);
+  ct = convert(ct, other.x.dtype());
   if (std::is_sorted(swapped.begin(), swapped.end()))
-    return dot_general(other.x, ct, {other.batch, ct_batch, other.free, ct_other});
-  return placed(dot_general(ct, other.x, {ct_batch, other.batch, ct_other, other.free}),
+    return dot_general(other.x, ct, {other.batch, ct_batch, other.free, ct_other}, dtype);
+  return placed(dot_general(ct, other.x, {ct_batch, other.batch, ct_other, other.free}, dtype),
                 joined(joined(self.batch, self.free), partners));
 }
 
@@ -153,9 +157,10 @@ constinit const Op kDotGeneral{.name = "dot_general",
                                .emit = emit_dot,
                                .examples = dot_examples};
 
-Tensor dot_general(Tensor a, Tensor b, const DotDims& dims) {
+Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType> result) {
   return apply(kDotGeneral, {a, b},
-               {{"batch_a", dims.batch_a},
+               {{"dtype", result.value_or(a.dtype())},
+                {"batch_a", dims.batch_a},
                 {"batch_b", dims.batch_b},
                 {"contract_a", dims.contract_a},
                 {"contract_b", dims.contract_b}});

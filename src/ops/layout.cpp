@@ -12,24 +12,6 @@ Dims indices(std::int64_t count) {
   return out;
 }
 
-// Whether x is a vector that was repeated along all axes but the last, often enough for column_sums
-// to pay.
-bool is_repeated_row(Tensor x, const Dims& at, Tensor result) {
-  if (x.dtype() != DType::f32 || x.rank() != 1 || x.dims() != Dims{result.dim(-1)}) return false;
-  return at == Dims{result.rank() - 1} && x.dim(0) >= 8 &&
-         result.shape().elements() / x.dim(0) >= 64;
-}
-
-// The sum over all axes but the last, as a product with ones: XLA's CPU fusion would compute a
-// reduction's input inside of it, column by column in scalar code, and once more for the input's
-// other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
-// there.
-Tensor column_sums(Tensor x) {
-  const std::int64_t columns = x.dim(-1), rows = x.shape().elements() / columns;
-  const Tensor ones = constant(x.graph(), 1.0, x.dtype(), {8, rows});
-  return slice_axis(matmul(ones, reshape(x, {rows, columns})), 0, 0, 1);
-}
-
 }  // namespace
 
 constinit const Op kReshape{
@@ -128,8 +110,6 @@ constinit const Op kBroadcastInDim{
           Dims spread = other_axes(cts[0].rank(), at);
           for (std::size_t i = 0; i < at.size(); ++i)
             if (x.dims()[i] == 1 && cts[0].dims()[at[i]] != 1) spread.push_back(at[i]);
-          if (is_repeated_row(x, at, cts[0]))
-            return Tensors{reshape(column_sums(cts[0]), x.dims())};
           return Tensors{reshape(spread.empty() ? cts[0] : reduce_sum(cts[0], spread), x.dims())};
         },
     .emit =
@@ -140,17 +120,9 @@ constinit const Op kBroadcastInDim{
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"f64",
-               {f64_input({3}), f64_input({2, 1}), f64_input({})},
-               [](Graph&, Inputs in) {
+              {"f64", {f64_input({3}), f64_input({2, 1}), f64_input({})}, [](Graph&, Inputs in) {
                  return Tensors{broadcast_in_dim(in[0], {3, 2}, {0}),
                                 broadcast_to(in[1], {4, 2, 3}), broadcast_to(in[2], {2, 2})};
-               }},
-              {"a row often enough for its gradient to be a product with ones",
-               {f64_input({8})},
-               [](Graph&, Inputs in) {
-                 const Tensor rows = broadcast_to(convert(in[0], DType::f32), {4, 16, 8});
-                 return Tensors{convert(rows, DType::f64)};
                }}};
         }};
 

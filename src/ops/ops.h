@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,9 @@ Tensor round_nearest_even(Tensor x);
 Tensor bitwise_not(Tensor x);
 Tensor is_finite(Tensor x);  // -> pred
 Tensor convert(Tensor x, DType dtype);
+// A weight as a narrower type for a product. Unlike convert's, its gradient is not rounded on the
+// way: products and sums give it in x's type.
+Tensor rounded(Tensor x, DType dtype);
 Tensor bitcast_convert(Tensor x, DType dtype);  // same size of element
 Tensor stop_gradient(Tensor x);
 Tensor optimization_barrier(Tensor x);
@@ -114,7 +118,8 @@ Tensor reverse(Tensor x, const Dims& axes);
 struct DotDims {
   Dims batch_a, batch_b, contract_a, contract_b;
 };
-Tensor dot_general(Tensor a, Tensor b, const DotDims& dims);
+// Adds in f32 or wider; `result` (the operands' type if not given) is what the sums are rounded to.
+Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType> result = {});
 Tensor matmul(Tensor a,
               Tensor b);  // [..., m, k] x [k, n] (b of rank 2) or batched with equal leading dims
 
@@ -123,10 +128,6 @@ Tensor gather_rows(Tensor table, Tensor ids);  // an id out of range is clamped 
 // table with rows[i] added at ids[i]: rows has shape ids.dims + table.dims[1:]; out of range =
 // dropped.
 Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows);
-
-// ---- random bits: PHILOX; state u64[3] = {key, counter_low, counter_high} -> {new state, bits}
-// ----
-std::vector<Tensor> rng_bit_generator(Tensor state, Shape bits);
 
 // ---- control ----
 using RegionBuilder = std::function<std::vector<Tensor>(Graph&, std::span<const Tensor>)>;

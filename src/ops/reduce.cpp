@@ -24,6 +24,30 @@ void emit_reduce(const Node& node, HloWriter& writer) {
   writer.generic(node, "stablehlo.reduce", "dimensions = " + hlo_dims(node.attrs.dims("axes")));
 }
 
+// Whether rows are added up, enough of them for a product with ones to pay.
+bool adds_rows(const Node& node) {
+  const Shape &x = node.inputs[0].shape(), &sums = node.results[0];
+  return x.dtype == DType::f32 && sums.rank() == 1 &&
+         node.attrs.dims("axes").back() < x.rank() - 1 && sums.dims[0] >= 8 &&
+         x.elements() >= 64 * sums.dims[0];
+}
+
+// The sum over all axes but the last as a product with ones: XLA's CPU fusion would compute a
+// reduction's input inside of it, column by column in scalar code, and once more for the input's
+// other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
+// there.
+void emit_reduce_sum(const Node& node, HloWriter& writer) {
+  if (!writer.sums_as_products() || !adds_rows(node)) return emit_reduce(node, writer);
+  Graph graph;
+  Tensors inputs;
+  for (const Tensor& input : node.inputs) inputs.push_back(graph.argument(input.shape()));
+  const std::int64_t columns = inputs[0].dim(-1);
+  const std::int64_t rows = inputs[0].shape().elements() / columns;
+  const Tensor ones = constant(graph, 1.0, DType::f32, {8, rows});
+  const Tensor sums = matmul(ones, reshape(inputs[0], {rows, columns}));
+  writer.splice(graph, node, {reshape(slice_axis(sums, 0, 0, 1), {columns})});
+}
+
 // y over the kept axes, repeated along the reduced ones.
 Tensor spread(Tensor y, const Node& node) {
   const Tensor x = node.inputs[0];
@@ -71,7 +95,7 @@ constinit const Op kReduceSum{
     .infer = without_axes,
     .vjp = [](const Node& node,
               std::span<const Tensor> cts) { return Tensors{spread(cts[0], node), {}}; },
-    .emit = emit_reduce,
+    .emit = emit_reduce_sum,
     .examples = reduce_examples<reduce_sum>};
 
 Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {

@@ -7,8 +7,11 @@ namespace smelt {
 Tensor apply(const Op& op, Tensors inputs, Attrs attrs,
              std::vector<std::shared_ptr<const Region>> regions) {
   CHECK(!inputs.empty() && inputs[0], op.name, ": an input is empty");
-  Graph& graph = inputs[0].graph();
-  return result(graph.apply(op, std::move(inputs), std::move(attrs), std::move(regions)));
+  // In the innermost of the inputs' graphs: what needs nothing from within a region stays outside.
+  Graph* graph = &inputs[0].graph();
+  for (const Tensor& input : inputs)
+    if (input && input.graph().depth() > graph->depth()) graph = &input.graph();
+  return result(graph->apply(op, std::move(inputs), std::move(attrs), std::move(regions)));
 }
 
 Tensors results_of(const Node& node) {

@@ -27,8 +27,6 @@ extern const Op kSlice, kDynamicSlice, kDynamicUpdateSlice, kPad;
 extern const Op kDotGeneral;
 // gather.cpp
 extern const Op kGatherRows, kScatterAddRows;
-// random.cpp
-extern const Op kRngBitGenerator;
 // control.cpp
 extern const Op kWhile, kSort;
 // devices.cpp

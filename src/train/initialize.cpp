@@ -49,10 +49,14 @@ std::vector<float> initial_value(const StateTensor& tensor, std::uint64_t seed) 
   const auto count = static_cast<std::size_t>(tensor.shape.elements());
   if (tensor.init.kind == Init::constant)
     return std::vector<float>(count, static_cast<float>(tensor.init.value));
-  TruncatedNormal normal(random_key(seed, tensor.name));
   const auto stddev = static_cast<float>(tensor.init.stddev);
-  std::vector<float> values(count);
-  for (float& value : values) value = stddev * normal.next();
+  std::vector<float> values;
+  values.reserve(count);
+  for (const std::string& name : tensor.names()) {
+    TruncatedNormal normal(random_key(seed, name));
+    for (std::int64_t i = 0; i < tensor.shape_of_one().elements(); ++i)
+      values.push_back(stddev * normal.next());
+  }
   return values;
 }
 

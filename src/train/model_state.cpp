@@ -15,6 +15,19 @@ bool all_finite(std::span<const std::byte> bytes) {
                      [](float value) { return std::isfinite(value); });
 }
 
+const TensorView& find_tensor(const TensorMap& tensors, const std::string& name, const Shape& shape,
+                              const std::string& where) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end())
+    throw UsageError(str(where, ": no tensor ", name),
+                     "is this the model folder of the same recipe?");
+  if (found->second.shape != shape)
+    throw UsageError(
+        str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
+        "use the configuration that the checkpoint was made with");
+  return found->second;
+}
+
 }  // namespace
 
 std::optional<std::string> first_not_finite(const HostState& state) {
@@ -26,9 +39,7 @@ std::optional<std::string> first_not_finite(const HostState& state) {
 }
 
 ModelState::ModelState(int devices, const StateLayout& layout)
-    : buffers_(static_cast<std::size_t>(devices)) {
-  for (const StateTensor& tensor : layout.tensors) names_.push_back(tensor.name);
-}
+    : layout_(layout), buffers_(static_cast<std::size_t>(devices)) {}
 
 void ModelState::put(const Client& client, std::span<const std::byte> bytes, const Shape& shape) {
   for (std::size_t device = 0; device < buffers_.size(); ++device)
@@ -54,16 +65,16 @@ ModelState ModelState::fresh(const Client& client, int devices, const StateLayou
 ModelState ModelState::restore(const Client& client, int devices, const StateLayout& layout,
                                const TensorMap& tensors, const std::string& where) {
   ModelState state(devices, layout);
-  for (const auto& [name, shape, init] : layout.tensors) {
-    const auto found = tensors.find(name);
-    if (found == tensors.end())
-      throw UsageError(str(where, ": no tensor ", name),
-                       "is this the model folder of the same recipe?");
-    if (found->second.shape != shape)
-      throw UsageError(
-          str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
-          "use the configuration that the checkpoint was made with");
-    state.put(client, found->second.data, shape);
+  for (const StateTensor& tensor : layout.tensors) {
+    std::vector<std::byte> whole;  // of several layers
+    for (const std::string& name : tensor.names()) {
+      const TensorView& found = find_tensor(tensors, name, tensor.shape_of_one(), where);
+      if (tensor.layers == 0)
+        state.put(client, found.data, tensor.shape);
+      else
+        whole.insert(whole.end(), found.data.begin(), found.data.end());
+    }
+    if (tensor.layers > 0) state.put(client, whole, tensor.shape);
   }
   return state;
 }
@@ -77,18 +88,22 @@ std::vector<const Buffer*> ModelState::on_device(int device) const {
 
 void ModelState::replace(std::vector<std::vector<Buffer>>& results) {
   for (std::size_t device = 0; device < buffers_.size(); ++device)
-    for (std::size_t i = 0; i < names_.size(); ++i)
+    for (std::size_t i = 0; i < layout_.tensors.size(); ++i)
       buffers_[device][i] = std::move(results[device][i]);
 }
 
 HostState ModelState::download() const {
   HostState host;
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const Buffer& buffer = buffers_.front()[i];
-    const Shape shape = buffer.shape();
-    auto& bytes = host.memory.emplace_back(shape.size_bytes());
-    buffer.copy_to_host(bytes);
-    host.tensors[names_[i]] = {shape, bytes};
+  for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
+    const StateTensor& tensor = layout_.tensors[i];
+    const Shape one = tensor.shape_of_one();
+    auto& bytes = host.memory.emplace_back(tensor.shape.size_bytes());
+    buffers_.front()[i].copy_to_host(bytes);
+    std::span<const std::byte> rest = bytes;
+    for (const std::string& name : tensor.names()) {
+      host.tensors[name] = {one, rest.first(one.size_bytes())};
+      rest = rest.subspan(one.size_bytes());
+    }
   }
   return host;
 }

@@ -44,7 +44,7 @@ class ModelState {
   ModelState(int devices, const StateLayout& layout);
   void put(const Client& client, std::span<const std::byte> bytes, const Shape& shape);
 
-  std::vector<std::string> names_;
+  StateLayout layout_;
   std::vector<std::vector<Buffer>> buffers_;  // [device][tensor]
 };
 

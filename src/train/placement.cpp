@@ -1,6 +1,8 @@
 #include "train/placement.h"
 
-#include "base/error.h"
+#include <optional>
+
+#include "base/choice.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -36,7 +38,30 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
   const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1);
   return {.devices = devices,
           .spread = replicas ? Spread::replicas : Spread::mesh,
-          .ordered_sums = cpu};
+          .ordered_sums = cpu,
+          .sums_as_products = cpu};
+}
+
+Compute compute_for(std::string_view platform, const ComputeChoice& choice,
+                    const std::string& where) {
+  const bool cpu = platform == "cpu";
+  const auto layers = choose<std::optional<Layers>>(
+      where + ".layers", choice.layers,
+      {{"auto", {}}, {"unrolled", Layers::unrolled}, {"scan", Layers::scan}});
+  const auto save = choose<std::optional<Save>>(
+      where + ".save", choice.save,
+      {{"auto", {}}, {"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}});
+  Compute out;
+  out.dtype = choose<DType>(where + ".precision", choice.precision,
+                            {{"f32", DType::f32}, {"bf16", DType::bf16}});
+  out.joined_products = cpu;
+  out.layers = layers.value_or(cpu ? Layers::unrolled : Layers::scan);
+  out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
+  if (out.layers == Layers::unrolled && out.save != Save::all)
+    throw UsageError(
+        str(where, ".save '", choice.save, "' with ", where, ".layers 'unrolled', which keep all"),
+        str("set ", where, ".layers to scan"));
+  return out;
 }
 
 CompileOptions compile_options(const Placement& placement) {

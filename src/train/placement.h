@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
-#include "ir/graph.h"
+#include "nn/scope.h"
 #include "runtime/compile_options.h"
 
 namespace smelt {
@@ -26,6 +27,7 @@ struct Placement {
   // Sums over replicas are added in the replicas' order, the same bits every time. Else by the
   // platform's own all-reduce.
   bool ordered_sums = false;
+  bool sums_as_products = false;  // Program::sums_as_products
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
 };
@@ -33,6 +35,19 @@ struct Placement {
 // The CPU plugin's all-reduce adds in order of arrival, so there a batch is shared by replicas with
 // ordered sums; elsewhere by a mesh, unless the reduction is per replica.
 Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction);
+
+// How a model is computed, in a recipe's words.
+struct ComputeChoice {
+  std::string precision = "f32";  // f32, bf16
+  std::string layers = "auto";    // auto, unrolled, scan
+  std::string save = "auto";      // auto, all, products, layer
+};
+
+// "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and
+// elsewhere a scan that saves products. UsageError, beginning with `where`, for an unknown word or
+// words that do not go together.
+Compute compute_for(std::string_view platform, const ComputeChoice& choice,
+                    const std::string& where = "train");
 
 CompileOptions compile_options(const Placement& placement);
 

@@ -32,7 +32,8 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
   return batch_size / placement.replicas();
 }
 
-void set_mesh(Program& p, const Placement& placement) {
+void place(Program& p, const Placement& placement) {
+  p.sums_as_products = placement.sums_as_products;
   if (placement.devices == 1 || placement.spread == Spread::replicas)
     return p.argument_sharding.clear();
   p.mesh = {{"data", placement.devices}};
@@ -164,15 +165,21 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
-  const auto batch = batch_arguments(p, task.features, rows_per_program(c.batch_size, placement));
-  DropoutSource dropout{.seed = c.seed, .step = p.graph.argument({DType::s32, {}}), .replica = {}};
+  const std::int64_t rows = rows_per_program(c.batch_size, placement);
+  const auto batch = batch_arguments(p, task.features, rows);
+  RandomSource random{.seed = c.seed, .step = p.graph.argument({DType::s32, {}})};
   out.takes_replica = placement.spread == Spread::replicas;
-  if (out.takes_replica) dropout.replica = p.graph.argument({DType::s32, {}});
-  if (c.reduction == Reduction::global) dropout.parts = placement.replicas();
+  if (out.takes_replica) {
+    const Tensor replica = p.graph.argument({DType::s32, {}});
+    if (c.reduction == Reduction::per_replica)
+      random.stream = replica;
+    else
+      random.first_row = replica * full_like(replica, static_cast<double>(rows));
+  }
 
   const auto first_value = std::ssize(p.graph.arguments());
   Parameters parameters;
-  const Scope root(p.graph, parameters, dropout);
+  const Scope root(p.graph, parameters, random, c.compute);
   const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
   const auto learnt = trained(parameters, measures);
   std::vector<Tensor> wrt;
@@ -181,16 +188,16 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   std::unordered_map<Tensor, Tensor> gradient_of;
   for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.of_parameters[i];
 
-  const Tensor rate = learning_rate(c.schedule, dropout.step);
-  p.results = apply_optimizer(c.optimizer, {.rate = rate, .step = dropout.step}, p.graph,
-                              parameters, gradient_of);
+  const Tensor rate = learning_rate(c.schedule, random.step);
+  p.results = apply_optimizer(c.optimizer, {.rate = rate, .step = random.step}, p.graph, parameters,
+                              gradient_of);
   for (std::size_t i = 0; i < p.results.size(); ++i)
     p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), measures.totals}, 0));
   p.donated_by.push_back(-1);
   out.state = training_layout(parameters, c.optimizer);
   out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = measures.names};
-  set_mesh(p, placement);
+  place(p, placement);
   return out;
 }
 
@@ -204,7 +211,7 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   p.results = {concatenate({vector_of({measures.loss()}), measures.totals}, 0)};
   out.state = values_layout(parameters);
   out.report = {.figures = {"loss"}, .measures = measures.names};
-  set_mesh(p, placement);
+  place(p, placement);
   return out;
 }
 
@@ -216,7 +223,7 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
   const Scope root(p.graph, parameters);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   out.state = values_layout(parameters);
-  set_mesh(p, out.placement);
+  place(p, out.placement);
   return out;
 }
 

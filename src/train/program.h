@@ -21,6 +21,7 @@ struct TrainingConfig {
   Optimizer optimizer;
   double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
   Reduction reduction = Reduction::global;
+  Compute compute = {};
   std::uint64_t seed = 12345;  // of weights, dropout and the order of the data
 };
 

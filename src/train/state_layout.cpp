@@ -4,10 +4,23 @@
 
 namespace smelt {
 
+std::vector<std::string> StateTensor::names() const {
+  if (layers == 0) return {name};
+  std::vector<std::string> out;
+  for (std::int64_t i = 0; i < layers; ++i) out.push_back(layer_name(name, i));
+  return out;
+}
+
+Shape StateTensor::shape_of_one() const {
+  Shape one = shape;
+  if (layers > 0) one.dims.erase(one.dims.begin());
+  return one;
+}
+
 StateLayout values_layout(const Parameters& parameters) {
   StateLayout out;
   for (const Parameter& p : parameters.all())
-    out.tensors.push_back({p.name, p.tensor.shape(), p.init});
+    out.tensors.push_back({p.name, p.tensor.shape(), p.init, p.layers});
   out.values = out.tensors.size();
   return out;
 }
@@ -18,7 +31,8 @@ StateLayout training_layout(const Parameters& parameters, const Optimizer& optim
     for (const Slot& slot : optimizer.slots(p.name, p.tensor.dims()))
       out.tensors.push_back({str(p.name, "/", slot.name),
                              {DType::f32, slot.dims},
-                             {.kind = Init::constant, .value = slot.start}});
+                             {.kind = Init::constant, .value = slot.start},
+                             p.layers});
   return out;
 }
 

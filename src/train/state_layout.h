@@ -14,6 +14,13 @@ struct StateTensor {
   std::string name;  // "bert/pooler/dense/bias", "bert/pooler/dense/bias/adam_m"
   Shape shape;
   Init init;
+  // Above 0: so many tensors of one shape along axis 0, which checkpoints hold one by one: "*" in
+  // the name stands for the number.
+  std::int64_t layers = 0;
+
+  // The names in a checkpoint, and the shape that each has there.
+  std::vector<std::string> names() const;
+  Shape shape_of_one() const;
 };
 
 struct StateLayout {

@@ -137,7 +137,7 @@ std::vector<double> dropped(std::uint64_t seed, std::uint64_t step, const char* 
   Graph graph;
   const Tensor x = graph.argument(shape), t = graph.argument(scalar);
   Parameters parameters;
-  const Scope root(graph, parameters, DropoutSource{.seed = seed, .step = t, .replica = {}});
+  const Scope root(graph, parameters, RandomSource{.seed = seed, .step = t});
   return evaluate(
       dropout(root / place, x, 0.25),
       {real_value(shape, std::vector<double>(64 * 128, 1.0)), integer_value(scalar, {step})});
@@ -165,9 +165,7 @@ TEST(Dropout, IsNothingInEvaluationOrAtRateZero) {
   const Tensor x = graph.argument({DType::f32, {4}});
   EXPECT_EQ(dropout(Scope(graph, parameters), x, 0.5), x);
   const Tensor step = graph.argument({DType::s32, {}});
-  EXPECT_EQ(dropout(Scope(graph, parameters, DropoutSource{.seed = 1, .step = step, .replica = {}}),
-                    x, 0),
-            x);
+  EXPECT_EQ(dropout(Scope(graph, parameters, RandomSource{.seed = 1, .step = step}), x, 0), x);
 }
 
 TEST(Scope, ANameIsDeclaredOnce) {

@@ -132,13 +132,6 @@ TEST_F(ShapeErrors, AreToldOfRowsByIndex) {
             "gather_rows: table f32[0,2] with ids i32[3]");
 }
 
-TEST_F(ShapeErrors, AreToldOfRandomBits) {
-  EXPECT_EQ(message([&] { rng_bit_generator(s32({3}), {DType::u32, {4}}); }),
-            "rng_bit_generator: the state is i32[3], not ui64[3]");
-  EXPECT_EQ(message([&] { rng_bit_generator(state(), {DType::f32, {4}}); }),
-            "rng_bit_generator: bits as f32[4]");
-}
-
 TEST_F(ShapeErrors, AreToldOfControl) {
   const auto always = [](Graph& g, auto) { return std::vector{constant(g, 1, DType::pred)}; };
   EXPECT_EQ(message([&] {

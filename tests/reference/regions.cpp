@@ -1,9 +1,8 @@
-// Ops that carry regions (reductions, while, sort, the sum over devices), and the random bits.
+// Ops that carry regions (reductions, while, sort, the sum over devices).
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
-#include "base/philox.h"
 #include "reference/interpreter.h"
 
 namespace smelt::testing {
@@ -84,33 +83,11 @@ Values all_reduce_sum(const Node& node, const Values& in) {
   return {out};
 }
 
-// Block i is philox(key, counter + i), its four words in order; two words make a ui64, low word
-// first.
-Values rng_bit_generator(const Node& node, const Values& in) {
-  Value state = in[0], out = empty_value(node.results[1]);
-  std::vector<std::uint32_t> words;
-  const std::size_t per_element = dtype_size_bytes(out.shape.dtype) / 4;
-  while (words.size() < out.bits.size() * per_element) {
-    for (const std::uint32_t word : philox(state.bits[0], state.bits[1], state.bits[2]))
-      words.push_back(word);
-    if (++state.bits[1] == 0) ++state.bits[2];
-  }
-  for (std::size_t i = 0; i < out.bits.size(); ++i)
-    out.bits[i] =
-        per_element == 1 ? words[i] : words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32;
-  return {state, out};
-}
-
 }  // namespace
 
 Rules region_rules() {
-  return {{"reduce_sum", reduce},
-          {"reduce_max", reduce},
-          {"argmax", reduce},
-          {"while", while_loop},
-          {"sort", sort},
-          {"all_reduce_sum", all_reduce_sum},
-          {"rng_bit_generator", rng_bit_generator}};
+  return {{"reduce_sum", reduce}, {"reduce_max", reduce}, {"argmax", reduce},
+          {"while", while_loop},  {"sort", sort},         {"all_reduce_sum", all_reduce_sum}};
 }
 
 }  // namespace smelt::testing

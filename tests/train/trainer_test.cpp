@@ -239,7 +239,7 @@ Task broken_task(const Task& fine, double from) {
   Task out = fine;
   out.objective = [fine, from](const Scope& root, const Inputs& in) {
     Objective objective = fine.objective(root, in);
-    const Tensor step = convert(root.dropout_source()->step, DType::f32);
+    const Tensor step = convert(root.random_source()->step, DType::f32);
     const Tensor sum = objective.losses[0].sum;
     const Tensor zero =
         select(compare(step, full_like(step, from), Compare::ge), zeros_like(sum), ones_like(sum));

@@ -7,12 +7,3 @@ module @broadcast_in_dim {
     "func.return"(%0, %1, %2) : (tensor<3x2xf64>, tensor<4x2x3xf64>, tensor<2x2xf64>) -> ()
   }
 }
-// broadcast_in_dim: a row often enough for its gradient to be a product with ones
-module @broadcast_in_dim {
-  func.func public @main(%arg0: tensor<8xf64>) -> (tensor<4x16x8xf64>) {
-    %0 = "stablehlo.convert"(%arg0) : (tensor<8xf64>) -> tensor<8xf32>
-    %1 = "stablehlo.broadcast_in_dim"(%0) <{broadcast_dimensions = array<i64: 2>}> : (tensor<8xf32>) -> tensor<4x16x8xf32>
-    %2 = "stablehlo.convert"(%1) : (tensor<4x16x8xf32>) -> tensor<4x16x8xf64>
-    "func.return"(%2) : (tensor<4x16x8xf64>) -> ()
-  }
-}

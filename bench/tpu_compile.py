@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Compiles BERT-base training steps of smelt and of plain JAX for TPUs that need not be here, and prints one table.
+
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides give StableHLO text over a Shardy
+mesh, and one compiler (libtpu) compiles them in turns. Figures are of one device; flops are of the matrix products of the
+program as given to the compiler, a loop's body counted as often as it runs. docs/performance.md says what came out.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
+    "jax unrolled": (None, ["--layers=loop"]),
+    "jax scan": (None, ["--layers=scan"]),
+    "jax scan remat": (None, ["--layers=scan", "--remat"]),
+    "unrolled": (["--layers=unrolled"], None),
+    "scan all": (["--layers=scan", "--save=all"], None),
+    "scan products": (["--layers=scan", "--save=products"], None),
+    "scan layer": (["--layers=scan", "--save=layer"], None),
+}
+CASES = {  # name: topology, devices, batch, sequence, masked tokens
+    "v2": ("v2:4x4", 32, 256, 512, 76),
+    "v5e": ("v5e:4x8", 32, 256, 512, 76),
+    "v5e-1": ("v5e:1x1", 1, 32, 128, 20),
+}
+BYTES_PER_GB = 1e9
+
+
+def parse_flags():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--cases", default="v2,v5e,v5e-1", help=f"of {', '.join(CASES)}")
+    p.add_argument("--precisions", default="f32,bf16")
+    p.add_argument("--dropouts", default="0.1,0")
+    p.add_argument("--forms", default="jax unrolled,jax scan remat,unrolled,scan products,scan layer",
+                   help=f"of {', '.join(FORMS)}")
+    p.add_argument("--model", default="base", help="tiny, small, base or large")
+    p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
+    p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
+    p.add_argument("--json", metavar="FILE", help="write every figure here, too")
+    return p.parse_args()
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return done.stdout if done.returncode == 0 else None, done.stderr
+
+
+def dims(text):
+    return [int(d) for d in text.split("x")[:-1]]
+
+
+def product_flops(line):
+    """2 x result x contracted of one dot_general, pretty or generic."""
+    types = re.findall(r"tensor<([^>]*)>", line[line.rindex(" : ("):])
+    contracted = re.search(r"lhs_contracting_dimensions = \[([\d, ]*)\]|contracting_dims = \[([\d, ]*)\]", line)
+    axes = [int(a) for a in (contracted[1] or contracted[2] or "").split(",") if a.strip()] if contracted else []
+    flops = 2
+    for d in dims(types[2]) + [dims(types[0])[a] for a in axes]:
+        flops *= d
+    return flops
+
+
+class FlopCounter:
+    """Of a module's text: products in each function, with calls and loops followed."""
+
+    def __init__(self, text):
+        self.functions, lines = {}, []
+        for line in text.splitlines():
+            if found := re.search(r"func\.func (?:public |private )?@([\w.]+)", line):
+                lines = self.functions.setdefault(found[1], [])
+            lines.append(line)
+
+    def count(self, name="main"):
+        return self.block(iter(self.functions[name]))
+
+    def block(self, lines, depth=None):
+        total = 0
+        for line in lines:
+            indent = len(line) - len(line.lstrip())
+            if "stablehlo.while" in line:
+                total += self.loop(lines, indent)
+            elif "dot_general" in line:
+                total += product_flops(line)
+            elif found := re.search(r"(?:func\.)?call @([\w.]+)", line):
+                total += self.count(found[1])
+            elif depth is not None and indent <= depth and line.strip().startswith("}"):
+                return total
+        return total
+
+    def loop(self, lines, depth):
+        """A while: the largest constant of its condition is how often it runs."""
+        trips = 0
+        for line in lines:
+            if re.search(r"\}(, \{| do \{)", line) or line.strip().startswith("} do"):
+                break
+            trips = max([trips] + [int(n) for n in re.findall(r"dense<(\d+)> : tensor<i(?:32|64)>", line)])
+        return trips * self.block(lines, depth)
+
+
+def figures(args, case, form, precision, dropout, folder):
+    topology, devices, batch, seq, predictions = CASES[case]
+    program = str(Path(folder) / "program.mlir")
+    shape = [f"--model={args.model}", f"--batch={batch}", f"--seq={seq}", f"--predictions={predictions}",
+             f"--devices={devices}", f"--dropout={dropout}", f"--precision={precision}"] + ([f"--depth={args.depth}"] if args.depth else [])
+    smelt, jax = FORMS[form]
+    out, why = run([args.smelt, "bench", *shape, *smelt, "--device=tpu", f"--emit={program}"] if smelt else
+                   [args.python, str(ROOT / "bench/jax_bert.py"), *shape, *jax, "--platform=tpu", f"--hlo-out={program}"])
+    if out is None:
+        raise SystemExit(f"error: {form} gave no program\n{why}")
+    flops = FlopCounter(Path(program).read_text()).count() / devices
+    out, why = run([args.smelt, "compile", program, f"--topology={topology}"])
+    if out is None:
+        return {"flops": flops, "error": (re.search(r"Used [^.]*\.\d*\w* of [^.]*\.\d*\w*", why) or [why.strip()[:60]])[0]}
+    got = json.loads(out)
+    return {**got, "flops": flops}
+
+
+def row(name, got, base):
+    if "error" in got:
+        return f"| {name} | does not compile: {got['error']} | | | | |"
+    ratio = lambda key: f" ({got[key] / base[key]:.2f})" if base and "error" not in base else ""
+    return (f"| {name} | {got['compile_s']:.0f} s{ratio('compile_s')} | {got['bytes_accessed']:.3g}{ratio('bytes_accessed')} | "
+            f"{got['temporary_bytes'] / BYTES_PER_GB:.2f} GB{ratio('temporary_bytes')} | {got['code_bytes'] / 1e6:.0f} MB | "
+            f"{got['flops']:.4g}{ratio('flops')} |")
+
+
+def main():
+    args = parse_flags()
+    everything = []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in args.cases.split(","):
+            for precision in args.precisions.split(","):
+                for dropout in args.dropouts.split(","):
+                    topology, devices, batch, seq, _ = CASES[case]
+                    print(f"\n**{topology}, {batch} x {seq} over {devices}, {precision}, dropout {dropout}** "
+                          f"(load {os.getloadavg()[0]:.1f}; in brackets: of JAX unrolled)\n")
+                    print("| | compile | bytes accessed | temporaries | code | flops |\n|---|---|---|---|---|---|")
+                    base = None
+                    for form in args.forms.split(","):
+                        got = figures(args, case, form, precision, dropout, folder)
+                        base = got if form == "jax unrolled" else base
+                        everything.append({"case": case, "precision": precision, "dropout": dropout, "form": form, **got})
+                        print(row(form, got, base), flush=True)
+    if args.json:
+        Path(args.json).write_text(json.dumps(everything, indent=1))
+
+
+main()

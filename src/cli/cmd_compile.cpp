@@ -1,0 +1,70 @@
+#include "cli/cmd_compile.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "base/error.h"
+#include "runtime/topology.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+struct CompileCommand {
+  std::string program, topology, serialized;
+};
+
+// "mhlo.num_partitions = 32" in the module's head; 1 where it says nothing.
+int module_count(const std::string& text, const std::string& name) {
+  const std::string head = text.substr(0, text.find("func.func"));
+  std::smatch found;
+  const bool given =
+      std::regex_search(head, found, std::regex("mhlo\\." + name + " = (\\d{1,6}) "));
+  return given ? std::stoi(found[1]) : 1;
+}
+
+nlohmann::json compile_program(const CompileCommand& c) {
+  const std::string text = read_file(c.program);
+  CompileOptions options;
+  options.num_partitions = module_count(text, "num_partitions");
+  options.num_replicas = module_count(text, "num_replicas");
+  const Topology topology = Topology::tpu(c.topology);
+  const auto begin = std::chrono::steady_clock::now();
+  const CompiledProgram compiled = topology.compile(text, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const CompiledMemory memory = compiled.memory();
+  const auto cost = compiled.cost();
+  const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
+  return {{"topology", c.topology},
+          {"devices", topology.device_count()},
+          {"device_kind", topology.device_kind()},
+          {"compile_s", seconds.count()},
+          {"flops", figure("flops")},
+          {"bytes_accessed", figure("bytes accessed")},
+          {"argument_bytes", memory.argument_bytes},
+          {"output_bytes", memory.output_bytes},
+          {"alias_bytes", memory.alias_bytes},
+          {"temporary_bytes", memory.temporary_bytes},
+          {"code_bytes", memory.code_bytes},
+          {"peak_bytes", memory.peak_bytes}};
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "compile",
+      "compile a StableHLO program for TPUs that are not here; figures of one device as JSON");
+  auto c = std::make_shared<CompileCommand>();
+  command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
+      ->required();
+  command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
+      ->required();
+  command->callback([c] { std::cout << compile_program(*c).dump() << "\n"; });
+}
+
+}  // namespace smelt

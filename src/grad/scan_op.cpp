@@ -1,0 +1,196 @@
+#include "grad/scan_op.h"
+
+#include "base/error.h"
+#include "hlo/writer.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+// How many values of each kind a scan has.
+struct Counts {
+  explicit Counts(const Node& node)
+      : carried(node.attrs.integer("carried")),
+        stacked(node.attrs.integer("stacked")),
+        captured(std::ssize(node.inputs) - carried - stacked),
+        outputs(node.attrs.integer("outputs")),
+        saved(std::ssize(node.regions[0]->results) - carried - outputs) {}
+  std::int64_t carried, stacked, captured, outputs, saved;
+};
+
+Tensors part(std::span<const Tensor> all, std::int64_t from, std::int64_t count) {
+  return {all.begin() + from, all.begin() + from + count};
+}
+
+Shape stacked_shape(const Shape& slice, std::int64_t length) {
+  Shape out = slice;
+  out.dims.insert(out.dims.begin(), length);
+  return out;
+}
+
+// The results of a region on other arguments, as nodes of `graph`.
+Tensors inlined(const Region& region, Graph& graph, std::span<const Tensor> arguments) {
+  NodeMap map;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    map.emplace(region.graph.arguments()[i], graph.capture(arguments[i]));
+  return copy_nodes(region.results, graph, map);
+}
+
+std::vector<Shape> infer(const Node& node) {
+  const Counts n(node);
+  std::vector<Shape> shapes;
+  for (const Tensor& t : node.regions[0]->results)
+    shapes.push_back(std::ssize(shapes) < n.carried
+                         ? t.shape()
+                         : stacked_shape(t.shape(), node.attrs.integer("length")));
+  return shapes;
+}
+
+// ---- emission: a while over {count, carried, stacks to fill, stacked, captured} ----
+
+Tensors offsets(Tensor at, const Shape& stack) {
+  const Tensor zero = constant(at.graph(), 0, DType::s32);
+  Tensors out(static_cast<std::size_t>(stack.rank()), zero);
+  out[0] = at;
+  return out;
+}
+
+Tensor read_slice(Tensor stack, Tensor at) {
+  Dims sizes = stack.dims();
+  sizes[0] = 1;
+  const Tensor slice = dynamic_slice(stack, offsets(at, stack.shape()), sizes);
+  return reshape(slice, {sizes.begin() + 1, sizes.end()});
+}
+
+Tensor write_slice(Tensor stack, Tensor value, Tensor at) {
+  Dims sizes = stack.dims();
+  sizes[0] = 1;
+  return dynamic_update_slice(stack, reshape(value, sizes), offsets(at, stack.shape()));
+}
+
+Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state) {
+  const Counts n(node);
+  const std::int64_t length = node.attrs.integer("length"), filled = n.outputs + n.saved;
+  const Tensor count = state[0];
+  const Tensor at = node.attrs.integer("reverse") == 1
+                        ? constant(graph, static_cast<double>(length - 1), DType::s32) - count
+                        : count;
+  const Tensors carried = part(state, 1, n.carried);
+  const Tensors stacks = part(state, 1 + n.carried, filled);
+  const Tensors same = part(state, 1 + n.carried + filled, n.stacked + n.captured);
+  Tensors arguments{at};
+  append(arguments, carried);
+  for (std::int64_t i = 0; i < n.stacked; ++i) arguments.push_back(read_slice(same[i], at));
+  append(arguments, part(same, n.stacked, n.captured));
+  const Tensors results = inlined(*node.regions[0], graph, arguments);
+  Tensors next{count + constant(graph, 1, DType::s32)};
+  append(next, part(results, 0, n.carried));
+  for (std::int64_t i = 0; i < filled; ++i)
+    next.push_back(write_slice(stacks[i], results[n.carried + i], at));
+  append(next, same);
+  return next;
+}
+
+void emit(const Node& node, HloWriter& writer) {
+  const Counts n(node);
+  Graph graph;
+  Tensors inputs;
+  for (const Tensor& input : node.inputs) inputs.push_back(graph.argument(input.shape()));
+  Tensors state{constant(graph, 0, DType::s32)};
+  append(state, part(inputs, 0, n.carried));
+  for (std::size_t i = n.carried; i < node.results.size(); ++i)
+    state.push_back(constant(graph, 0, node.results[i].dtype, node.results[i].dims));
+  append(state, part(inputs, n.carried, n.stacked + n.captured));
+  const Tensors loop = while_loop(
+      state,
+      [&](Graph& g, std::span<const Tensor> x) {
+        const auto length = static_cast<double>(node.attrs.integer("length"));
+        return Tensors{compare(x[0], constant(g, length, DType::s32), Compare::lt)};
+      },
+      [&](Graph& g, std::span<const Tensor> x) { return iteration(node, g, x); });
+  writer.splice(graph, node, part(loop, 1, std::ssize(node.results)));
+}
+
+// ---- gradient: the same loop backwards ----
+
+// (index, carried cotangents and sums, slices of {output cotangents, saved, stacked}, captured) ->
+// the next ones, and the cotangents of slices.
+std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_captured) {
+  const Counts n(node);
+  const Region& back = *node.regions[1];
+  const auto region = std::make_shared<Region>();
+  Graph& g = region->graph;
+  const auto arguments = [&](std::int64_t from, std::int64_t count) {
+    Tensors out;
+    for (std::int64_t i = from; i < from + count; ++i)
+      out.push_back(g.argument(back.graph.arguments()[i].shape()));
+    return out;
+  };
+  Tensors values = arguments(0, 1 + n.carried);  // index and cotangents of what is carried
+  Tensors sums;
+  for (const std::int64_t i : of_captured) sums.push_back(g.argument(node.inputs[i].shape()));
+  append(values, arguments(1 + n.carried, std::ssize(back.graph.arguments()) - 1 - n.carried));
+  const Tensors found = inlined(back, g, values);
+
+  Tensors carried, outputs;
+  for (std::int64_t i = 0; i < n.carried; ++i) carried.push_back(zeros_like(values[1 + i]));
+  const Dims& gradient_of = node.attrs.dims("gradient_of");
+  for (std::size_t i = 0, sum = 0; i < found.size(); ++i) {
+    if (gradient_of[i] < n.carried)
+      carried[gradient_of[i]] = found[i];
+    else if (gradient_of[i] < n.carried + n.stacked)
+      outputs.push_back(found[i]);
+    else
+      sums[sum] = sums[sum] + found[i], ++sum;
+  }
+  region->results = std::move(carried);
+  append(region->results, sums);
+  append(region->results, outputs);
+  return region;
+}
+
+Tensors vjp(const Node& node, std::span<const Tensor> cts) {
+  const Counts n(node);
+  if (node.regions.size() < 2)
+    throw UsageError("grad: a scan that saves nothing has no gradient",
+                     "choose what it saves, or wrap its inputs in stop_gradient");
+  const auto arrived = [&](std::int64_t i) {
+    return cts[i] ? cts[i] : constant(*node.graph, 0, node.results[i].dtype, node.results[i].dims);
+  };
+  const std::int64_t inner = n.carried + n.stacked;
+  Dims of_captured, of_stacked;
+  for (const std::int64_t i : node.attrs.dims("gradient_of"))
+    if (i >= n.carried) (i < inner ? of_stacked : of_captured).push_back(i);
+  Tensors inputs;
+  for (std::int64_t i = 0; i < n.carried; ++i) inputs.push_back(arrived(i));
+  for (const std::int64_t i : of_captured) inputs.push_back(zeros_like(node.inputs[i]));
+  const auto carried = std::ssize(inputs);
+  for (std::int64_t i = 0; i < n.outputs; ++i) inputs.push_back(arrived(n.carried + i));
+  for (std::int64_t i = 0; i < n.saved; ++i)
+    inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
+  append(inputs, part(node.inputs, n.carried, n.stacked + n.captured));
+  const Node& back = node.graph->apply(kScan, inputs,
+                                       {{"length", node.attrs.integer("length")},
+                                        {"carried", carried},
+                                        {"stacked", n.outputs + n.saved + n.stacked},
+                                        {"outputs", std::ssize(of_stacked)},
+                                        {"reverse", 1 - node.attrs.integer("reverse")},
+                                        {"gradient_of", Dims{}}},
+                                       {reverse_region(node, of_captured)});
+  Tensors out(node.inputs.size());
+  const auto result = [&](std::int64_t i) { return Tensor(&back, static_cast<int>(i)); };
+  for (const std::int64_t i : node.attrs.dims("gradient_of"))
+    if (i < n.carried) out[i] = result(i);
+  for (std::int64_t i = 0; i < std::ssize(of_captured); ++i)
+    out[of_captured[i]] = result(n.carried + i);
+  for (std::int64_t i = 0; i < std::ssize(of_stacked); ++i)
+    out[of_stacked[i]] = result(carried + i);
+  return out;
+}
+
+}  // namespace
+
+constinit const Op kScan{
+    .name = "scan", .infer = infer, .vjp = vjp, .emit = emit, .examples = nullptr};
+
+}  // namespace smelt

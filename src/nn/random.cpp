@@ -1,0 +1,81 @@
+#include "nn/random.h"
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+// Odd constants; the multipliers and shifts of the mixers are those of MurmurHash3's finaliser and
+// of "lowbias32" (C. Wellons' search for mixers of low bias).
+constexpr std::uint32_t kGolden = 0x9E3779B9, kLayer = 0x85EBCA6B, kStream = 0xC2B2AE35;
+
+Tensor word(Graph& graph, std::uint32_t bits) {
+  return constant(graph, static_cast<double>(bits), DType::u32);
+}
+
+Tensor times(Tensor x, std::uint32_t factor) { return x * word(x.graph(), factor); }
+
+Tensor fold(Tensor x, int shift) {
+  return bitwise_xor(x, shift_right_logical(x, full_like(x, shift)));
+}
+
+// A bijection of 32 bits in which every bit of x moves every bit.
+Tensor mix(Tensor x) {
+  return fold(times(fold(times(fold(x, 16), 0x85EBCA6B), 13), 0xC2B2AE35), 16);
+}
+
+Tensor as_word(Tensor t) { return convert(t, DType::u32); }
+
+// A key of 32 bits for this place, step, layer and stream.
+Tensor place_key(const Scope& s, std::uint32_t place) {
+  const RandomSource& source = *s.random_source();
+  Tensor key = bitwise_xor(mix(as_word(source.step)), word(s.graph(), place));
+  if (s.layer()) key = key + times(as_word(s.layer()), kLayer);
+  if (source.stream) key = key + times(as_word(source.stream), kStream);
+  return mix(key);
+}
+
+// A key for each row of the batch: [rows, 1, …].
+Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
+  const RandomSource& source = *s.random_source();
+  Dims column(dims.size(), 1);
+  column[0] = dims[0];
+  Tensor row = times(iota(s.graph(), {DType::u32, column}, 0),
+                     static_cast<std::uint32_t>(source.row_stride));
+  if (source.first_row) row = row + as_word(source.first_row);
+  return mix(times(row, kGolden) + key);
+}
+
+// The number of each element within its row, times an odd constant.
+Tensor element_numbers(Graph& graph, const Dims& dims) {
+  Tensor sum = constant(graph, 0, DType::u32, dims);
+  std::uint64_t stride = 1;
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
+    const Tensor number = iota(graph, {DType::u32, dims}, static_cast<std::int64_t>(axis));
+    sum = sum + times(number, static_cast<std::uint32_t>(stride * kGolden));
+    stride *= static_cast<std::uint64_t>(dims[axis]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Tensor random_bits(const Scope& s, const Dims& dims) {
+  CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
+  CHECK(!dims.empty());
+  const std::uint64_t key = random_key(s.random_source()->seed, s.place());
+  const Tensor first = place_key(s, static_cast<std::uint32_t>(key));
+  const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32));
+  Tensor x = fold(element_numbers(s.graph(), dims) + first, 16);
+  x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
+  return fold(times(fold(x, 15), 0x846CA68B), 16);
+}
+
+Tensor uniform(const Scope& s, const Dims& dims) {
+  const Tensor bits = random_bits(s, dims);
+  return convert(shift_right_logical(bits, full_like(bits, 8)), DType::f32) * 0x1p-24;
+}
+
+}  // namespace smelt

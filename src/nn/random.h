@@ -1,0 +1,17 @@
+// Random numbers in the graph: a counter hash of a few 32-bit elementwise operations, which fuses
+// into what uses it and is drawn again in the backward pass rather than stored. The same (seed,
+// step, place, row, element) gives the same bits on every platform and on any number of devices.
+#pragma once
+
+#include "nn/scope.h"
+
+namespace smelt {
+
+// u32 `dims`, all 32 bits random; dims[0] counts the batch's rows (RandomSource). The scope must
+// have a source.
+Tensor random_bits(const Scope& s, const Dims& dims);
+
+// f32 `dims` in [0, 1), multiples of 2^-24.
+Tensor uniform(const Scope& s, const Dims& dims);
+
+}  // namespace smelt
