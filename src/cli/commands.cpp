@@ -14,6 +14,7 @@
 #include "cli/cmd_data.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
 #include "cli/cmd_vocab.h"
 
@@ -75,6 +76,7 @@ void add_commands(CLI::App& app) {
   add_create_pretraining_data_command(app);
   add_bench_command(app);
   add_compile_command(app);
+  add_setup_command(app);
   add_help_command(app);
 }
 

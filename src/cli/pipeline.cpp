@@ -13,6 +13,7 @@
 #include "cli/objective_type.h"
 #include "cli/stage.h"
 #include "optim/adamw.h"
+#include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -205,6 +206,7 @@ void run_recipe(const Recipe& r) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
   const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
+  ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const std::string model_dir = RecipePaths(r.out).model_dir;
   if (latest_checkpoint(model_dir))  // whose vocabulary and data must not be replaced

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
-#include "runtime/find_plugin.h"
+#include "runtime/hardware.h"
 #include "runtime/host_memory.h"
 #include "runtime/pjrt_abi_compile.h"
 
@@ -170,7 +170,7 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
     // Left alone, the CPU plugin makes four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
   }
-  auto client = Client::create(Plugin::load(find_plugin(device)), options);
+  auto client = Client::create(Plugin::load(ready_plugin(device)), options);
   if (client->device_count() < device_count) {
     throw UsageError(str("device ", device, ": ", device_count, " devices wanted, ",
                          client->device_count(), " are here"),

@@ -67,7 +67,8 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<pjrt::Device*> devices_;  // owned by the plugin's client
 };
 
-// The client of a kind of device (cpu, gpu, tpu) by its found plugin. The CPU is split into
+// The client of a kind of device (cpu, gpu, tpu) by its found plugin, which ready_plugin() checks
+// the machine for. The CPU is split into
 // `device_count` devices; of other kinds UsageError when fewer are there. 0: as many as there are,
 // one CPU.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);

@@ -1,9 +1,9 @@
 #include "runtime/find_plugin.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <vector>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -16,18 +16,15 @@ namespace fs = std::filesystem;
 struct Place {
   std::string_view device;
   const char* variable;
-  std::string_view relative;  // to site-packages
+  std::string_view file;  // in a folder laid out as site-packages
   std::string_view hint;
 };
 
 constexpr std::array<Place, 3> kPlaces{{
     {"cpu", "SMELT_CPU_PLUGIN", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
      "run scripts/build, which installs it into .venv, or set SMELT_CPU_PLUGIN to its path"},
-    {"gpu", "SMELT_GPU_PLUGIN", "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
-     "run .venv/bin/pip install 'jax-cuda13-plugin[with-cuda]', or set SMELT_GPU_PLUGIN to its "
-     "path"},
-    {"tpu", "SMELT_TPU_PLUGIN", "libtpu/libtpu.so",
-     "run .venv/bin/pip install libtpu, or set SMELT_TPU_PLUGIN to its path"},
+    {"gpu", "SMELT_GPU_PLUGIN", "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "run smelt setup gpu"},
+    {"tpu", "SMELT_TPU_PLUGIN", "libtpu/libtpu.so", "run smelt setup tpu"},
 }};
 
 const Place& place_of(std::string_view device) {
@@ -39,42 +36,77 @@ const Place& place_of(std::string_view device) {
   throw UsageError(str("device: '", device, "' is unknown"), did_you_mean(device, known));
 }
 
-// The newest Python's site-packages that holds the plugin; sorted so that the choice is stable.
-std::optional<std::string> in_venv(const fs::path& venv, std::string_view relative) {
+// The site-packages of an environment; sorted, the newest Python first, so that the choice is
+// stable.
+void add_venv(const fs::path& venv, std::vector<std::string>& folders) {
   std::error_code ignored;
-  std::optional<std::string> best;
-  for (const auto& entry : fs::directory_iterator(venv / "lib", ignored)) {
-    if (!entry.path().filename().string().starts_with("python3")) continue;
-    const fs::path file = entry.path() / "site-packages" / relative;
-    if (fs::exists(file, ignored) && (!best || file.string() > *best)) best = file.string();
-  }
-  return best;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(venv / "lib", ignored))
+    if (entry.path().filename().string().starts_with("python3"))
+      found.push_back((entry.path() / "site-packages").string());
+  std::ranges::sort(found, std::greater{});
+  folders.insert(folders.end(), found.begin(), found.end());
+}
+
+// The variable's value; nullopt unless it is an absolute path, as the XDG standard has it.
+std::optional<fs::path> folder_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || !fs::path(value).is_absolute()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void throw_absent(const Place& place, const fs::path& program_folder) {
+  std::string looked = (program_folder.parent_path() / "lib/smelt").string();
+  if (const auto folder = setup_folder(place.device)) looked += str(", ", *folder);
+  throw UsageError(
+      str("device ", place.device, ": its plugin ", place.file, " is not installed; looked in ",
+          looked, " and every .venv at or above ", program_folder.string()),
+      place.hint);
 }
 
 }  // namespace
 
-std::optional<std::string> find_plugin_above(const std::string& folder, std::string_view device) {
-  const Place& place = place_of(device);
-  for (fs::path at = fs::absolute(folder);; at = at.parent_path()) {
-    if (auto found = in_venv(at / ".venv", place.relative)) return found;
-    if (at == at.root_path()) return std::nullopt;
+std::string plugin_file(std::string_view device) { return std::string(place_of(device).file); }
+
+std::optional<std::string> setup_folder(std::string_view device) {
+  std::optional<fs::path> data = folder_of("XDG_DATA_HOME");
+  if (!data) {
+    const auto home = folder_of("HOME");
+    if (!home) return std::nullopt;
+    data = *home / ".local/share";
+  }
+  return (*data / "smelt" / device).string();
+}
+
+std::vector<std::string> plugin_folders(const std::string& folder, std::string_view device) {
+  const fs::path program_folder = fs::absolute(folder);
+  std::vector<std::string> out{(program_folder.parent_path() / "lib/smelt").string()};
+  if (const auto made = setup_folder(device)) out.push_back(*made);
+  for (fs::path at = program_folder;; at = at.parent_path()) {
+    add_venv(at / ".venv", out);
+    if (at == at.root_path()) return out;
   }
 }
 
-std::string find_plugin(std::string_view device) {
+std::optional<std::string> chosen_plugin(std::string_view device) {
   const Place& place = place_of(device);
   const char* path = std::getenv(place.variable);
-  if (path != nullptr && *path != '\0') {
-    if (fs::exists(path)) return path;
-    throw UsageError(str(place.variable, ": there is no file '", path, "'"),
-                     "correct the variable, or unset it to search .venv");
-  }
+  if (path == nullptr || *path == '\0') return std::nullopt;
+  if (fs::exists(path)) return path;
+  throw UsageError(str(place.variable, ": there is no file '", path, "'"),
+                   "correct the variable, or unset it to search the usual folders");
+}
+
+std::string find_plugin(std::string_view device) {
+  if (const auto chosen = chosen_plugin(device)) return *chosen;
+  const Place& place = place_of(device);
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  if (auto found = find_plugin_above(program.parent_path().string(), device)) return *found;
-  throw UsageError(str("device ", device, ": no .venv at or above ", program.parent_path().string(),
-                       " holds ", place.relative),
-                   place.hint);
+  const fs::path program_folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const std::string& candidate : plugin_folders(program_folder.string(), device)) {
+    const fs::path file = fs::path(candidate) / place.file;
+    if (fs::exists(file, ignored)) return file.string();
+  }
+  throw_absent(place, program_folder);
 }
 
 }  // namespace smelt

@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "cli/recipe.h"
 #include "store/file.h"
+#include "support/environment.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -119,6 +120,15 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
                  HasSubstr("already holds something else"));
   EXPECT_EQ(read_file(dir_.file("out/mine")), "precious");
+}
+
+TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
+  write_file(dir_.file("text.txt"), "Some text.\n");
+  const ScopedVariable plugin("SMELT_GPU_PLUGIN", "/no/such.so");
+  expect_refused(str("out: ", dir_.file("out"),
+                     "\ntrain: {device: gpu}\ntext: {input: ", dir_.file("text.txt"), "}"),
+                 "", HasSubstr("SMELT_GPU_PLUGIN: there is no file '/no/such.so'"));
+  EXPECT_FALSE(fs::exists(dir_.file("out")));
 }
 
 TEST(Program, HelpListsEveryFieldOfARecipe) {

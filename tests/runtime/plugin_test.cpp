@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "runtime/executable.h"
 #include "runtime/fake_plugin.h"
-#include "runtime/find_plugin.h"
 #include "runtime/topology.h"
+#include "support/environment.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -104,51 +104,8 @@ TEST(PluginLoad, AFileIsLoadedOnce) {
   EXPECT_EQ(Plugin::load(SMELT_FAKE_PLUGIN), Plugin::load(SMELT_FAKE_PLUGIN));
 }
 
-TEST(FindPlugin, WalksUpToTheNearestVenv) {
-  const TempDir dir;
-  const std::string site = "/.venv/lib/python3.11/site-packages/libtpu";
-  fs::create_directories(dir.path() + site);
-  fs::create_directories(dir.path() + "/build/debug");
-  EXPECT_EQ(find_plugin_above(dir.path() + "/build/debug", "tpu"), std::nullopt);
-  std::ofstream(dir.path() + site + "/libtpu.so") << "x";
-  EXPECT_EQ(find_plugin_above(dir.path() + "/build/debug", "tpu"),
-            dir.path() + site + "/libtpu.so");
-  EXPECT_EQ(find_plugin_above(dir.path(), "tpu"), dir.path() + site + "/libtpu.so");
-  EXPECT_EQ(find_plugin_above(dir.path(), "gpu"), std::nullopt);
-}
-
-class Variable {  // sets an environment variable for a scope
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
-
-TEST(FindPlugin, TheVariableComesFirst) {
-  const Variable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
-  EXPECT_EQ(find_plugin("gpu"), SMELT_FAKE_PLUGIN);
-}
-
-TEST(FindPlugin, AVariableThatNamesNoFileIsWrong) {
-  const Variable variable("SMELT_CPU_PLUGIN", "/no/such.so");
-  EXPECT_THAT(message_of<UsageError>([] { find_plugin("cpu"); }),
-              AllOf(StartsWith("SMELT_CPU_PLUGIN: there is no file '/no/such.so'"),
-                    HasSubstr("hint: correct the variable")));
-}
-
-TEST(FindPlugin, AnUnknownDeviceGetsASuggestion) {
-  EXPECT_THAT(message_of<UsageError>([] { find_plugin("tpux"); }),
-              AllOf(StartsWith("device: 'tpux' is unknown"), HasSubstr("did you mean 'tpu'?")));
-}
-
 TEST(OpenDevice, MoreDevicesThanThereAreIsTheUsersToMend) {
-  const Variable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
+  const ScopedVariable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
   EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }),
               StartsWith("device gpu: 4 devices wanted, 1 are here"));
 }

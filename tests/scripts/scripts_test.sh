@@ -49,5 +49,14 @@ for lock in requirements/*.lock; do
   done < <(grep -o '^[a-z0-9-]*\(\[[a-z0-9]*\]\)\?==[^; ]*' "${lock%.lock}.in" | sed 's/\[.*\]//')
 done
 
+expect "requirements/wheel_sizes.txt has the packages that smelt setup fetches" \
+  "$(cat requirements/gpu.lock requirements/tpu.lock | grep -o '^[a-z0-9-]*==[^; ]*')" \
+  "$(sed 's/\([^ ]*\) \([^ ]*\) .*/\1==\2/' requirements/wheel_sizes.txt)"
+
+# ---- scripts/install ----
+expect "scripts/install needs a folder" "error: scripts/install takes one folder, got ''" "$(scripts/install 2>&1)"
+expect "and says how" "hint: scripts/install ~/smelt" "$(scripts/install 2>&1)"
+expect "it takes one" "error: scripts/install takes one folder, got 2" "$(scripts/install a b 2>&1)"
+
 [ $failed = 0 ] && echo "scripts: all as promised"
 exit $failed

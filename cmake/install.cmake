@@ -1,0 +1,14 @@
+# cmake --install: bin/smelt and, in lib/smelt, what it opens that is no package of the system: Arrow's libraries and the
+# CPU plugin, laid out as in site-packages. The folder can be moved: everything is found beside the program.
+set(SMELT_LIBRARIES lib/smelt)  # find_plugin.cpp looks there
+set_target_properties(smelt PROPERTIES INSTALL_RPATH "$ORIGIN/../${SMELT_LIBRARIES}")
+install(TARGETS smelt RUNTIME DESTINATION bin)
+file(GLOB arrow_s3_library ${SMELT_PYARROW}/libarrow_s3.so.*)
+install(FILES ${arrow_library} ${parquet_library} ${arrow_s3_library} DESTINATION ${SMELT_LIBRARIES})
+file(GLOB cpu_plugin ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so)
+if(cpu_plugin)
+  list(GET cpu_plugin -1 cpu_plugin)
+  install(FILES ${cpu_plugin} DESTINATION ${SMELT_LIBRARIES}/xla_plugins/xla_cpu_pjrt)
+else()
+  install(CODE "message(WARNING \"no CPU plugin in .venv to install; scripts/build puts it there\")")
+endif()

@@ -1,0 +1,15 @@
+// Other programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// Runs a program, found as the shell finds it, and waits for its end; no shell reads the words.
+// What it prints goes to standard error: standard output is smelt's own. Returns its exit status,
+// 128 + the number of the signal that ended it, 127 when there is no such program. SystemError when
+// none can be started.
+int run_program(const std::vector<std::string>& words);
+
+}  // namespace smelt

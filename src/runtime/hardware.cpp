@@ -1,0 +1,86 @@
+#include "runtime/hardware.h"
+
+#include <dlfcn.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include "base/error.h"
+#include "runtime/find_plugin.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
+}
+
+// Whether a file of the folder is named by the prefix and a number.
+bool has_numbered(const fs::path& folder, std::string_view prefix) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && is_number(std::string_view(name).substr(prefix.size())))
+      return true;
+  }
+  return false;
+}
+
+// Each after those that it needs; the list is that of JAX's own start with this plugin.
+constexpr std::array kCudaLibraries{
+    "cu13/lib/libcudart.so.13",   "cu13/lib/libnvrtc.so.13",          "cu13/lib/libnvJitLink.so.13",
+    "cu13/lib/libcublasLt.so.13", "cu13/lib/libcublas.so.13",         "cu13/lib/libcusparse.so.12",
+    "cu13/lib/libcusolver.so.12", "cu13/lib/libcufft.so.12",          "cu13/lib/libcupti.so.13",
+    "nccl/lib/libnccl.so.2",      "nvshmem/lib/libnvshmem_host.so.3", "cudnn/lib/libcudnn.so.9"};
+
+// Whether it is the plugin that smelt itself looks for.
+bool is_usual(const std::optional<std::string>& chosen, std::string_view device) {
+  return !chosen || fs::path(*chosen).filename() == fs::path(plugin_file(device)).filename();
+}
+
+}  // namespace
+
+void require_tpu(const std::string& dev) {
+  if (has_numbered(dev, "accel") || has_numbered(fs::path(dev) / "vfio", "")) return;
+  throw UsageError(str("device tpu: no TPU on this machine: looked for ", dev,
+                       "/accel0, accel1 … and ", dev, "/vfio/0, 1 …"),
+                   "run on a TPU VM, or choose the device cpu");
+}
+
+void require_nvidia_driver(const std::string& library) {
+  if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  throw UsageError(str("device gpu: no NVIDIA driver on this machine: ", ::dlerror()),
+                   "install NVIDIA's driver, 580 or newer, or choose the device cpu");
+}
+
+std::vector<std::string> load_cuda_libraries(const std::string& folder) {
+  std::vector<std::string> loaded;
+  for (const char* library : kCudaLibraries) {
+    const fs::path path = fs::path(folder) / "nvidia" / library;
+    if (!fs::exists(path)) continue;
+    if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr)
+      loaded.push_back(path.string());
+    else
+      spdlog::warn("device gpu: {}", ::dlerror());
+  }
+  return loaded;
+}
+
+std::string ready_plugin(std::string_view device) {
+  const bool usual = is_usual(chosen_plugin(device), device);
+  if (usual && device == "tpu") require_tpu();  // first: where none is, fetching libtpu is no help
+  const std::string path = find_plugin(device);
+  if (usual && device == "gpu") {
+    require_nvidia_driver();
+    const fs::path folder = fs::absolute(path).parent_path().parent_path().parent_path();
+    load_cuda_libraries(folder.string());
+  }
+  return path;
+}
+
+}  // namespace smelt

@@ -1,0 +1,27 @@
+// What a machine must have before the plugin of a device is loaded, and what such a plugin needs
+// loaded before it. Without it libtpu and CUDA wait for minutes or end with words of their own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+// find_plugin(device), checked and ready to be loaded. A plugin that a SMELT_…_PLUGIN variable
+// names and that is not called as libtpu or the CUDA plugin knows what it needs: nothing is done
+// for it.
+std::string ready_plugin(std::string_view device);
+
+// UsageError unless `dev` holds a TPU: accel0, accel1 …, or vfio/0, vfio/1 ….
+void require_tpu(const std::string& dev = "/dev");
+
+// UsageError unless the NVIDIA driver's library can be loaded.
+void require_nvidia_driver(const std::string& library = "libcuda.so.1");
+
+// Loads the CUDA libraries that lie in `folder`, laid out as site-packages, so that the plugin and
+// cuDNN, which open them by name, find these. Those of a list that are there, in its order; returns
+// their paths. One that cannot be loaded is warned of.
+std::vector<std::string> load_cuda_libraries(const std::string& folder);
+
+}  // namespace smelt

@@ -1,0 +1,28 @@
+#include "base/run_program.h"
+
+#include <gtest/gtest.h>
+
+namespace smelt {
+namespace {
+
+TEST(RunProgram, GivesTheStatusAndTheWordsAreNotReadByAShell) {
+  EXPECT_EQ(run_program({"true"}), 0);
+  EXPECT_EQ(run_program({"sh", "-c", "exit 7"}), 7);
+  EXPECT_EQ(run_program({"test", "$(false) *", "=", "$(false) *"}), 0);
+}
+
+TEST(RunProgram, ASignalAndAnAbsentProgramAreToldAsAShellDoes) {
+  EXPECT_EQ(run_program({"sh", "-c", "kill -TERM $$"}), 128 + 15);
+  EXPECT_EQ(run_program({"no-such-program-anywhere"}), 127);
+}
+
+TEST(RunProgram, StandardOutputStaysFree) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  run_program({"echo", "hello"});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "hello\n");
+}
+
+}  // namespace
+}  // namespace smelt
