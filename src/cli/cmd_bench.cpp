@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 struct BenchOptions {
   std::string model = "base", device = "cpu", emit;
   ComputeChoice compute;
-  std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5;
+  std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5,
+               micro_batches = 1;
   double dropout = 0.1;
 };
 
@@ -58,6 +59,7 @@ TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   c.devices = o.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = adamw({});
+  c.micro_batches = o.micro_batches;
   c.compute = compute_for(platform, o.compute, "bench");
   return c;
 }
@@ -113,7 +115,9 @@ nlohmann::json run_bench(const BenchOptions& o) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
     Execution execution = step.run(batch, state, i);
-    result["loss"] = execution.results[0].back().to_host<float>()[0];
+    const auto report = execution.results[0].back().to_host<float>();
+    result["loss"] = report[0];
+    result["gradient_norm"] = report[1];
     state.replace(execution.results);
     if (i == 0) {
       result["start_to_first_step_s"] = seconds(begin);
@@ -151,6 +155,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
   add_count("--predictions", o->predictions, "masked tokens per example");
+  add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")
       ->check(CLI::Range(0.0, 0.99))

@@ -48,8 +48,18 @@ Scope Scope::stacked(std::string_view name, std::int64_t count, ScanBody& body) 
   return inner;
 }
 
+Scope Scope::within(Graph& graph, RandomSource random) const {
+  Scope inner = *this;
+  inner.graph_ = &graph;
+  inner.random_ = std::move(random);
+  inner.again_ = true;
+  return inner;
+}
+
 Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const std::string full_name = joined_path(path_, name);
+  if (again_ && body_) return body_->slice(find(full_name).tensor);
+  if (again_) return shared(full_name);
   CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
   if (body_) dims.insert(dims.begin(), count_);
   Graph& owner = body_ ? body_->outer() : *graph_;
@@ -60,9 +70,14 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
+  // Captured at once: what is made of it belongs to the region, where its gradient is taken.
+  return graph_->capture(find(full_name).tensor);
+}
+
+const Parameter& Scope::find(std::string_view full_name) const {
   const Parameter* parameter = parameters_->find(full_name);
   CHECK(parameter != nullptr, full_name, " is not declared");
-  return parameter->tensor;
+  return *parameter;
 }
 
 Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,

@@ -87,6 +87,9 @@ class Scope {
   Scope layer(std::string_view name, std::string_view label, Tensor number) const;
   Scope stacked(std::string_view name, std::int64_t count, ScanBody& body) const;
 
+  // The same model again within a region, on other rows: its parameters are declared already.
+  Scope within(Graph& graph, RandomSource random) const;
+
   const std::string& path() const { return path_; }
   // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().
   const std::string& place() const { return place_; }
@@ -101,6 +104,8 @@ class Scope {
   Tensor shared(std::string_view full_name) const;
 
  private:
+  const Parameter& find(std::string_view full_name) const;
+
   Graph* graph_;
   Parameters* parameters_;
   std::optional<RandomSource> random_;
@@ -109,6 +114,7 @@ class Scope {
   Tensor layer_;
   ScanBody* body_ = nullptr;
   std::int64_t count_ = 0;
+  bool again_ = false;  // parameter() finds what is declared
 };
 
 // `count` layers of one shape, each on what the one before gave, unrolled or scanned as

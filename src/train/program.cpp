@@ -3,9 +3,9 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "grad/grad.h"
 #include "ops/ops.h"
 #include "optim/clip.h"
+#include "train/gradients.h"
 
 namespace smelt {
 namespace {
@@ -24,11 +24,18 @@ std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::i
 }
 
 // The rows of one program: all of the batch, or one replica's part of it.
-std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement) {
+std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement,
+                              std::int64_t micro_batches = 1) {
   if (batch_size < 1 || batch_size % placement.devices != 0)
     throw UsageError(str("a batch of ", batch_size, " examples does not divide over ",
                          placement.devices, " devices"),
                      str("choose a multiple of ", placement.devices));
+  const std::int64_t own = batch_size / placement.devices;
+  if (micro_batches < 1 || own % micro_batches != 0)
+    throw UsageError(str("a batch of ", batch_size, " examples over ", placement.devices,
+                         " devices, ", own, " each, does not divide into ", micro_batches,
+                         " micro-batches"),
+                     str("choose train.micro_batches that divide ", own));
   return batch_size / placement.replicas();
 }
 
@@ -41,85 +48,26 @@ void place(Program& p, const Placement& placement) {
   p.result_sharding.resize(p.results.size(), Sharding{});
 }
 
-Tensor vector_of(const std::vector<Tensor>& scalars) {
-  std::vector<Tensor> items;
-  for (const Tensor& t : scalars) items.push_back(reshape(t, {1}));
-  return concatenate(items, 0);
-}
-
-// The measures of an objective, losses first, and their sums and weights over the whole batch.
-struct Measures {
-  Measures(const Objective& objective, const Placement& placement) : losses(objective.losses) {
-    std::vector<Measure> all = losses;
-    all.insert(all.end(), objective.metrics.begin(), objective.metrics.end());
-    std::vector<Tensor> numbers;
-    for (const Measure& m : all) {
-      names.push_back(m.name);
-      numbers.push_back(m.sum);
-      numbers.push_back(m.weight);
-    }
-    totals = stop_gradient(sum_over_replicas(vector_of(numbers), placement));
-  }
-
-  Tensor total_sum(std::size_t measure) const { return number(2 * measure); }
-  Tensor total_weight(std::size_t measure) const { return number(2 * measure + 1); }
-
-  // Σ factor * norm(sum, weight) with sums and weights of the whole batch.
-  Tensor loss() const {
-    return add_up([&](std::size_t i) { return total_sum(i); });
-  }
-  // The same with this replica's sums: the part of the loss whose gradients are to be summed.
-  Tensor part_of_loss() const {
-    return add_up([&](std::size_t i) { return losses[i].sum; });
-  }
-  // Of this replica alone.
-  Tensor own_loss() const {
-    Tensor out;
-    for (const Measure& m : losses)
-      add(m.sum * norm_factor(m.norm, stop_gradient(m.weight)), m.factor, out);
-    return out;
-  }
-
-  std::vector<Measure> losses;
-  std::vector<std::string> names;
-  Tensor totals;  // f32 [2 * names]: sum, weight, sum, weight, …
-
- private:
-  Tensor number(std::size_t i) const {
-    const auto at = static_cast<std::int64_t>(i);
-    return reshape(slice_axis(totals, 0, at, at + 1), {});
-  }
-  static void add(Tensor term, double factor, Tensor& sum) {
-    if (factor != 1) term = term * factor;
-    sum = sum ? sum + term : term;
-  }
-  Tensor add_up(const auto& sum_of) const {
-    Tensor out;
-    for (std::size_t i = 0; i < losses.size(); ++i)
-      add(sum_of(i) * norm_factor(losses[i].norm, total_weight(i)), losses[i].factor, out);
-    return out;
-  }
-};
-
-struct Gradients {
+struct Learnt {
   Tensor loss;  // as reported
-  std::vector<Tensor> of_parameters;
+  std::vector<Tensor> gradients;
   Tensor norm;
+  Tensor totals;
 };
 
-Gradients gradients(const TrainingConfig& c, const Placement& placement, const Measures& measures,
-                    const std::vector<Tensor>& wrt) {
+// Gradients of the whole batch, clipped.
+Learnt learn(const TrainingConfig& c, const Placement& placement, const GradientJob& job) {
   const bool alone = c.reduction == Reduction::per_replica;
-  Gradients out;
-  out.loss = alone ? measures.own_loss() : measures.loss();
-  out.of_parameters = grad(alone ? out.loss : measures.part_of_loss(), wrt);
+  Gradients own = gradients_of(job);
+  Learnt out{.loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
+  out.totals = job.measures.totals(own.sums, placement);
   const auto sum_all = [&] {
-    for (Tensor& g : out.of_parameters) g = sum_over_replicas(g, placement);
+    for (Tensor& g : out.gradients) g = sum_over_replicas(g, placement);
   };
   if (!alone) sum_all();
-  out.norm = global_norm(out.of_parameters);
-  if (c.clip_norm > 0)
-    out.of_parameters = clip_by_global_norm(out.of_parameters, out.norm, c.clip_norm);
+  out.norm = global_norm(out.gradients);
+  if (c.clip_norm > 0) out.gradients = clip_by_global_norm(out.gradients, out.norm, c.clip_norm);
+  out.loss = job.measures.loss(alone ? own.sums : job.measures.sums_in(out.totals), c.reduction);
   if (!alone) return out;
   sum_all();
   const double share = 1.0 / static_cast<double>(placement.replicas());
@@ -130,9 +78,7 @@ Gradients gradients(const TrainingConfig& c, const Placement& placement, const M
 
 // The parameters that a loss depends on.
 std::vector<Parameter> trained(const Parameters& parameters, const Measures& measures) {
-  std::vector<Tensor> sums;
-  for (const Measure& m : measures.losses) sums.push_back(m.sum);
-  const auto nodes = reachable(sums);
+  const auto nodes = reachable(std::span(measures.sums).first(measures.losses));
   const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
   std::vector<Parameter> out;
   for (const Parameter& p : parameters.all())
@@ -165,7 +111,7 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
-  const std::int64_t rows = rows_per_program(c.batch_size, placement);
+  const std::int64_t rows = rows_per_program(c.batch_size, placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows);
   RandomSource random{.seed = c.seed, .step = p.graph.argument({DType::s32, {}})};
   out.takes_replica = placement.spread == Spread::replicas;
@@ -184,16 +130,23 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   const auto learnt = trained(parameters, measures);
   std::vector<Tensor> wrt;
   for (const Parameter& parameter : learnt) wrt.push_back(parameter.tensor);
-  const Gradients g = gradients(c, placement, measures, wrt);
+  const Learnt g = learn(c, placement,
+                         {.task = task,
+                          .batch = batch,
+                          .root = root,
+                          .measures = measures,
+                          .wrt = wrt,
+                          .micro_batches = c.micro_batches,
+                          .reduction = c.reduction});
   std::unordered_map<Tensor, Tensor> gradient_of;
-  for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.of_parameters[i];
+  for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.gradients[i];
 
   const Tensor rate = learning_rate(c.schedule, random.step);
   p.results = apply_optimizer(c.optimizer, {.rate = rate, .step = random.step}, p.graph, parameters,
                               gradient_of);
   for (std::size_t i = 0; i < p.results.size(); ++i)
     p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
-  p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), measures.totals}, 0));
+  p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), g.totals}, 0));
   p.donated_by.push_back(-1);
   out.state = training_layout(parameters, c.optimizer);
   out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = measures.names};
@@ -208,7 +161,9 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   Parameters parameters;
   const Scope root(p.graph, parameters);
   const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
-  p.results = {concatenate({vector_of({measures.loss()}), measures.totals}, 0)};
+  const Tensor totals = measures.totals(measures.sums, placement);
+  const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
+  p.results = {concatenate({vector_of({loss}), totals}, 0)};
   out.state = values_layout(parameters);
   out.report = {.figures = {"loss"}, .measures = measures.names};
   place(p, placement);

@@ -22,6 +22,7 @@ struct TrainingConfig {
   double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
   Reduction reduction = Reduction::global;
   Compute compute = {};
+  std::int64_t micro_batches = 1;  // of each device's rows, one after another
   std::uint64_t seed = 12345;  // of weights, dropout and the order of the data
 };
 

@@ -1,0 +1,125 @@
+#include "train/gradients.h"
+
+#include "base/error.h"
+#include "grad/grad.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+Tensor element(Tensor vector, std::size_t i) {
+  const auto at = static_cast<std::int64_t>(i);
+  return reshape(slice_axis(vector, 0, at, at + 1), {});
+}
+
+std::vector<Tensor> elements(Tensor vector) {
+  std::vector<Tensor> out;
+  for (std::int64_t i = 0; i < vector.dim(0); ++i)
+    out.push_back(element(vector, static_cast<std::size_t>(i)));
+  return out;
+}
+
+// [rows, …] -> [parts, rows / parts, …]: every parts-th row. Rows of one device stay there.
+Tensor in_parts(Tensor x, std::int64_t parts) {
+  Dims dims = x.dims(), order;
+  dims[0] /= parts;
+  dims.insert(dims.begin() + 1, parts);
+  for (std::int64_t axis = 0; axis < std::ssize(dims); ++axis) order.push_back(axis);
+  std::swap(order[0], order[1]);
+  return transpose(reshape(x, dims), order);
+}
+
+// Where the rows of micro-batch `index` of `parts` lie in the whole batch.
+RandomSource rows_of_part(RandomSource source, Tensor index, std::int64_t parts) {
+  const Tensor begin = index * constant(index.graph(), source.row_stride, DType::s32);
+  source.first_row = source.first_row ? source.first_row + begin : begin;
+  source.row_stride *= parts;
+  return source;
+}
+
+std::vector<Tensor> sums_of(const Objective& objective) {
+  std::vector<Tensor> sums;
+  for (const auto* list : {&objective.losses, &objective.metrics})
+    for (const Measure& m : *list) sums.push_back(m.sum);
+  return sums;
+}
+
+ScanStep add_part(const GradientJob& job, ScanBody& body, std::span<const Tensor> carry) {
+  std::vector<Tensor> batch, wrt;
+  for (const Tensor& t : job.batch) batch.push_back(body.slice(in_parts(t, job.micro_batches)));
+  const Scope root = job.root.within(
+      body.graph(), rows_of_part(*job.root.random_source(), body.index(), job.micro_batches));
+  const auto sums = sums_of(job.task.objective(root, Inputs(job.task.features, batch)));
+  for (const Tensor& w : job.wrt) wrt.push_back(body.graph().capture(w));
+  const auto gradients = grad(job.measures.loss(sums, job.reduction), wrt);
+  ScanStep next{.carry = {carry[0] + vector_of(sums)}};
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    next.carry.push_back(carry[i + 1] + gradients[i]);
+  return next;
+}
+
+}  // namespace
+
+Tensor vector_of(const std::vector<Tensor>& scalars) {
+  std::vector<Tensor> items;
+  for (const Tensor& t : scalars) items.push_back(reshape(t, {1}));
+  return concatenate(items, 0);
+}
+
+Measures::Measures(const Objective& objective, const Placement& placement)
+    : all(objective.losses), losses(objective.losses.size()), sums(sums_of(objective)) {
+  all.insert(all.end(), objective.metrics.begin(), objective.metrics.end());
+  std::vector<Tensor> weights;
+  for (const Measure& m : all) {
+    names.push_back(m.name);
+    weights.push_back(stop_gradient(m.weight));
+  }
+  total_weights = elements(sum_over_replicas(vector_of(weights), placement));
+}
+
+Tensor Measures::loss(const std::vector<Tensor>& of, Reduction reduction) const {
+  Tensor out;
+  for (std::size_t i = 0; i < losses; ++i) {
+    const Measure& m = all[i];
+    const Tensor weight =
+        reduction == Reduction::global ? total_weights[i] : stop_gradient(m.weight);
+    Tensor term = of[i] * norm_factor(m.norm, weight);
+    if (m.factor != 1) term = term * m.factor;
+    out = out ? out + term : term;
+  }
+  return out;
+}
+
+Tensor Measures::totals(const std::vector<Tensor>& of, const Placement& placement) const {
+  const auto sums_of_all = elements(stop_gradient(sum_over_replicas(vector_of(of), placement)));
+  std::vector<Tensor> numbers;
+  for (std::size_t i = 0; i < sums_of_all.size(); ++i) {
+    numbers.push_back(sums_of_all[i]);
+    numbers.push_back(total_weights[i]);
+  }
+  return vector_of(numbers);
+}
+
+std::vector<Tensor> Measures::sums_in(Tensor totals) const {
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < all.size(); ++i) out.push_back(element(totals, 2 * i));
+  return out;
+}
+
+Gradients gradients_of(const GradientJob& job) {
+  const std::vector<Tensor>& sums = job.measures.sums;
+  if (job.micro_batches == 1)
+    return {.of_parameters = grad(job.measures.loss(sums, job.reduction), job.wrt), .sums = sums};
+  Graph& graph = job.root.graph();
+  std::vector<Tensor> zeros{
+      constant(graph, 0, DType::f32, {static_cast<std::int64_t>(sums.size())})};
+  for (const Tensor& w : job.wrt) zeros.push_back(zeros_like(w));
+  const ScanStep all = scan(graph, job.micro_batches, zeros, Save::none,
+                            [&](ScanBody& body, std::span<const Tensor> carry) {
+                              return add_part(job, body, carry);
+                            });
+  return {.of_parameters = {all.carry.begin() + 1, all.carry.end()},
+          .sums = elements(all.carry[0])};
+}
+
+}  // namespace smelt
