@@ -2,11 +2,13 @@
 // Seeds are fixed: a bound of five standard deviations is no matter of luck.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "base/str.h"
