@@ -99,11 +99,11 @@ TEST(HloModule, DeclaresDonatedAndUnusedArguments) {
 
 void build_sharded(Program& program) {
   const Tensor x = program.graph.argument(kRows), w = program.graph.argument({DType::f64, {3}});
-  const Tensor y = sharding_constraint(tanh(x * w), {"data", ""});
+  const Tensor y = sharding_constraint(tanh(x * w), {{"data"}, {}});
   program.results = {y, reduce_sum(y, {0, 1})};
   program.mesh = {{"data", 8}};
-  program.argument_sharding = {{{"data", ""}}, {}};
-  program.result_sharding = {{{"data", ""}}, {}};
+  program.argument_sharding = {{{{"data"}, {}}}, {}};
+  program.result_sharding = {{{{"data"}, {}}}, {}};
 }
 
 TEST(HloModule, WritesMeshAndShardings) {
