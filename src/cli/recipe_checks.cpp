@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "text/documents.h"
 
 namespace smelt {
 
@@ -83,9 +84,10 @@ void check_sections(const Recipe& r) {
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "0.05 is usual");
-  checks.one_of("text.format", {"auto", "text", "jsonl", "tsv", "csv", "parquet"});
-  checks.one_of("text.sentences", {"lines", "prose"});
-  checks.one_of("text.dedup", {"none", "lines", "exact", "near"});
+  const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
+  (void)parse_file_format(r.text.format, named("text.format"));
+  (void)parse_sentences(r.text.sentences, named("text.sentences"));
+  (void)parse_dedup(r.text.dedup, named("text.dedup"));
   checks.at_least("text.max_lines", 0);
   for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
     checks.at_least(field, 1);
