@@ -15,7 +15,7 @@ namespace smelt {
 namespace {
 
 struct CompileCommand {
-  std::string program, topology, serialized;
+  std::string program, topology;
 };
 
 // "mhlo.num_partitions = 32" in the module's head; 1 where it says nothing.
@@ -27,14 +27,34 @@ int module_count(const std::string& text, const std::string& name) {
   return given ? std::stoi(found[1]) : 1;
 }
 
+Topology topology_of(const std::string& name) {
+  try {
+    return Topology::tpu(name);
+  } catch (const PjrtError& error) {
+    throw UsageError(str("--topology ", name, ": ", error.what()),
+                     "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v5e:2x4");
+  }
+}
+
+CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
+                             const std::string& text, const CompileOptions& options) {
+  try {
+    return topology.compile(text, options);
+  } catch (const PjrtError& error) {
+    if (error.code() == pjrt::ErrorCode::resource_exhausted) throw;
+    throw UsageError(str(c.program, ": ", error.what()),
+                     "give StableHLO text, as smelt bench --emit writes it");
+  }
+}
+
 nlohmann::json compile_program(const CompileCommand& c) {
   const std::string text = read_file(c.program);
   CompileOptions options;
   options.num_partitions = module_count(text, "num_partitions");
   options.num_replicas = module_count(text, "num_replicas");
-  const Topology topology = Topology::tpu(c.topology);
+  const Topology topology = topology_of(c.topology);
   const auto begin = std::chrono::steady_clock::now();
-  const CompiledProgram compiled = topology.compile(text, options);
+  const CompiledProgram compiled = compiled_for(topology, c, text, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const CompiledMemory memory = compiled.memory();
   const auto cost = compiled.cost();

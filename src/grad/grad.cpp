@@ -29,9 +29,11 @@ std::unordered_set<const Node*> paths_from(std::span<const Tensor> wrt,
                                            std::span<const Node* const> order) {
   std::unordered_set<const Node*> on_path;
   for (const Tensor& w : wrt) on_path.insert(&w.node());
-  for (const Node* node : order)
+  for (const Node* node : order) {
+    if (node->op->name == "stop_gradient") continue;
     for (const Tensor& input : node->inputs)
       if (on_path.contains(&input.node())) on_path.insert(node);
+  }
   return on_path;
 }
 

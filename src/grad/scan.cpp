@@ -13,14 +13,16 @@ namespace {
 
 using Nodes = std::unordered_set<const Node*>;
 
-// The nodes that depend on one of `from`; by floats alone if so asked.
-Nodes dependents(const Graph& graph, std::span<const Tensor> from, bool floats_only) {
+// The nodes that depend on one of `from`; only on the ways of a gradient if so asked.
+Nodes dependents(const Graph& graph, std::span<const Tensor> from, bool by_gradient) {
   Nodes out;
   for (const Tensor& t : from) out.insert(&t.node());
-  for (const Node& node : graph.nodes())
+  for (const Node& node : graph.nodes()) {
+    if (by_gradient && node.op->name == "stop_gradient") continue;
     for (const Tensor& input : node.inputs)
-      if (out.contains(&input.node()) && (!floats_only || is_float(input.dtype())))
+      if (out.contains(&input.node()) && (!by_gradient || is_float(input.dtype())))
         out.insert(&node);
+  }
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "support/error_of.h"
 #include "support/missing.h"
 #include "support/paths.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {

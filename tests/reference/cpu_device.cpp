@@ -46,8 +46,9 @@ std::vector<std::vector<Value>> run(const Program& program, const Client& client
 
 }  // namespace
 
-std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments) {
-  return run(program, cpu(1), {}, {arguments})[0];
+std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments,
+                              const CompileOptions& options) {
+  return run(program, cpu(1), options, {arguments})[0];
 }
 
 std::vector<std::vector<Value>> run_on_mesh(const Program& program,

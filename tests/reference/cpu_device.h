@@ -5,11 +5,13 @@
 
 #include "hlo/writer.h"
 #include "reference/value.h"
+#include "runtime/compile_options.h"
 
 namespace smelt::testing {
 
 // The program's results on one CPU device.
-std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments);
+std::vector<Value> run_on_cpu(const Program& program, const std::vector<Value>& arguments,
+                              const CompileOptions& options = {});
 
 // The program partitioned over the devices of its mesh: arguments[device][i], results alike, each
 // the device's own part.

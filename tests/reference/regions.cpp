@@ -1,4 +1,4 @@
-// Ops that carry regions (reductions, while, sort, the sum over devices).
+// Ops that carry regions (reductions, while, scan, sort, the sum over devices).
 #include <algorithm>
 #include <numeric>
 
@@ -76,6 +76,38 @@ Values sort(const Node& node, const Values& in) {
   return out;
 }
 
+Value slice_of(const Value& stack, std::int64_t at) {
+  Shape shape = stack.shape;
+  shape.dims.erase(shape.dims.begin());
+  Value out = empty_value(shape);
+  for (std::int64_t i = 0; i < out.size(); ++i) copy_element(stack, at * out.size() + i, out, i);
+  return out;
+}
+
+Values scan(const Node& node, const Values& in) {
+  const std::int64_t length = node.attrs.integer("length");
+  const auto carried = node.attrs.integer("carried"), stacked = node.attrs.integer("stacked");
+  Values carry(in.begin(), in.begin() + carried), out;
+  for (const Shape& shape : node.results) out.push_back(empty_value(shape));
+  for (std::int64_t count = 0; count < length; ++count) {
+    const std::int64_t at = node.attrs.integer("reverse") == 1 ? length - 1 - count : count;
+    Value index = empty_value({DType::s32, {}});
+    index.bits[0] = static_cast<std::uint64_t>(at);
+    Values arguments{index};
+    arguments.insert(arguments.end(), carry.begin(), carry.end());
+    for (std::int64_t i = carried; i < carried + stacked; ++i)
+      arguments.push_back(slice_of(in[i], at));
+    arguments.insert(arguments.end(), in.begin() + carried + stacked, in.end());
+    const Values results = run(*node.regions[0], arguments);
+    carry.assign(results.begin(), results.begin() + carried);
+    for (std::size_t i = carried; i < results.size(); ++i)
+      for (std::int64_t j = 0; j < results[i].size(); ++j)
+        copy_element(results[i], j, out[i], at * results[i].size() + j);
+  }
+  std::ranges::copy(carry, out.begin());
+  return out;
+}
+
 // Of the ops over replicas the first replica's result, where every replica holds the same value.
 Values all_reduce_sum(const Node& node, const Values& in) {
   Value out = in[0];
@@ -86,8 +118,13 @@ Values all_reduce_sum(const Node& node, const Values& in) {
 }  // namespace
 
 Rules region_rules() {
-  return {{"reduce_sum", reduce}, {"reduce_max", reduce}, {"argmax", reduce},
-          {"while", while_loop},  {"sort", sort},         {"all_reduce_sum", all_reduce_sum}};
+  return {{"reduce_sum", reduce},
+          {"reduce_max", reduce},
+          {"argmax", reduce},
+          {"while", while_loop},
+          {"scan", scan},
+          {"sort", sort},
+          {"all_reduce_sum", all_reduce_sum}};
 }
 
 }  // namespace smelt::testing

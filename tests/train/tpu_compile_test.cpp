@@ -73,6 +73,22 @@ TEST_P(TpuCompile, TheEvaluationStepCompiles) {
   EXPECT_GE(compile(program).argument_bytes, state_bytes(program));
 }
 
+// The fewer values a loop over layers keeps, the less memory its step takes.
+TEST_P(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
+  const auto temporaries = [&](const char* precision, const char* save) {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.precision = precision, .layers = "scan", .save = save});
+    const auto program = train_program(task(), c, placement(Reduction::global));
+    const CompiledMemory memory = compile(program);
+    EXPECT_GE(memory.alias_bytes, state_bytes(program)) << precision << ", " << save;
+    return memory.temporary_bytes;
+  };
+  const auto all = temporaries("f32", "all"), products = temporaries("f32", "products");
+  EXPECT_LE(products, all);
+  EXPECT_LT(temporaries("f32", "layer"), all);
+  EXPECT_LT(temporaries("bf16", "products"), products);
+}
+
 INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
                          [](const auto& info) {
                            return std::string(info.param).substr(0, 2) == "v2" ? "V2" : "V5e";

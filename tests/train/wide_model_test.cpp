@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "data/record_source.h"
 #include "examples/bert_examples.h"
 #include "support/captured_log.h"
 #include "support/paths.h"

@@ -1,0 +1,130 @@
+// smelt bench and smelt compile: figures, programs for others to compile, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "store/file.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class BenchTest : public testing::Test {
+ protected:
+  static CommandOutput run(const std::string& arguments) {
+    return run_command(str(SMELT_PROGRAM, " ", arguments));
+  }
+  void expect_refused(const std::string& arguments, const testing::Matcher<std::string>& message) {
+    const CommandOutput output = run(str(arguments, " --emit ", dir_.file("refused.mlir")));
+    EXPECT_EQ(output.status, 2) << output.text;
+    EXPECT_THAT(output.text, message) << arguments;
+    EXPECT_FALSE(std::filesystem::exists(dir_.file("refused.mlir")));
+  }
+  // The step of a small model, as text.
+  std::string emitted(const std::string& more) const {
+    const std::string path = dir_.file("step.mlir");
+    const CommandOutput output =
+        run(str("bench --model tiny --seq 16 --predictions 2 --batch 8 ", more, " --emit ", path));
+    EXPECT_EQ(output.status, 0) << output.text;
+    EXPECT_EQ(output.text, "");
+    return read_file(path);
+  }
+  TempDir dir_;
+};
+
+TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
+  const std::string cpu = emitted("--device cpu"), tpu = emitted("--device tpu --devices 4");
+  EXPECT_THAT(cpu, AllOf(HasSubstr("module @step"), Not(HasSubstr("stablehlo.while")),
+                         Not(HasSubstr("bf16"))));
+  EXPECT_THAT(tpu, AllOf(HasSubstr("mhlo.num_partitions = 4"), HasSubstr("stablehlo.while"),
+                         HasSubstr("tensor<2x128x128xf32>")));
+  EXPECT_THAT(emitted("--device tpu --layers unrolled"), Not(HasSubstr("stablehlo.while")));
+  EXPECT_THAT(emitted("--device cpu --precision bf16"), HasSubstr("xbf16>"));
+  EXPECT_NE(emitted("--device tpu --save layer"), emitted("--device tpu --save products"));
+  EXPECT_EQ(emitted("--device tpu --save products"), emitted("--device tpu"));
+  EXPECT_THAT(emitted("--device tpu"), HasSubstr("stablehlo.shift_right_logical"));
+  EXPECT_THAT(emitted("--device tpu --dropout 0"), Not(HasSubstr("stablehlo.shift_right_logical")));
+}
+
+TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
+  REQUIRE_PLUGIN("tpu");
+  emitted("--depth 1 --device tpu --devices 4");
+  const CommandOutput output =
+      run(str("compile ", dir_.file("step.mlir"), " --topology v5e:2x2 2>", dir_.file("messages")));
+  ASSERT_EQ(output.status, 0) << output.text << read_file(dir_.file("messages"));
+  const auto figures = nlohmann::json::parse(output.text);
+  EXPECT_EQ(figures["topology"], "v5e:2x2");
+  EXPECT_EQ(figures["device_kind"], "TPU v5 lite");
+  EXPECT_EQ(figures["devices"], 4);
+  for (const char* name : {"compile_s", "flops", "bytes_accessed", "argument_bytes", "output_bytes",
+                           "alias_bytes", "temporary_bytes", "code_bytes", "peak_bytes"})
+    EXPECT_GT(figures.at(name).get<double>(), 0) << name;
+}
+
+TEST_F(BenchTest, TimesAStepOnTheCpu) {
+  REQUIRE_PLUGIN("cpu");
+  const CommandOutput output = run(
+      str("bench --model tiny --depth 1 --seq 16 --predictions 2 --batch 2 --steps 2 --layers scan "
+          "--save layer --precision bf16 2>",
+          dir_.file("messages")));
+  ASSERT_EQ(output.status, 0) << output.text;
+  const auto figures = nlohmann::json::parse(output.text);
+  for (const char* name : {"build_s", "compile_s", "start_to_first_step_s", "step_s_min",
+                           "step_cpu_s_min", "step_s_median", "sequences_per_s"})
+    EXPECT_GT(figures.at(name).get<double>(), 0) << name;
+  EXPECT_NEAR(figures.at("loss").get<double>(), std::log(30522) + std::log(2), 0.5);
+}
+
+TEST_F(BenchTest, RefusesWhatItCannotDo) {
+  expect_refused("bench --devices 0", HasSubstr("--devices: Value 0 not in range"));
+  expect_refused("bench --batch 0", HasSubstr("--batch: Value 0 not in range"));
+  expect_refused("bench --depth 0", HasSubstr("--depth: Value 0 not in range"));
+  expect_refused("bench --dropout 1", HasSubstr("--dropout: Value 1 not in range"));
+  expect_refused("bench --model huge", HasSubstr("--model: huge not in {"));
+  expect_refused("bench --batch 6 --devices 4",
+                 HasSubstr("a batch of 6 examples does not divide over 4 devices"));
+  expect_refused("bench --seq 1000",
+                 HasSubstr("sequence length 1000 is longer than max_position_embeddings 512"));
+  expect_refused("bench --precision b16", AllOf(HasSubstr("bench.precision 'b16' is unknown"),
+                                                HasSubstr("did you mean 'bf16'?")));
+  expect_refused("bench --layers unroled", AllOf(HasSubstr("bench.layers 'unroled' is unknown"),
+                                                 HasSubstr("did you mean 'unrolled'?")));
+  expect_refused("bench --save layers", AllOf(HasSubstr("bench.save 'layers' is unknown"),
+                                              HasSubstr("did you mean 'layer'?")));
+  expect_refused("bench --device cpu --save layer",
+                 AllOf(HasSubstr("bench.save 'layer' with bench.layers 'unrolled'"),
+                       HasSubstr("hint: set bench.layers to scan")));
+}
+
+TEST_F(BenchTest, CompileSaysWhatIsWrong) {
+  const auto refusal = [&](const std::string& arguments) {
+    const CommandOutput output = run("compile " + arguments);
+    EXPECT_NE(output.status, 0);
+    return output.text;
+  };
+  const std::string program = dir_.file("p.mlir");
+  write_file(program, "module @broken {");
+  EXPECT_THAT(refusal(program), HasSubstr("--topology is required"));
+  EXPECT_THAT(refusal("--topology v5e:2x2"), HasSubstr("program is required"));
+  EXPECT_THAT(refusal(dir_.file("none.mlir") + " --topology v5e:2x2"),
+              HasSubstr("none.mlir: No such file"));
+  REQUIRE_PLUGIN("tpu");
+  EXPECT_THAT(
+      refusal(program + " --topology v99:2x2"),
+      AllOf(HasSubstr("--topology v99:2x2: "), HasSubstr("hint: give chips by libtpu's name")));
+  EXPECT_THAT(refusal(program + " --topology v5e:2x2"),
+              AllOf(HasSubstr("p.mlir: PJRT_Compile: "), HasSubstr("Failed to parse"),
+                    HasSubstr("hint: give StableHLO text")));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,147 @@
+// Which precision products, sums and gradients have, by their values and by the emitted text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "grad/grad.h"
+#include "ops/ops.h"
+#include "reference/cpu_device.h"
+#include "support/plugins.h"
+
+namespace smelt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Convert = Tensor (*)(Tensor, DType);
+
+// ---- rounded: 256 + 255 ones are 511 in f32; bf16, which has 8 bits, holds 510 and 512 ----
+
+Value ones_but_first(const Shape& shape, double first) {
+  Value out = empty_value(shape);
+  std::ranges::fill(out.real, 1.0);
+  out.real[0] = first;
+  return out;
+}
+
+// d loss / d w by the CPU, where the loss sums `products` of x and w as bf16.
+template <class Loss>
+Value weight_gradient(const Dims& x_dims, Convert narrow, const Loss& loss) {
+  Program p;
+  const Tensor x = p.graph.argument({DType::bf16, x_dims});
+  const Tensor w = p.graph.argument({DType::f32, {1, 1}});
+  const Tensor l = loss(x, narrow(w, DType::bf16));
+  p.results = {grad(l, std::array{w})[0]};
+  // As the program says: XLA would pass over roundings that only lose bits.
+  const CompileOptions as_written{.overrides = {{"xla_allow_excess_precision", "false"}}};
+  return run_on_cpu(p, {ones_but_first(x.shape(), 256), ones_but_first(w.shape(), 1)},
+                    as_written)[0];
+}
+
+Tensor total(Tensor x) {
+  return reduce_sum(convert(reshape(x, {x.shape().elements()}), DType::f32), {0});
+}
+
+TEST(Rounded, GivesAProductsGradientAsItWasSummed) {
+  REQUIRE_PLUGIN("cpu");
+  const auto product = [](Tensor x, Tensor w) { return total(matmul(x, w)); };
+  const Value got = weight_gradient({256, 1}, smelt::rounded, product);
+  EXPECT_EQ(got.shape, (Shape{DType::f32, {1, 1}}));
+  EXPECT_EQ(got.real[0], 511);
+  EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);  // rounded to even
+}
+
+TEST(Rounded, AddsTheGradientsOfItsUsesUnrounded) {
+  REQUIRE_PLUGIN("cpu");
+  const auto twice = [](Tensor x, Tensor w) {
+    return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(matmul(slice_axis(x, 0, 1, 2), w));
+  };
+  EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, twice).real[0], 257);
+  EXPECT_EQ(weight_gradient({2, 1}, convert, twice).real[0], 256);
+  // One use is no product: its part comes in bf16.
+  const auto mixed = [](Tensor x, Tensor w) {
+    return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(w * slice_axis(x, 0, 1, 2));
+  };
+  EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, mixed).real[0], 257);
+}
+
+TEST(Rounded, HasTheValueOfConvert) {
+  Graph graph;
+  const Tensor w = graph.argument({DType::f32, {3}});
+  const Tensor narrow = smelt::rounded(w, DType::bf16);
+  EXPECT_EQ(narrow.shape(), convert(w, DType::bf16).shape());
+  EXPECT_EQ(narrow.node().op, convert(w, DType::bf16).node().op);
+  EXPECT_EQ(smelt::rounded(w, DType::f32), w);
+}
+
+TEST(DotGeneral, GivesTheTypeThatIsAskedFor) {
+  Program p;
+  const Tensor a = p.graph.argument({DType::bf16, {1, 512}});
+  const Tensor b = p.graph.argument({DType::bf16, {512, 1}});
+  p.results = {dot_general(a, b, {{}, {}, {1}, {0}}, DType::f32), matmul(a, b)};
+  EXPECT_EQ(p.results[0].dtype(), DType::f32);
+  EXPECT_EQ(p.results[1].dtype(), DType::bf16);
+  EXPECT_THAT(emit_module(p, "m"),
+              HasSubstr("(tensor<1x512xbf16>, tensor<512x1xbf16>) -> tensor<1x1xf32>"));
+  REQUIRE_PLUGIN("cpu");
+  const auto got = run_on_cpu(p, {ones_but_first(a.shape(), 2), ones_but_first(b.shape(), 1)});
+  EXPECT_EQ(got[0].real[0], 513);
+  EXPECT_EQ(got[1].real[0], 512);
+}
+
+// ---- sums of rows as products with ones ----
+
+struct RowSums {
+  // Columns of f32 rows; every third value is large, so that rounding to fewer bits would show.
+  RowSums(Dims dims, const Dims& axes, bool as_products) {
+    const Tensor x = program.graph.argument({DType::f32, std::move(dims)});
+    program.results = {reduce_sum(x, axes)};
+    program.sums_as_products = as_products;
+    argument = random_value({.shape = x.shape(), .low = -1, .high = 1}, 5);
+    for (std::size_t i = 0; i < argument.real.size(); i += 3) argument.real[i] += 100;
+    for (double& value : argument.real) value = static_cast<float>(value);
+  }
+  std::string text() const { return emit_module(program, "sums"); }
+  std::vector<double> on_cpu() const { return run_on_cpu(program, {argument})[0].real; }
+  double exact(std::size_t column, std::size_t columns) const {
+    double sum = 0;
+    for (std::size_t i = column; i < argument.real.size(); i += columns) sum += argument.real[i];
+    return sum;
+  }
+
+  Program program;
+  Value argument;
+};
+
+TEST(SumsAsProducts, AreDotsWithOnesWhereRowsAreSummed) {
+  for (const auto& [dims, axes] :
+       {std::pair{Dims{64, 8}, Dims{0}}, {Dims{4, 32, 16}, Dims{0, 1}}}) {
+    EXPECT_THAT(RowSums(dims, axes, true).text(), HasSubstr("stablehlo.dot_general"));
+    EXPECT_THAT(RowSums(dims, axes, true).text(), Not(HasSubstr("stablehlo.reduce\"")));
+    EXPECT_THAT(RowSums(dims, axes, false).text(), HasSubstr("stablehlo.reduce\""));
+    EXPECT_THAT(RowSums(dims, axes, false).text(), Not(HasSubstr("stablehlo.dot_general")));
+  }
+  // Along rows, few rows, few columns, the middle axis: as anywhere.
+  for (const auto& [dims, axes] : {std::pair{Dims{8, 64}, Dims{1}},
+                                   {Dims{63, 8}, Dims{0}},
+                                   {Dims{64, 7}, Dims{0}},
+                                   {Dims{2, 64, 8}, Dims{1}},
+                                   {Dims{64, 8}, Dims{0, 1}}})
+    EXPECT_EQ(RowSums(dims, axes, true).text(), RowSums(dims, axes, false).text());
+}
+
+TEST(SumsAsProducts, HaveTheValuesOfSums) {
+  REQUIRE_PLUGIN("cpu");
+  const RowSums product({3, 500, 24}, {0, 1}, true), plain({3, 500, 24}, {0, 1}, false);
+  const auto got = product.on_cpu(), want = plain.on_cpu();
+  ASSERT_EQ(got.size(), 24u);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double exact = product.exact(i, 24), size = 500 * 100;  // the sum of absolute values
+    EXPECT_NEAR(got[i], exact, 1e-6 * size);
+    EXPECT_NEAR(want[i], exact, 1e-6 * size);
+  }
+}
+
+}  // namespace
+}  // namespace smelt::testing
