@@ -9,7 +9,7 @@ void throw_errno(std::string_view action, std::string_view path, int error_numbe
   const std::string what = str(action, ": ", path, ": ", std::strerror(error_number));
   switch (error_number) {
     case ENOENT:
-      throw UsageError(what, "check the path; a pattern such as 'dir/*.txt' must match a file");
+      throw UsageError(what, "check the path");
     case EACCES:
     case EPERM:
       throw UsageError(what, "give this user permission, or choose another path");

@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 struct BenchOptions {
   std::string model = "base", device = "cpu", emit;
   ComputeChoice compute;
+  MeshChoice mesh;
   std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5,
                micro_batches = 1;
   double dropout = 0.1;
@@ -81,11 +82,15 @@ Batch random_batch(const Features& features, std::int64_t rows) {
   return batch;
 }
 
+Placement bench_placement(const BenchOptions& o, std::string_view platform) {
+  return placement_for(platform, o.devices, Reduction::global,
+                       partition_for(o.mesh, o.devices, "bench"));
+}
+
 // The step's StableHLO text, for other programs to compile.
 void emit_step(const BenchOptions& o) {
   const TrainingConfig config = bench_config(o, o.device);
-  const StepProgram step =
-      train_program(bench_task(o), config, placement_for(o.device, o.devices, config.reduction));
+  const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.device));
   OutputFile file(o.emit);
   file.write(emit_module(step.program, "step"));
   file.commit();
@@ -101,13 +106,13 @@ nlohmann::json run_bench(const BenchOptions& o) {
   const auto client = open_device(o.device, devices);
   const TrainingConfig config = bench_config(o, client->platform_name());
   const auto built = Clock::now();
-  const StepProgram program = train_program(
-      task, config, placement_for(client->platform_name(), o.devices, config.reduction));
+  const StepProgram program =
+      train_program(task, config, bench_placement(o, client->platform_name()));
   const double build_s = seconds(built);
   const auto compiling = Clock::now();
   const CompiledStep step(client, program);
   const double compile_s = seconds(compiling);
-  ModelState state = ModelState::fresh(*client, devices, program.state, config.seed);
+  ModelState state = ModelState::fresh(*client, program.placement, program.state, config.seed);
   const Batch batch = random_batch(task.features, o.batch);
   std::vector<double> times, processor_times;
   nlohmann::json result{{"build_s", build_s}, {"compile_s", compile_s}};
@@ -167,6 +172,10 @@ void add_bench_command(CLI::App& app) {
       ->add_option("--save", o->compute.save,
                    "what a scanned layer keeps for the backward pass: auto, all, products or layer")
       ->capture_default_str();
+  command->add_option("--mesh", o->mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
+      ->capture_default_str();
+  command->add_option("--mesh-rules", o->mesh.rules, "e.g. vocab=none");
+  command->add_flag("--split-slots", o->mesh.split_slots, "the optimizer's slots over data, too");
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
     if (!o->emit.empty()) return emit_step(*o);

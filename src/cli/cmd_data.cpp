@@ -122,6 +122,7 @@ void add_create_pretraining_data_command(CLI::App& app) {
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();
   command->add_option("--vocab_file", job->vocab, "vocabulary")->required();
   job->tokenizer.lower_case = true;
+  job->tokenizer.lower_case_name = "--do_lower_case";
   command->add_flag_function(
       "--do_lower_case,!--nodo_lower_case",
       [job](std::int64_t count) { job->tokenizer.lower_case = count > 0; }, "default true");

@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/str.h"
+#include "base/error.h"
 #include "cli/show_example.h"
 #include "data/inspect.h"
 #include "data/record_features.h"
@@ -165,8 +165,7 @@ std::string as_text(const RecordStatistics& s) {
   return out + checks_text(s) + (s.bert ? histograms(*s.bert) : "");
 }
 
-void print(const InspectOptions& options, bool json) {
-  const RecordStatistics statistics = inspect_records(options);
+void print(const RecordStatistics& statistics, const InspectOptions& options, bool json) {
   std::optional<Vocabulary> vocabulary;
   if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
   const bool colour = !json && ::isatty(STDOUT_FILENO) == 1;
@@ -186,6 +185,15 @@ void print(const InspectOptions& options, bool json) {
   for (const std::string& sample : samples) std::cout << sample;
 }
 
+void inspect(const InspectOptions& options, bool json) {
+  const RecordStatistics statistics = inspect_records(options);
+  print(statistics, options, json);
+  if (statistics.bad_records == 0) return;
+  throw UsageError(str("inspect: ", statistics.bad_records, " of ", statistics.records,
+                       " records are bad, see above"),
+                   "make those files again");
+}
+
 }  // namespace
 
 void add_data_inspect_command(CLI::App& data) {
@@ -202,7 +210,7 @@ void add_data_inspect_command(CLI::App& data) {
       ->capture_default_str();
   command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
   command->add_flag("--json", *json, "print JSON");
-  command->callback([o, json] { print(*o, *json); });
+  command->callback([o, json] { inspect(*o, *json); });
 }
 
 }  // namespace smelt

@@ -22,14 +22,14 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-struct BenchOptions {
+struct ReadingBench {
   std::string input;
   std::int64_t batch = 256;
   double seconds = 3;
 };
 
 // The integers and reals of the first record, whatever their values; no more than are read at once.
-Features bench_features(const BenchOptions& o) {
+Features bench_features(const ReadingBench& o) {
   constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
   Features features;
   for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
@@ -45,7 +45,7 @@ Features bench_features(const BenchOptions& o) {
 
 // Batches on this thread until the time is over; records a second of processor time, which other
 // load moves less than the clock.
-double measure(const BenchOptions& o, const std::function<Batch(std::uint64_t)>& read) {
+double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>& read) {
   std::uint64_t step = 0;
   const auto start = Clock::now();
   const std::clock_t processor_start = std::clock();
@@ -55,7 +55,7 @@ double measure(const BenchOptions& o, const std::function<Batch(std::uint64_t)>&
   return static_cast<double>(step) * static_cast<double>(o.batch) / used;
 }
 
-nlohmann::ordered_json run_bench(const BenchOptions& o) {
+nlohmann::ordered_json bench_reading(const ReadingBench& o) {
   const auto start = Clock::now();
   const RecordSource source({.input = o.input, .features = bench_features(o)});
   nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
@@ -85,7 +85,7 @@ void add_data_index_command(CLI::App& data) {
 }
 
 void add_data_bench_command(CLI::App& data) {
-  auto o = std::make_shared<BenchOptions>();
+  auto o = std::make_shared<ReadingBench>();
   auto* command = data.add_subcommand(
       "bench", "time the reading of record files on one thread, in processor time, as JSON");
   command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
@@ -96,7 +96,7 @@ void add_data_bench_command(CLI::App& data) {
   command->add_option("--seconds", o->seconds, "of each measurement")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->callback([o] { std::cout << run_bench(*o).dump() << "\n"; });
+  command->callback([o] { std::cout << bench_reading(*o).dump() << "\n"; });
 }
 
 }  // namespace smelt

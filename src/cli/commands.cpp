@@ -62,8 +62,19 @@ void parse(CLI::App& app, int argc, char** argv) try {
   throw UsageError(str(command, ": ", error.what()), str("`", command, " --help` lists the flags"));
 }
 
+// Of a flag's value that is no boolean CLI11 says "stoll" and no more.
+void check_flag_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() == 0)
+      option->check(
+          CLI::IsMember({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"},
+                        CLI::ignore_case));
+  for (CLI::App* command : app.get_subcommands(nullptr)) check_flag_values(*command);
+}
+
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
+  app.footer("`smelt help recipe` lists the fields of a recipe.");
   app.set_version_flag("--version", SMELT_VERSION);
   add_run_command(app);
   add_vocab_command(app);
@@ -78,6 +89,7 @@ void add_commands(CLI::App& app) {
   add_compile_command(app);
   add_setup_command(app);
   add_help_command(app);
+  check_flag_values(app);
 }
 
 }  // namespace

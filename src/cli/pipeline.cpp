@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/objective_type.h"
+#include "cli/recipe_checks.h"
 #include "cli/stage.h"
 #include "optim/adamw.h"
 #include "runtime/hardware.h"
@@ -36,6 +37,7 @@ TrainingConfig training_config(const TrainSection& t) {
              .bias_correction = t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
   c.clip_norm = t.clip_norm;
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
+  c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
   return c;
 }
@@ -109,6 +111,8 @@ TrainSummary train_model(const Recipe& r) {
   TrainJob job;
   job.task = r.type->task(r);
   job.config = training_config(r.train);
+  job.mesh = mesh_choice(r.train);
+  job.compute = compute_choice(r.train);
   job.device = r.train.device;
   job.data = paths.train_records;
   job.vocab = paths.vocab;
@@ -146,6 +150,8 @@ Evaluation evaluate_model(const Recipe& r) {
   job.task = r.type->task(r);
   job.batch_size = r.eval.batch_size;
   job.devices = r.train.devices;
+  job.mesh = mesh_choice(r.train);
+  job.compute = compute_choice(r.train);
   job.device = r.train.device;
   job.data = paths.heldout_records;
   job.model_dir = paths.model_dir;

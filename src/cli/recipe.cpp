@@ -23,16 +23,24 @@ struct Setting {
 };
 using Settings = std::map<std::string, Setting>;  // by dotted path
 
-// Leaf values by dotted path; a nested map is a section.
+// Leaf values by dotted path; a nested map is a section. `lines` are those of every path so far.
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& where,
-             Settings& out) {
+             std::map<std::string, int>& lines, Settings& out) {
   for (const auto& item : node) {
     const auto key = item.first.as<std::string>();
     const std::string path = prefix.empty() ? key : str(prefix, ".", key);
+    const int line = item.first.Mark().line + 1;
+    if (const auto [first, fresh] = lines.emplace(path, line); !fresh)
+      throw UsageError(
+          str(where, ":", line, ": ", path, " stands on line ", first->second, " already"),
+          "leave one of the two");
     if (item.second.IsMap())
-      flatten(item.second, path, where, out);
+      flatten(item.second, path, where, lines, out);
     else if (item.second.IsScalar())
       out[path] = {item.second, where};
+    else if (item.second.IsSequence())
+      throw UsageError(str(where, ":", line, ": ", path, " is a list, not one value"),
+                       "write one value; names of several files with commas: a.txt,b.txt");
     else
       throw UsageError(str(where, ": ", path, " is neither a value nor a section"),
                        "see `smelt help recipe` for the fields");
@@ -46,7 +54,8 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
     if (!root.IsMap() && !root.IsNull())
       throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
                        "recipes/ holds examples");
-    flatten(root, "", path, out);
+    std::map<std::string, int> lines;
+    flatten(root, "", path, lines, out);
   } catch (const YAML::Exception& error) {
     throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
                      "mend that line; recipes/ holds examples");

@@ -43,6 +43,10 @@ struct TrainSection {
   double weight_decay = 0.01;
   double clip_norm = 1.0;
   std::string reduction = "global";
+  std::int64_t micro_batches = 1;
+  std::string precision = "f32", layers = "auto", save = "auto";
+  std::string mesh = "auto", mesh_rules = "";
+  bool split_slots = false;
   std::int64_t seed = 12345;
   std::int64_t save_every = 500;
   std::int64_t keep = 5;

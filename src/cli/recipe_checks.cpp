@@ -5,8 +5,17 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "text/documents.h"
 
 namespace smelt {
+
+MeshChoice mesh_choice(const TrainSection& t) {
+  return {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots};
+}
+
+ComputeChoice compute_choice(const TrainSection& t) {
+  return {.precision = t.precision, .layers = t.layers, .save = t.save};
+}
 
 const nlohmann::json& RecipeChecks::value(const std::string& field) const {
   const std::size_t dot = field.find('.');
@@ -42,7 +51,9 @@ void RecipeChecks::one_of(const std::string& field, const std::vector<std::strin
 }
 
 void RecipeChecks::divides_over_devices(const std::string& field) const {
-  const std::int64_t rows = value(field), devices = recipe_.train.devices;
+  const TrainSection& t = recipe_.train;
+  const Partition partition = partition_for(mesh_choice(t), t.devices);
+  const std::int64_t rows = value(field), devices = t.devices / partition.size("tensor");
   require(rows % devices == 0, {field, "train.devices"},
           str(field, " ", rows, " does not divide over train.devices ", devices),
           str("choose a multiple of ", devices));
@@ -52,6 +63,10 @@ static void check_training(const RecipeChecks& checks) {
   for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
                             "train.log_every", "train.keep", "eval.batch_size"})
     checks.at_least(field, 1);
+  checks.at_least("train.micro_batches", 1);
+  checks.one_of("train.precision", {"f32", "bf16"});
+  checks.one_of("train.layers", {"auto", "unrolled", "scan"});
+  checks.one_of("train.save", {"auto", "all", "products", "layer"});
   checks.at_least("train.warmup_steps", 0);
   checks.at_least("eval.steps", 0);
   for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})
@@ -69,9 +84,10 @@ void check_sections(const Recipe& r) {
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "0.05 is usual");
-  checks.one_of("text.format", {"auto", "text", "jsonl", "tsv", "csv", "parquet"});
-  checks.one_of("text.sentences", {"lines", "prose"});
-  checks.one_of("text.dedup", {"none", "lines", "exact", "near"});
+  const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
+  (void)parse_file_format(r.text.format, named("text.format"));
+  (void)parse_sentences(r.text.sentences, named("text.sentences"));
+  (void)parse_dedup(r.text.dedup, named("text.dedup"));
   checks.at_least("text.max_lines", 0);
   for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
     checks.at_least(field, 1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/recipe.h"
+#include "train/placement.h"
 
 namespace smelt {
 
@@ -32,6 +33,9 @@ class RecipeChecks {
 
   const Recipe& recipe_;
 };
+
+MeshChoice mesh_choice(const TrainSection& train);
+ComputeChoice compute_choice(const TrainSection& train);
 
 // Of the sections that every recipe has.
 void check_sections(const Recipe& recipe);

@@ -52,6 +52,20 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");
+  visit("micro_batches", c.micro_batches,
+        "parts of each device's share of a batch, one after another: less memory, same result");
+  visit("precision", c.precision, "f32 or bf16, of activations and products; parameters are f32");
+  visit("layers", c.layers,
+        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
+  visit(
+      "save", c.save,
+      "what scanned layers keep for the backward pass: all, products, layer (least memory); auto");
+  visit("mesh", c.mesh,
+        "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
+        "tensor splits heads, feed-forward layers and vocabulary");
+  visit("mesh_rules", c.mesh_rules,
+        "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
+  visit("split_slots", c.split_slots, "split what the optimizer keeps over the data axis, too");
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit("save_every", c.save_every, "steps between checkpoints");
   visit("keep", c.keep, "checkpoints kept");

@@ -139,7 +139,7 @@ void keep_samples(const RecordIndex& index, const Expected& expected, std::int64
 void compare(const DataDescription& description, const RecordIndex& index, const std::string& vocab,
              RecordStatistics& out) {
   out.description = description.origin;
-  const auto compare_one = [&](std::string_view what, const auto& described, auto found) {
+  const auto compare_one = [&](std::string_view what, const auto& described, const auto& found) {
     if (described != found)
       out.contradictions.push_back(
           str(what, " ", described, " in the description, ", found, " found"));

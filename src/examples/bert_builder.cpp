@@ -9,11 +9,19 @@
 namespace smelt {
 namespace {
 
+constexpr std::int64_t kMostTokens = 1 << 16;  // of an example, which memory holds by the thousand
+
 void check_options(const PairOptions& o, const CorpusReader& reader) {
   require(o.seq_length >= 5,
           str("seq_length ", o.seq_length, " is less than the 5 of [CLS] a [SEP] b [SEP]"),
           "the usual lengths are 128 and 512");
+  require(o.seq_length <= kMostTokens,
+          str("seq_length ", o.seq_length, " is more than ", kMostTokens),
+          "the usual lengths are 128 and 512");
   require(o.max_predictions >= 1, str("max_predictions ", o.max_predictions, " is less than 1"),
+          str("about seq_length x masked_lm_prob: ", o.seq_length, " x ", o.masked_lm_prob));
+  require(o.max_predictions <= kMostTokens,
+          str("max_predictions ", o.max_predictions, " is more than ", kMostTokens),
           str("about seq_length x masked_lm_prob: ", o.seq_length, " x ", o.masked_lm_prob));
   require(o.dupe_factor >= 1, str("dupe_factor ", o.dupe_factor, " is less than 1"),
           "5 and 10 are usual");

@@ -1,5 +1,6 @@
 #include "format/tfrecord.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -28,6 +29,13 @@ void check_crc(std::string_view what, std::string_view bytes, std::string_view s
     fail(place, str(what, " checksum ", hex(actual), " expected ", hex(expected)));
 }
 
+// A record begins otherwise: its length ends with zero, or with bytes that UTF-8 has none of.
+bool is_text(std::string_view head) {
+  return !head.empty() && std::ranges::all_of(head, [](unsigned char c) {
+    return (c >= ' ' && c < 0xF8) || c == '\t' || c == '\n' || c == '\r';
+  });
+}
+
 [[noreturn]] void fail_cut(const RecordPlace& place, std::string_view part, std::uint64_t wanted,
                            std::uint64_t available) {
   fail(place, str("cut short: ", wanted, " bytes of ", part, " wanted, ", available, " left"));
@@ -45,6 +53,9 @@ void append_record(std::string& out, std::string_view data) {
 
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place) {
+  if (place.offset == 0 && is_text(header))
+    throw UsageError(str(place.file, ": is text, not TFRecord"),
+                     "`smelt data bert` makes records of text; give those");
   if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
   check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
   const auto length = from_little_endian<std::uint64_t>(header);

@@ -1,5 +1,4 @@
 // The module around one function: signature, donation, mesh and shardings (Shardy's attributes).
-#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -7,28 +6,31 @@
 
 namespace smelt {
 
+static std::int64_t axis_size(const Mesh& mesh, const std::string& name) {
+  for (const auto& [axis, size] : mesh)
+    if (axis == name) return size;
+  throw UsageError(str("sharding: the mesh has no axis '", name, "'"),
+                   "use an axis of the mesh of the program");
+}
+
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
-  const std::vector<std::string> axes =
-      sharding.axes.empty() ? std::vector<std::string>(shape.rank()) : sharding.axes;
-  if (static_cast<std::int64_t>(axes.size()) != shape.rank())
+  const DimAxes axes = sharding.axes.empty() ? DimAxes(shape.dims.size()) : sharding.axes;
+  if (axes.size() != shape.dims.size())
     throw UsageError(str("sharding: ", axes.size(), " axes for ", shape),
-                     "name one mesh axis (or \"\") for each dimension");
+                     "name the mesh axes (or none) for each dimension");
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].empty() || axes[i] == "?") {
-      dims.push_back(str("{", axes[i], "}"));
-      continue;
+    std::int64_t parts = 1;
+    std::vector<std::string> quoted;
+    for (const std::string& axis : axes[i]) {
+      parts *= axis_size(mesh, axis);
+      quoted.push_back(str("\"", axis, "\""));
     }
-    const auto found = std::find_if(mesh.begin(), mesh.end(),
-                                    [&](const auto& axis) { return axis.first == axes[i]; });
-    if (found == mesh.end())
-      throw UsageError(str("sharding: the mesh has no axis '", axes[i], "'"),
-                       "use an axis of the mesh of the program");
-    if (shape.dims[i] % found->second != 0)
+    if (shape.dims[i] % parts != 0)
       throw UsageError(str("sharding: dimension ", i, " of ", shape, " does not divide over ",
-                           found->second, " devices of axis '", axes[i], "'"),
+                           parts, " devices of axis '", join(axes[i], "', '"), "'"),
                        "choose a multiple of the number of devices");
-    dims.push_back(str("{\"", axes[i], "\"}"));
+    dims.push_back(str("{", join(quoted, ", "), "}"));
   }
   return str("#sdy.sharding<@mesh, [", join(dims, ", "), "]>");
 }

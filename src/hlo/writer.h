@@ -26,16 +26,15 @@ std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 // The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
 
-// How a value is laid over the devices, by Shardy. `axes[i]` names the mesh axis that splits
-// dimension i
-// ("" = not split, "?" = left to the partitioner); an empty list = replicated.
+// How a value is laid over the devices, by Shardy: the mesh axes that split each dimension, none
+// of them for one that is whole; an empty list = replicated.
 struct Sharding {
-  std::vector<std::string> axes;
+  DimAxes axes;
   bool operator==(const Sharding&) const = default;
 };
 
-// `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that the
-// axis's size does not divide.
+// `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that
+// the axes' sizes do not divide.
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape);
 
 // What Op::emit writes to: the lines of one function, with names for values.

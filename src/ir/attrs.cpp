@@ -15,9 +15,7 @@ std::int64_t Attrs::integer(std::string_view name) const {
 }
 DType Attrs::dtype(std::string_view name) const { return std::get<DType>(at(name)); }
 const Dims& Attrs::dims(std::string_view name) const { return std::get<Dims>(at(name)); }
-const std::vector<std::string>& Attrs::names(std::string_view name) const {
-  return std::get<std::vector<std::string>>(at(name));
-}
+const DimAxes& Attrs::axes(std::string_view name) const { return std::get<DimAxes>(at(name)); }
 const std::vector<std::byte>& Attrs::bytes(std::string_view name) const {
   return std::get<std::vector<std::byte>>(at(name));
 }

@@ -12,10 +12,11 @@
 
 namespace smelt {
 
-// int64, element type, list of int64, list of names, raw literal bytes in row-major order
-// (constants).
-using Attr =
-    std::variant<std::int64_t, DType, Dims, std::vector<std::string>, std::vector<std::byte>>;
+// For each dimension of a value the names of mesh axes that split it, major first.
+using DimAxes = std::vector<std::vector<std::string>>;
+
+// int64, element type, list of int64, mesh axes, raw literal bytes in row-major order (constants).
+using Attr = std::variant<std::int64_t, DType, Dims, DimAxes, std::vector<std::byte>>;
 
 class Attrs {
  public:
@@ -26,7 +27,7 @@ class Attrs {
   std::int64_t integer(std::string_view name) const;
   DType dtype(std::string_view name) const;
   const Dims& dims(std::string_view name) const;
-  const std::vector<std::string>& names(std::string_view name) const;
+  const DimAxes& axes(std::string_view name) const;
   const std::vector<std::byte>& bytes(std::string_view name) const;
 
  private:

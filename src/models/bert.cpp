@@ -73,13 +73,46 @@ Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask)
   return output_block(s / "output", c, f, a);
 }
 
+struct NamedDims {
+  std::string_view end;  // of the parameter's name
+  DimNames dims;
+};
+
+const std::vector<NamedDims>& named_dims() {
+  static const std::vector<NamedDims> kTable{
+      {"/word_embeddings", {"vocab", "embed"}},
+      {"/token_type_embeddings", {"", "embed"}},
+      {"/position_embeddings", {"", "embed"}},
+      {"/query/kernel", {"embed", "heads"}},
+      {"/query/bias", {"heads"}},
+      {"/key/kernel", {"embed", "heads"}},
+      {"/key/bias", {"heads"}},
+      {"/value/kernel", {"embed", "heads"}},
+      {"/value/bias", {"heads"}},
+      {"/attention/output/dense/kernel", {"heads", "embed"}},
+      {"/intermediate/dense/kernel", {"embed", "mlp"}},
+      {"/intermediate/dense/bias", {"mlp"}},
+      {"/output/dense/kernel", {"mlp", "embed"}},  // after attention's, which ends in it, too
+      {"/pooler/dense/kernel", {"embed", ""}},
+      {"/transform/dense/kernel", {"embed", ""}},
+      {"/predictions/output_bias", {"vocab"}}};
+  return kTable;
+}
+
 }  // namespace
+
+DimNames bert_dim_names(std::string_view parameter) {
+  for (const auto& [end, dims] : named_dims())
+    if (parameter.ends_with(end)) return dims;
+  return {};
+}
 
 BertEncoded bert(const Scope& root, const BertConfig& c, const BertInputs& in) {
   const Scope s = root / "bert";
   const auto B = in.input_ids.dim(0), S = in.input_ids.dim(1), H = c.hidden_size;
   Tensor x = embeddings(s / "embeddings", c, in);
   const Tensor mask = attention_mask(in.input_mask);
+  x = by_rows(s, x);
   x = layer_stack(s / "encoder", "layer", c.num_hidden_layers, x.expect({B, S, H}),
                   [&](const Scope& layer, Tensor in) { return encoder_layer(layer, c, in, mask); });
   const Tensor first = reshape(slice_axis(x, 1, 0, 1), {B, H});

@@ -9,6 +9,9 @@
 
 namespace smelt {
 
+// The names of a parameter's dimensions for nn/partition.h.
+DimNames bert_dim_names(std::string_view parameter);
+
 struct BertInputs {
   Tensor input_ids;    // s32 [B,S]
   Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding

@@ -58,7 +58,7 @@ Scope Scope::within(Graph& graph, RandomSource random) const {
 
 Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const std::string full_name = joined_path(path_, name);
-  if (again_ && body_) return body_->slice(find(full_name).tensor);
+  if (again_ && body_) return gathered(full_name, body_->slice(find(full_name).tensor));
   if (again_) return shared(full_name);
   CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
   if (body_) dims.insert(dims.begin(), count_);
@@ -66,12 +66,26 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const Tensor tensor = owner.argument({DType::f32, std::move(dims)});
   parameters_->index_[full_name] = parameters_->list_.size();
   parameters_->list_.push_back({full_name, tensor, init, count_});
-  return body_ ? body_->slice(tensor) : tensor;
+  return gathered(full_name, body_ ? body_->slice(tensor) : tensor);
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
   // Captured at once: what is made of it belongs to the region, where its gradient is taken.
-  return graph_->capture(find(full_name).tensor);
+  return gathered(full_name, graph_->capture(find(full_name).tensor));
+}
+
+Tensor Scope::gathered(std::string_view full_name, Tensor tensor) const {
+  if (!compute_.partition || compute_.partition->mesh.empty()) return tensor;
+  const Partition& p = *compute_.partition;
+  const auto use = p.in_use(full_name, tensor.rank()), rest = p.at_rest(full_name, tensor.rank());
+  return use == rest ? tensor : sharding_constraint(tensor, use, rest);
+}
+
+Tensor by_rows(const Scope& s, Tensor x) {
+  if (!s.compute().partition || s.compute().partition->mesh.empty()) return x;
+  DimAxes axes(x.dims().size());
+  axes[0] = s.compute().partition->row_axes();
+  return sharding_constraint(x, axes);
 }
 
 const Parameter& Scope::find(std::string_view full_name) const {
@@ -85,14 +99,14 @@ Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Te
   if (s.compute().layers == Layers::unrolled) {
     for (std::int64_t i = 0; i < count; ++i) {
       const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
-      x = layer(s.layer(name, str(i), number), x);
+      x = by_rows(s, layer(s.layer(name, str(i), number), x));
     }
     return x;
   }
   return scan(s.graph(), count, {x}, s.compute().save,
               [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
                 const Scope inner = s.stacked(name, count, body);
-                return {.carry = {layer(inner, carry[0])}};
+                return {.carry = {by_rows(inner, layer(inner, by_rows(inner, carry[0])))}};
               })
       .carry[0];
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "grad/scan.h"
 #include "ir/graph.h"
+#include "nn/partition.h"
 
 namespace smelt {
 
@@ -69,6 +71,7 @@ struct Compute {
   // Dense layers of one input as one product of matrices, which is faster on the CPU; a TPU would
   // copy what is cut out of it.
   bool joined_products = true;
+  std::shared_ptr<const Partition> partition = {};  // null: nothing is split
 };
 
 class Scope {
@@ -105,6 +108,8 @@ class Scope {
 
  private:
   const Parameter& find(std::string_view full_name) const;
+  // The parameter as it is used: not split over fsdp.
+  Tensor gathered(std::string_view full_name, Tensor tensor) const;
 
   Graph* graph_;
   Parameters* parameters_;
@@ -116,6 +121,9 @@ class Scope {
   std::int64_t count_ = 0;
   bool again_ = false;  // parameter() finds what is declared
 };
+
+// x, whose rows are those of the batch, split as the batch is.
+Tensor by_rows(const Scope& s, Tensor x);
 
 // `count` layers of one shape, each on what the one before gave, unrolled or scanned as
 // s.compute() says. `layer` is called with a scope of the layer's name ("layer_0" …).

@@ -26,27 +26,33 @@ constinit const Op kShardingConstraint{
     .infer = same_as_first,
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
-          return Tensors{sharding_constraint(cts[0], node.attrs.names("axes"))};
+          return Tensors{sharding_constraint(cts[0], node.attrs.axes("gradient_axes"))};
         },
     .emit =
         [](const Node& node, HloWriter& writer) {
           if (writer.mesh().empty()) return writer.alias(result(node), node.inputs[0]);
           writer.generic(node, "sdy.sharding_constraint",
-                         "sharding = " + hlo_sharding(writer.mesh(), {node.attrs.names("axes")},
+                         "sharding = " + hlo_sharding(writer.mesh(), {node.attrs.axes("axes")},
                                                       node.results[0]));
         },
     .examples =
         [] {
           return std::vector<OpExample>{{"rows", {f64_input({8, 3})}, [](Graph&, Inputs in) {
-                                           return Tensors{sharding_constraint(in[0], {"data", ""})};
+                                           return Tensors{
+                                               sharding_constraint(in[0], {{"data"}, {}})};
                                          }}};
         }};
 
-Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes) {
-  if (static_cast<std::int64_t>(axes.size()) != x.rank())
-    throw UsageError(str("sharding_constraint: ", axes.size(), " axes for ", x.shape()),
-                     "name one mesh axis (or \"\") for each dimension");
-  return apply(kShardingConstraint, {x}, {{"axes", axes}});
+Tensor sharding_constraint(Tensor x, const DimAxes& axes) {
+  return sharding_constraint(x, axes, axes);
+}
+
+Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradient_axes) {
+  for (const DimAxes& each : {axes, gradient_axes})
+    if (static_cast<std::int64_t>(each.size()) != x.rank())
+      throw UsageError(str("sharding_constraint: ", each.size(), " axes for ", x.shape()),
+                       "name the mesh axes (or none) for each dimension");
+  return apply(kShardingConstraint, {x}, {{"axes", axes}, {"gradient_axes", gradient_axes}});
 }
 
 // No gradients here: how cotangents of several replicas go together depends on what the caller

@@ -142,8 +142,10 @@ std::vector<Tensor> sort(const std::vector<Tensor>& operands, std::int64_t axis,
 std::vector<Tensor> top_k(Tensor x, std::int64_t k);
 
 // ---- devices ----
-// How x is split over the mesh: one mesh axis name (or "") per dimension.
-Tensor sharding_constraint(Tensor x, const std::vector<std::string>& axes);
+// How x is split over the mesh: mesh axes (or none) for each dimension; its cotangent likewise, or
+// as `gradient_axes` say.
+Tensor sharding_constraint(Tensor x, const DimAxes& axes);
+Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradient_axes);
 // The next three speak to all replicas of a program compiled with num_replicas = `replicas`; every
 // replica gives an x of the same shape.
 // The sum, added in whatever order the platform likes: the same bits on all replicas, not in all

@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 18;
+constexpr std::size_t kPackedBytes = 1 << 18;
 
 using arrow::Compression;
 
@@ -55,7 +55,7 @@ void check_packing(const std::string& path) {
   if (const Packing* packing = packing_of_name(path)) check_known(path, *packing);
 }
 
-DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kBufferBytes) {
+DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kPackedBytes) {
   refill();
   const std::string_view head(rest_.data(), rest_.size());
   const auto* packing =

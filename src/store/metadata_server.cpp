@@ -116,7 +116,7 @@ std::optional<std::string> metadata_server_account(milliseconds patience) {
     if (status != 0 && status != 429 && status < 500) {
       const std::size_t body = answer.find("\r\n\r\n");
       if (status != 200 || body == std::string::npos) return std::nullopt;
-      const std::string email(trim(std::string_view(answer).substr(body)));
+      std::string email(trim(std::string_view(answer).substr(body)));
       if (email.find('@') == std::string::npos) return std::nullopt;
       return email;
     }

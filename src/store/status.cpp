@@ -120,7 +120,7 @@ void throw_missing_object(std::string_view action, const Place& place) {
   throw UsageError(
       str(location(action, place.path), ": bucket '", place.path.bucket, "' has no object '",
           place.path.key, "', asked as ", identity_of(place.path).words),
-      "check the path; a pattern such as 'gs://bucket/dir/*.txt' must match an object");
+      "check the path");
 }
 
 void throw_status(std::string_view action, const Place& place, Access access,

@@ -57,6 +57,8 @@ struct Task {
   nlohmann::json settings;  // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
+  // Of the model's parameters, for nn/partition.h; empty: none is split.
+  std::function<DimNames(std::string_view parameter)> dim_names = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;
 };

@@ -8,25 +8,23 @@
 #include "text/sentences.h"
 
 namespace smelt {
-namespace {
 
-// What ICU reads at once stays bounded, also in a text without empty lines.
-constexpr std::size_t kMaxParagraphBytes = 1 << 20;
-
-enum class Cut { lines, prose };
-enum class Dedup { none, lines, exact, near };
-
-Cut parse_sentences(std::string_view word) {
-  return choose<Cut>("input: --sentences", word, {{"lines", Cut::lines}, {"prose", Cut::prose}});
+Cut parse_sentences(std::string_view word, std::string_view what) {
+  return choose<Cut>(what, word, {{"lines", Cut::lines}, {"prose", Cut::prose}});
 }
 
-Dedup parse_dedup(std::string_view word) {
-  return choose<Dedup>("input: --dedup", word,
+Dedup parse_dedup(std::string_view word, std::string_view what) {
+  return choose<Dedup>(what, word,
                        {{"none", Dedup::none},
                         {"lines", Dedup::lines},
                         {"exact", Dedup::exact},
                         {"near", Dedup::near}});
 }
+
+namespace {
+
+// What ICU reads at once stays bounded, also in a text without empty lines.
+constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
 std::int64_t parse_max_lines(std::int64_t lines) {
   if (lines < 0)

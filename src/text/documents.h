@@ -36,6 +36,13 @@ constexpr std::size_t kProseSentences = 40;
 // A longer document is handed out in pieces of about this size, so that memory stays bounded.
 constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 
+enum class Cut { lines, prose };
+enum class Dedup { none, lines, exact, near };
+
+// The words of DocumentOptions. UsageError "<what> '<word>' is unknown" for another one.
+Cut parse_sentences(std::string_view word, std::string_view what = "input: --sentences");
+Dedup parse_dedup(std::string_view word, std::string_view what = "input: --dedup");
+
 struct DocumentOptions {
   std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format;

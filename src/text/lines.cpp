@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 18;
 
+// By its mark, or by the zeros of two ASCII characters.
+bool is_utf16(std::string_view head) {
+  if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) return true;
+  if (head.size() < 4) return false;
+  const auto zero = [&](std::size_t i) { return head[i] == '\0'; };
+  return zero(0) != zero(1) && zero(0) == zero(2) && zero(1) == zero(3);
+}
+
 }  // namespace
 
 LineReader::LineReader(const std::string& path) : file_(path), buffer_(kBufferBytes) {}
@@ -22,7 +30,9 @@ bool LineReader::refill() {
 bool LineReader::next(std::string& line) {
   line.clear();
   if (rest_.empty() && !refill()) return false;
-  ++number_;
+  if (number_++ == 0 && is_utf16(rest_))
+    throw UsageError(str(path(), ": is UTF-16, not UTF-8"),
+                     "convert it: `iconv -f utf-16 -t utf-8`");
   for (;;) {
     const auto end = rest_.find('\n');
     line.append(rest_.substr(0, end));

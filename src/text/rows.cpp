@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-FileFormat parse_file_format(std::string_view word) {
-  return choose<FileFormat>("input: --format", word,
+FileFormat parse_file_format(std::string_view word, std::string_view what) {
+  return choose<FileFormat>(what, word,
                             {{"auto", FileFormat::by_name},
                              {"text", FileFormat::text},
                              {"jsonl", FileFormat::jsonl},

@@ -144,8 +144,7 @@ void CharacterTable::add_block(char32_t first) {
 
 // Lower case, decomposed, without marks, as far as the options ask for it.
 std::u32string CharacterTable::expand(char32_t code_point) const {
-  const std::u32string lowered =
-      options_.lower_case ? lower(code_point) : std::u32string(1, code_point);
+  std::u32string lowered = options_.lower_case ? lower(code_point) : std::u32string(1, code_point);
   if (!options_.strips_accents()) return lowered;
   std::u32string expanded;
   for (const char32_t c : lowered) append_decomposition(c, expanded);

@@ -24,8 +24,8 @@ ControlCharacters control_of(const JsonField& config) {
 void check_flag(std::string_view flag, std::string_view said, std::string_view stored,
                 std::string_view origin) {
   if (said == stored) return;
-  throw UsageError(str("--", flag, ": ", said, ", but ", origin, " says ", stored),
-                   str("leave --", flag, " out, or use a vocabulary that was made so"));
+  throw UsageError(str(flag, ": ", said, ", but ", origin, " says ", stored),
+                   str("set ", flag, " to ", stored, ", or use a vocabulary that was made so"));
 }
 
 std::string_view yes_or_no(bool value) { return value ? "true" : "false"; }
@@ -77,12 +77,13 @@ void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& opt
 void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
                  std::string_view origin) {
   if (flags.lower_case)
-    check_flag("lower-case", yes_or_no(*flags.lower_case), yes_or_no(options.lower_case), origin);
+    check_flag(flags.lower_case_name, yes_or_no(*flags.lower_case), yes_or_no(options.lower_case),
+               origin);
   if (flags.strip_accents)
-    check_flag("strip-accents", yes_or_no(*flags.strip_accents),
+    check_flag("--strip-accents", yes_or_no(*flags.strip_accents),
                yes_or_no(options.strips_accents()), origin);
   if (flags.control)
-    check_flag("control-characters", name(*flags.control), name(options.control), origin);
+    check_flag("--control-characters", name(*flags.control), name(options.control), origin);
 }
 
 TokenizerOptions options_of(const TokenizerFlags& flags) {

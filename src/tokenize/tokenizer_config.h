@@ -17,6 +17,7 @@ namespace smelt {
 struct TokenizerFlags {
   std::optional<bool> lower_case = {}, strip_accents = {};
   std::optional<ControlCharacters> control = {};
+  std::string_view lower_case_name = "--lower-case";  // as the user writes it
 
   bool operator==(const TokenizerFlags&) const = default;
 };

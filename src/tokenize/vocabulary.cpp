@@ -10,6 +10,9 @@ namespace smelt {
 Vocabulary Vocabulary::load(const std::string& path) {
   const std::string content = read_file(path, kSmallFileBytes);
   if (is_tokenizer_json(path)) return parse_tokenizer_json(content, path).vocabulary;
+  if (content.starts_with('\n') && content.find('\0') != std::string::npos)
+    throw UsageError(str(path, ": is a SentencePiece model, not a vocabulary of word pieces"),
+                     "give a vocab.txt or tokenizer.json; `smelt vocab train` makes one");
   std::vector<std::string> tokens;
   std::string_view rest = content;
   while (!rest.empty()) {

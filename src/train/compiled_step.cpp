@@ -6,20 +6,22 @@ namespace smelt {
 
 CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program)
     : client_(std::move(client)),
-      devices_(static_cast<int>(program.placement.devices)),
+      placement_(program.placement),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
       executable_(client_->compile(emit_module(program.program, "step"),
                                    compile_options(program.placement))) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
-  CHECK(batch.rows % devices_ == 0, batch.rows, " rows for ", devices_, " devices");
+  const std::int64_t parts = placement_.row_parts();
+  CHECK(batch.rows % parts == 0, batch.rows, " rows for ", parts, " devices");
   for (const HostArray& array : batch.arrays) {
     Shape part = array.shape;
-    part.dims[0] /= devices_;
+    part.dims[0] /= parts;
     const std::size_t size = part.size_bytes();
     const auto bytes =
-        std::span(array.bytes).subspan(static_cast<std::size_t>(device) * size, size);
+        std::span(array.bytes)
+            .subspan(static_cast<std::size_t>(placement_.row_part(device)) * size, size);
     out.push_back(client_->to_device(bytes, part, device));
   }
 }
@@ -27,9 +29,10 @@ void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>
 Execution CompiledStep::run(const Batch& batch, const ModelState& state,
                             std::optional<std::int64_t> step) const {
   CHECK(step.has_value() == takes_step_);
-  std::vector<std::vector<Buffer>> inputs(static_cast<std::size_t>(devices_));
+  const int devices = static_cast<int>(placement_.devices);
+  std::vector<std::vector<Buffer>> inputs(static_cast<std::size_t>(devices));
   std::vector<std::vector<const Buffer*>> arguments;
-  for (int device = 0; device < devices_; ++device) {
+  for (int device = 0; device < devices; ++device) {
     auto& own = inputs[static_cast<std::size_t>(device)];
     put_batch(batch, device, own);
     const auto put_scalar = [&](std::int32_t value) {

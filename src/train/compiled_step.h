@@ -27,7 +27,7 @@ class CompiledStep {
   void put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const;
 
   std::shared_ptr<const Client> client_;
-  int devices_;
+  Placement placement_;
   bool takes_step_, takes_replica_;
   Executable executable_;
 };

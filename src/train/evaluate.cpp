@@ -48,12 +48,14 @@ Evaluation evaluate(const EvaluateJob& job) {
   const RecordSource source({.input = job.data, .features = job.task.features});
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);
-  const StepProgram program =
-      eval_program(job.task, job.batch_size,
-                   placement_for(client->platform_name(), job.devices, Reduction::global));
+  const auto platform = client->platform_name();
+  const StepProgram program = eval_program(
+      job.task, job.batch_size,
+      placement_for(platform, job.devices, Reduction::global, partition_for(job.mesh, job.devices)),
+      compute_for(platform, job.compute));
   const CompiledStep step(client, program);
   const ModelState state =
-      ModelState::restore(*client, devices, program.state, checkpoint.tensors, where);
+      ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
   const ReportSums sums = add_up(job, program, source, step, state);
   return {.global_step = checkpoint.step,
           .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tasks/task.h"
+#include "train/placement.h"
 #include "train/report.h"
 
 namespace smelt {
@@ -15,6 +16,8 @@ struct EvaluateJob {
   Task task;
   std::int64_t batch_size = 32;  // over all devices
   std::int64_t devices = 1;
+  MeshChoice mesh = {};
+  ComputeChoice compute = {};
   std::string device = "cpu";
   std::string data;        // held-out TFRecord files or patterns
   std::string model_dir;   // its newest checkpoint is evaluated

@@ -81,7 +81,7 @@ TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts
   const auto client = open_device(job.device, 1);
   const CompiledStep step(client, program);
   const ModelState state =
-      ModelState::restore(*client, 1, program.state, checkpoint.tensors, where);
+      ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
   const Execution execution = step.run(make_batch(prediction.features, texts), state);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),

@@ -114,10 +114,9 @@ Gradients gradients_of(const GradientJob& job) {
   std::vector<Tensor> zeros{
       constant(graph, 0, DType::f32, {static_cast<std::int64_t>(sums.size())})};
   for (const Tensor& w : job.wrt) zeros.push_back(zeros_like(w));
-  const ScanStep all = scan(graph, job.micro_batches, zeros, Save::none,
-                            [&](ScanBody& body, std::span<const Tensor> carry) {
-                              return add_part(job, body, carry);
-                            });
+  const ScanStep all = scan(
+      graph, job.micro_batches, zeros, Save::none,
+      [&](ScanBody& body, std::span<const Tensor> carry) { return add_part(job, body, carry); });
   return {.of_parameters = {all.carry.begin() + 1, all.carry.end()},
           .sums = elements(all.carry[0])};
 }

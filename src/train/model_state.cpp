@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "train/initialize.h"
+#include "train/shards.h"
 
 namespace smelt {
 namespace {
@@ -38,43 +39,68 @@ std::optional<std::string> first_not_finite(const HostState& state) {
   return std::nullopt;
 }
 
-ModelState::ModelState(int devices, const StateLayout& layout)
-    : layout_(layout), buffers_(static_cast<std::size_t>(devices)) {}
+ModelState::ModelState(const Placement& placement, const StateLayout& layout)
+    : layout_(layout),
+      mesh_(placement.partition.mesh),
+      buffers_(static_cast<std::size_t>(placement.devices)) {}
 
-void ModelState::put(const Client& client, std::span<const std::byte> bytes, const Shape& shape) {
-  for (std::size_t device = 0; device < buffers_.size(); ++device)
-    buffers_[device].push_back(client.to_device(bytes, shape, static_cast<int>(device)));
+void ModelState::put(const Client& client, std::span<const std::byte> bytes,
+                     const StateTensor& tensor) {
+  const Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
+  std::vector<std::byte> part;
+  for (std::size_t device = 0; device < buffers_.size(); ++device) {
+    std::span<const std::byte> own = bytes;
+    if (!is_whole(tensor.sharding)) {
+      part.resize(shape.size_bytes());
+      take_part(mesh_, tensor.sharding, tensor.shape, static_cast<std::int64_t>(device), bytes,
+                part);
+      own = part;
+    }
+    buffers_[device].push_back(client.to_device(own, shape, static_cast<int>(device)));
+  }
 }
 
-ModelState ModelState::fresh(const Client& client, int devices, const StateLayout& layout,
-                             std::uint64_t seed) {
-  ModelState state(devices, layout);
+void ModelState::get(std::size_t index, std::span<std::byte> whole) const {
+  const StateTensor& tensor = layout_.tensors[index];
+  if (is_whole(tensor.sharding)) return buffers_.front()[index].copy_to_host(whole);
+  std::vector<std::byte> part(part_shape(mesh_, tensor.sharding, tensor.shape).size_bytes());
+  for (std::size_t device = 0; device < buffers_.size(); ++device) {
+    buffers_[device][index].copy_to_host(part);
+    place_part(mesh_, tensor.sharding, tensor.shape, static_cast<std::int64_t>(device), part,
+               whole);
+  }
+}
+
+ModelState ModelState::fresh(const Client& client, const Placement& placement,
+                             const StateLayout& layout, std::uint64_t seed) {
+  ModelState state(placement, layout);
   const auto drawn = std::span(layout.tensors).first(layout.values);
   auto values = initial_values(drawn, seed);
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const std::vector<float> here = std::move(values[i]);
-    state.put(client, std::as_bytes(std::span(here)), drawn[i].shape);
+    state.put(client, std::as_bytes(std::span(here)), drawn[i]);
   }
   for (const StateTensor& slot : std::span(layout.tensors).subspan(layout.values)) {
     const std::vector<float> here = initial_value(slot, seed);
-    state.put(client, std::as_bytes(std::span(here)), slot.shape);
+    state.put(client, std::as_bytes(std::span(here)), slot);
   }
   return state;
 }
 
-ModelState ModelState::restore(const Client& client, int devices, const StateLayout& layout,
-                               const TensorMap& tensors, const std::string& where) {
-  ModelState state(devices, layout);
+ModelState ModelState::restore(const Client& client, const Placement& placement,
+                               const StateLayout& layout, const TensorMap& tensors,
+                               const std::string& where) {
+  ModelState state(placement, layout);
   for (const StateTensor& tensor : layout.tensors) {
     std::vector<std::byte> whole;  // of several layers
     for (const std::string& name : tensor.names()) {
       const TensorView& found = find_tensor(tensors, name, tensor.shape_of_one(), where);
       if (tensor.layers == 0)
-        state.put(client, found.data, tensor.shape);
+        state.put(client, found.data, tensor);
       else
         whole.insert(whole.end(), found.data.begin(), found.data.end());
     }
-    if (tensor.layers > 0) state.put(client, whole, tensor.shape);
+    if (tensor.layers > 0) state.put(client, whole, tensor);
   }
   return state;
 }
@@ -98,7 +124,7 @@ HostState ModelState::download() const {
     const StateTensor& tensor = layout_.tensors[i];
     const Shape one = tensor.shape_of_one();
     auto& bytes = host.memory.emplace_back(tensor.shape.size_bytes());
-    buffers_.front()[i].copy_to_host(bytes);
+    get(i, bytes);
     std::span<const std::byte> rest = bytes;
     for (const std::string& name : tensor.names()) {
       host.tensors[name] = {one, rest.first(one.size_bytes())};

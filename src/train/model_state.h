@@ -1,4 +1,5 @@
-// The tensors of a StateLayout on devices: one buffer of each on every device (replicated).
+// The tensors of a StateLayout on devices: one buffer of each on every device, of all of it or of
+// the device's part. On the host, and so in checkpoints, each is whole: the mesh may change.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "format/safetensors.h"
 #include "runtime/buffer.h"
+#include "train/placement.h"
 #include "train/state_layout.h"
 
 namespace smelt {
@@ -26,25 +28,28 @@ std::optional<std::string> first_not_finite(const HostState& state);
 class ModelState {
  public:
   // Each tensor as its Init says.
-  static ModelState fresh(const Client& client, int devices, const StateLayout& layout,
-                          std::uint64_t seed);
+  static ModelState fresh(const Client& client, const Placement& placement,
+                          const StateLayout& layout, std::uint64_t seed);
   // From named tensors on the host. UsageError when one is missing or has another shape (both
   // shapes); `where` begins the message.
-  static ModelState restore(const Client& client, int devices, const StateLayout& layout,
-                            const TensorMap& tensors, const std::string& where);
+  static ModelState restore(const Client& client, const Placement& placement,
+                            const StateLayout& layout, const TensorMap& tensors,
+                            const std::string& where);
 
   // Every tensor's handle on one device, to follow the other arguments.
   std::vector<const Buffer*> on_device(int device) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // Copies everything to the host, from device 0.
+  // Copies everything to the host.
   HostState download() const;
 
  private:
-  ModelState(int devices, const StateLayout& layout);
-  void put(const Client& client, std::span<const std::byte> bytes, const Shape& shape);
+  ModelState(const Placement& placement, const StateLayout& layout);
+  void put(const Client& client, std::span<const std::byte> bytes, const StateTensor& tensor);
+  void get(std::size_t index, std::span<std::byte> whole) const;
 
   StateLayout layout_;
+  Mesh mesh_;
   std::vector<std::vector<Buffer>> buffers_;  // [device][tensor]
 };
 

@@ -1,8 +1,11 @@
 #include "train/placement.h"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "base/choice.h"
+#include "base/nearest_name.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -31,15 +34,78 @@ Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   return reshape(whole > count ? slice_axis(sums, 0, 0, count) : sums, x.dims());
 }
 
+const std::vector<std::string> kAxes{"data", "fsdp", "tensor"};
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+// "a=1,b=2" -> {a, 1}, {b, 2}; the names must be known.
+Words words_of(const std::string& where, const std::string& text,
+               const std::vector<std::string>& known) {
+  Words out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string item = text.substr(at, text.find(',', at) - at);
+    at += item.size() + 1;
+    const auto equals = item.find('=');
+    const std::string name = item.substr(0, equals);
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
+    if (equals == std::string::npos)
+      throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
+    out.emplace_back(name, item.substr(equals + 1));
+  }
+  return out;
+}
+
+std::int64_t count_of(const std::string& where, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1'000'000)
+    throw UsageError(str(where, ": '", text, "' is no number of devices"), "give 1 or more");
+  return value;
+}
+
 }  // namespace
 
-Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction) {
+Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
+                        Partition partition) {
   const bool cpu = platform == "cpu";
-  const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1);
+  const bool split = partition.size("fsdp") > 1 || partition.size("tensor") > 1;
+  if (split && reduction == Reduction::per_replica)
+    throw UsageError("train.reduction 'per_replica' with a mesh that splits parameters",
+                     "set train.mesh to auto, or train.reduction to global");
+  const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1 && !split);
+  if (replicas) partition.mesh.clear();
+  if (!replicas && devices > 1 && partition.mesh.empty()) partition.mesh = {{"data", devices}};
   return {.devices = devices,
           .spread = replicas ? Spread::replicas : Spread::mesh,
           .ordered_sums = cpu,
-          .sums_as_products = cpu};
+          .sums_as_products = cpu,
+          .partition = std::move(partition)};
+}
+
+Partition partition_for(const MeshChoice& choice, std::int64_t devices, const std::string& where) {
+  Partition out;
+  out.split_slots = choice.split_slots;
+  std::int64_t product = 1;
+  const auto sizes = choice.mesh == "auto" ? Words{{"data", str(devices)}}
+                                           : words_of(where + ".mesh", choice.mesh, kAxes);
+  for (const std::string& axis : kAxes)
+    for (const auto& [name, text] : sizes) {
+      if (name != axis) continue;
+      const std::int64_t size = count_of(where + ".mesh", text);
+      product *= size;
+      if (size > 1) out.mesh.emplace_back(axis, size);
+    }
+  if (product != devices)
+    throw UsageError(str(where, ".mesh '", choice.mesh, "' has ", product, " devices, ", where,
+                         ".devices are ", devices),
+                     "make the sizes of the axes multiply to the number of devices");
+  for (const auto& [dim, axis] :
+       words_of(where + ".rules", choice.rules, {"embed", "heads", "mlp", "vocab"}))
+    out.rules[dim] = choose<std::string>(
+        where + ".rules " + dim, axis,
+        {{"none", ""}, {"data", "data"}, {"fsdp", "fsdp"}, {"tensor", "tensor"}});
+  return out;
 }
 
 Compute compute_for(std::string_view platform, const ComputeChoice& choice,

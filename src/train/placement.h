@@ -28,13 +28,31 @@ struct Placement {
   // platform's own all-reduce.
   bool ordered_sums = false;
   bool sums_as_products = false;  // Program::sums_as_products
+  Partition partition = {};       // of one program over a mesh
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
+  // How many parts a batch has, and which of them a device holds.
+  std::int64_t row_parts() const {
+    return spread == Spread::replicas ? devices : partition.row_parts();
+  }
+  std::int64_t row_part(std::int64_t device) const { return device / (devices / row_parts()); }
 };
 
 // The CPU plugin's all-reduce adds in order of arrival, so there a batch is shared by replicas with
-// ordered sums; elsewhere by a mesh, unless the reduction is per replica.
-Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction);
+// ordered sums; elsewhere by a mesh, unless the reduction is per replica. A mesh that splits
+// parameters is one everywhere (on the CPU two runs over it may differ in their last bits).
+Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
+                        Partition partition = {});
+
+// A mesh in a recipe's words: "auto" (all devices share the batch) or "data=2,fsdp=2,tensor=2"; and
+// rules that differ from the model's own, "vocab=none,embed=tensor". UsageError, beginning with
+// `where`: an unknown axis, sizes that do not multiply to the devices.
+struct MeshChoice {
+  std::string mesh = "auto", rules = "";
+  bool split_slots = false;
+};
+Partition partition_for(const MeshChoice& choice, std::int64_t devices,
+                        const std::string& where = "train");
 
 // How a model is computed, in a recipe's words.
 struct ComputeChoice {

@@ -10,14 +10,14 @@
 namespace smelt {
 namespace {
 
-std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows) {
+std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows,
+                                    const Placement& placement) {
   std::vector<Tensor> tensors;
   for (const Feature& feature : features) {
     Dims dims = feature.row;
     dims.insert(dims.begin(), rows);
-    Sharding by_rows{{"data"}};
-    by_rows.axes.resize(dims.size());
-    p.argument_sharding.push_back(std::move(by_rows));
+    p.argument_sharding.push_back({DimAxes(dims.size())});
+    p.argument_sharding.back().axes[0] = placement.partition.row_axes();
     tensors.push_back(p.graph.argument({feature.dtype, std::move(dims)}));
   }
   return tensors;
@@ -26,26 +26,37 @@ std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::i
 // The rows of one program: all of the batch, or one replica's part of it.
 std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement,
                               std::int64_t micro_batches = 1) {
-  if (batch_size < 1 || batch_size % placement.devices != 0)
-    throw UsageError(str("a batch of ", batch_size, " examples does not divide over ",
-                         placement.devices, " devices"),
-                     str("choose a multiple of ", placement.devices));
-  const std::int64_t own = batch_size / placement.devices;
+  const std::int64_t parts = placement.row_parts();
+  if (batch_size < 1 || batch_size % parts != 0)
+    throw UsageError(
+        str("a batch of ", batch_size, " examples does not divide over ", parts, " devices"),
+        str("choose a multiple of ", parts));
+  const std::int64_t own = batch_size / parts;
   if (micro_batches < 1 || own % micro_batches != 0)
-    throw UsageError(str("a batch of ", batch_size, " examples over ", placement.devices,
-                         " devices, ", own, " each, does not divide into ", micro_batches,
-                         " micro-batches"),
+    throw UsageError(str("a batch of ", batch_size, " examples over ", parts, " devices, ", own,
+                         " each, does not divide into ", micro_batches, " micro-batches"),
                      str("choose train.micro_batches that divide ", own));
   return batch_size / placement.replicas();
 }
 
-void place(Program& p, const Placement& placement) {
+// The state is the last of the arguments, and the first of a training step's results.
+void place(Program& p, const Placement& placement, const StateLayout& state,
+           bool state_is_result = false) {
   p.sums_as_products = placement.sums_as_products;
-  if (placement.devices == 1 || placement.spread == Spread::replicas)
-    return p.argument_sharding.clear();
-  p.mesh = {{"data", placement.devices}};
-  p.argument_sharding.resize(p.graph.arguments().size(), Sharding{});
+  if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
+  p.mesh = placement.partition.mesh;
+  p.argument_sharding.resize(p.graph.arguments().size() - state.tensors.size(), Sharding{});
+  for (const StateTensor& tensor : state.tensors) p.argument_sharding.push_back(tensor.sharding);
+  if (state_is_result)
+    for (const StateTensor& tensor : state.tensors) p.result_sharding.push_back(tensor.sharding);
   p.result_sharding.resize(p.results.size(), Sharding{});
+}
+
+Compute split(Compute compute, const Task& task, const Placement& placement) {
+  Partition partition = placement.partition;
+  partition.names = task.dim_names;
+  compute.partition = std::make_shared<const Partition>(std::move(partition));
+  return compute;
 }
 
 struct Learnt {
@@ -77,13 +88,27 @@ Learnt learn(const TrainingConfig& c, const Placement& placement, const Gradient
 }
 
 // The parameters that a loss depends on.
-std::vector<Parameter> trained(const Parameters& parameters, const Measures& measures) {
+std::vector<Tensor> trained(const Parameters& parameters, const Measures& measures) {
   const auto nodes = reachable(std::span(measures.sums).first(measures.losses));
   const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
-  std::vector<Parameter> out;
+  std::vector<Tensor> out;
   for (const Parameter& p : parameters.all())
-    if (reached.contains(&p.tensor.node())) out.push_back(p);
+    if (reached.contains(&p.tensor.node())) out.push_back(p.tensor);
   return out;
+}
+
+// The step, and with replicas the replica's number, as arguments: what random numbers depend on.
+RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
+  Graph& graph = out.program.graph;
+  RandomSource random{.seed = c.seed, .step = graph.argument({DType::s32, {}})};
+  out.takes_replica = out.placement.spread == Spread::replicas;
+  if (!out.takes_replica) return random;
+  const Tensor replica = graph.argument({DType::s32, {}});
+  if (c.reduction == Reduction::per_replica)
+    random.stream = replica;
+  else
+    random.first_row = replica * full_like(replica, static_cast<double>(rows));
+  return random;
 }
 
 // Arguments for all slots, and the new state in its layout's order.
@@ -112,24 +137,13 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
   const std::int64_t rows = rows_per_program(c.batch_size, placement, c.micro_batches);
-  const auto batch = batch_arguments(p, task.features, rows);
-  RandomSource random{.seed = c.seed, .step = p.graph.argument({DType::s32, {}})};
-  out.takes_replica = placement.spread == Spread::replicas;
-  if (out.takes_replica) {
-    const Tensor replica = p.graph.argument({DType::s32, {}});
-    if (c.reduction == Reduction::per_replica)
-      random.stream = replica;
-    else
-      random.first_row = replica * full_like(replica, static_cast<double>(rows));
-  }
-
+  const auto batch = batch_arguments(p, task.features, rows, placement);
+  const RandomSource random = random_arguments(out, c, rows);
   const auto first_value = std::ssize(p.graph.arguments());
   Parameters parameters;
-  const Scope root(p.graph, parameters, random, c.compute);
+  const Scope root(p.graph, parameters, random, split(c.compute, task, placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
-  const auto learnt = trained(parameters, measures);
-  std::vector<Tensor> wrt;
-  for (const Parameter& parameter : learnt) wrt.push_back(parameter.tensor);
+  const std::vector<Tensor> wrt = trained(parameters, measures);
   const Learnt g = learn(c, placement,
                          {.task = task,
                           .batch = batch,
@@ -148,37 +162,40 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
     p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), g.totals}, 0));
   p.donated_by.push_back(-1);
-  out.state = training_layout(parameters, c.optimizer);
+  out.state = training_layout(parameters, c.optimizer, *root.compute().partition);
   out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = measures.names};
-  place(p, placement);
+  place(p, placement, out.state, true);
   return out;
 }
 
-StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement) {
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
+                         Compute compute) {
   StepProgram out{.features = task.features, .placement = placement};
   Program& p = out.program;
-  const auto batch = batch_arguments(p, task.features, rows_per_program(batch_size, placement));
+  const auto batch =
+      batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;
-  const Scope root(p.graph, parameters);
+  compute.save = Save::none;
+  const Scope root(p.graph, parameters, {}, split(compute, task, placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
   const Tensor totals = measures.totals(measures.sums, placement);
   const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
   p.results = {concatenate({vector_of({loss}), totals}, 0)};
-  out.state = values_layout(parameters);
+  out.state = values_layout(parameters, *root.compute().partition);
   out.report = {.figures = {"loss"}, .measures = measures.names};
-  place(p, placement);
+  place(p, placement, out.state);
   return out;
 }
 
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size) {
   StepProgram out{.features = prediction.features};
   Program& p = out.program;
-  const auto batch = batch_arguments(p, prediction.features, batch_size);
+  const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
   Parameters parameters;
   const Scope root(p.graph, parameters);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   out.state = values_layout(parameters);
-  place(p, out.placement);
+  place(p, out.placement, out.state);
   return out;
 }
 

@@ -23,7 +23,7 @@ struct TrainingConfig {
   Reduction reduction = Reduction::global;
   Compute compute = {};
   std::int64_t micro_batches = 1;  // of each device's rows, one after another
-  std::uint64_t seed = 12345;  // of weights, dropout and the order of the data
+  std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
 };
 
 // Arguments: the batch in the features' order, then the step (s32, training only), then the number
@@ -43,7 +43,8 @@ struct StepProgram {
 StepProgram train_program(const Task& task, const TrainingConfig& config,
                           const Placement& placement);
 // Result: the report: loss, the task's losses and metrics. Without dropout; takes values only.
-StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement);
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
+                         Compute compute = {});
 // Results: the prediction's outputs; one device.
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size);
 

@@ -17,22 +17,29 @@ Shape StateTensor::shape_of_one() const {
   return one;
 }
 
-StateLayout values_layout(const Parameters& parameters) {
+StateLayout values_layout(const Parameters& parameters, const Partition& partition) {
   StateLayout out;
-  for (const Parameter& p : parameters.all())
-    out.tensors.push_back({p.name, p.tensor.shape(), p.init, p.layers});
+  for (const Parameter& p : parameters.all()) {
+    partition.check(p.name, p.tensor.dims());
+    out.tensors.push_back(
+        {p.name, p.tensor.shape(), p.init, p.layers, {partition.at_rest(p.name, p.tensor.rank())}});
+  }
   out.values = out.tensors.size();
   return out;
 }
 
-StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer) {
-  StateLayout out = values_layout(parameters);
+StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
+                            const Partition& partition) {
+  StateLayout out = values_layout(parameters, partition);
   for (const Parameter& p : parameters.all())
     for (const Slot& slot : optimizer.slots(p.name, p.tensor.dims()))
-      out.tensors.push_back({str(p.name, "/", slot.name),
-                             {DType::f32, slot.dims},
-                             {.kind = Init::constant, .value = slot.start},
-                             p.layers});
+      out.tensors.push_back(
+          {str(p.name, "/", slot.name),
+           {DType::f32, slot.dims},
+           {.kind = Init::constant, .value = slot.start},
+           p.layers,
+           {slot.dims == p.tensor.dims() ? partition.of_slots(p.name, p.tensor.rank())
+                                         : DimAxes(slot.dims.size())}});
   return out;
 }
 

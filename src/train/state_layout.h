@@ -17,6 +17,7 @@ struct StateTensor {
   // Above 0: so many tensors of one shape along axis 0, which checkpoints hold one by one: "*" in
   // the name stands for the number.
   std::int64_t layers = 0;
+  Sharding sharding = {};
 
   // The names in a checkpoint, and the shape that each has there.
   std::vector<std::string> names() const;
@@ -28,8 +29,9 @@ struct StateLayout {
   std::size_t values = 0;            // how many are parameters' values
 };
 
-StateLayout values_layout(const Parameters& parameters);
-// With each parameter's slots after one another.
-StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer);
+StateLayout values_layout(const Parameters& parameters, const Partition& partition = {});
+// With each parameter's slots after one another. A slot of its parameter's shape is split like it.
+StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
+                            const Partition& partition = {});
 
 }  // namespace smelt

@@ -66,14 +66,20 @@ void check_described(const TrainJob& job, const RecordSource& source) {
       {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
+static StepProgram make_program(const TrainJob& job, std::string_view platform) {
+  TrainingConfig config = job.config;
+  if (job.compute) config.compute = compute_for(platform, *job.compute);
+  return train_program(job.task, config,
+                       placement_for(platform, config.devices, config.reduction,
+                                     partition_for(job.mesh, config.devices)));
+}
+
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
       source_({.input = job.data, .features = job.task.features, .seed = job.config.seed}),
       client_(open_device(job.device, static_cast<int>(job.config.devices))),
       settings_(run_settings(job.task, job.config, source_)),
-      program_(train_program(
-          job.task, job.config,
-          placement_for(client_->platform_name(), job.config.devices, job.config.reduction))),
+      program_(make_program(job, client_->platform_name())),
       since_line_(program_.report),
       last_(program_.report) {
   check_described(job, source_);
@@ -85,12 +91,13 @@ Trainer::Trainer(const TrainJob& job)
 }
 
 ModelState Trainer::initial_state() {
-  const int devices = static_cast<int>(job_.config.devices);
   const auto checkpoint = load_latest_checkpoint(job_.model_dir);
-  if (!checkpoint) return ModelState::fresh(*client_, devices, program_.state, job_.config.seed);
+  if (!checkpoint)
+    return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   check_same_run(checkpoint->state, settings_, where);
-  auto state = ModelState::restore(*client_, devices, program_.state, checkpoint->tensors, where);
+  auto state =
+      ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   spdlog::info("resuming from {}", where);
   step_ = saved_step_ = checkpoint->step;
   if (step_ > job_.config.schedule.total_steps)

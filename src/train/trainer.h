@@ -13,6 +13,8 @@ namespace smelt {
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
+  MeshChoice mesh = {};
+  std::optional<ComputeChoice> compute = {};  // as the platform wants; empty: config.compute
   std::string device = "cpu";
   std::string
       data;  // TFRecord files or patterns, comma separated; a description beside them must fit

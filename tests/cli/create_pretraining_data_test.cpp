@@ -14,6 +14,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string golden(const std::string& name) {
@@ -49,6 +50,24 @@ TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
     EXPECT_EQ(hash_with(flag + uncased), recorded_hash("english_uncased_12345")) << flag;
   EXPECT_EQ(hash_with("--do_whole_word_mask=True --random_seed=7" + uncased),
             recorded_hash("english_whole_word_7"));
+}
+
+TEST(CreatePretrainingData, NamesItsFlagsAsTheyAreWritten) {
+  const TempDir dir;
+  const auto refusal = [&](const std::string& flag) {
+    return run_command(str(SMELT_PROGRAM, " create_pretraining_data --input_file=",
+                           golden("english.txt"), " --output_file=", dir.file("out"),
+                           " --vocab_file=", dir.file("vocab.txt"), " ", flag))
+        .text;
+  };
+  for (const std::string flag : {"--do_lower_case", "--do_whole_word_mask"})
+    EXPECT_THAT(refusal(flag + "=maybe"),
+                AllOf(HasSubstr(flag + ": maybe not in {true,false,"),
+                      HasSubstr("hint: `smelt create_pretraining_data --help` lists the flags")));
+  write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  write_file(dir.file("tokenizer_config.json"), R"({"do_lower_case": false})");
+  EXPECT_THAT(refusal(""), AllOf(HasSubstr("--do_lower_case: true, but "),
+                                 HasSubstr("hint: set --do_lower_case to false, or use")));
 }
 
 }  // namespace

@@ -72,6 +72,8 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
                             ".json\n  contradiction: examples 5 in the description, 3 found\n",
                             "bad records: 1\n  first: ", records_, ", record 1 at offset ")));
   EXPECT_THAT(output.text, HasSubstr("input_ids[1] = 200 is out of range for vocab_size 100"));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.text, HasSubstr("error: inspect: 1 of 3 records are bad, see above\n"));
 }
 
 TEST_F(InspectCommand, PrintsJson) {
@@ -90,7 +92,9 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
   const auto bare =
-      nlohmann::json::parse(data(str("inspect ", records_, " --json --vocab-size 55")).text);
+      nlohmann::json::parse(run_command(str("(", SMELT_PROGRAM, " data inspect ", records_,
+                                            " --json --vocab-size 55 2>/dev/null)"))
+                                .text);
   EXPECT_EQ(bare["masks"], nullptr);
   EXPECT_EQ(bare["bad_records"], 4);
   EXPECT_EQ(bare["first_bad"]["offset"], 0);

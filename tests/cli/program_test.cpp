@@ -68,8 +68,10 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                        HasSubstr("did you mean 'train.steps'?")));
   expect_refused("train: {steps: many}", "",
                  HasSubstr("train.steps is 'many', not a whole number"));
-  expect_refused("train: {steps: [1]}", "",
-                 HasSubstr("train.steps is neither a value nor a section"));
+  expect_refused("train: {steps: }", "", HasSubstr("train.steps is neither a value nor a section"));
+  expect_refused("out: x\ntext:\n  input: [a, b]", "",
+                 AllOf(HasSubstr("r.yaml:3: text.input is a list, not one value"),
+                       HasSubstr("with commas: a.txt,b.txt")));
   expect_refused("train: {steps: 0}", "",
                  HasSubstr("r.yaml: train.steps is 0, must be at least 1"));
   expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
@@ -88,7 +90,11 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                  HasSubstr("--set: model: intermediate_size is 0"));
   expect_refused("data: {masked_lm_prob: 7}", "", HasSubstr("data.masked_lm_prob is 7, must be"));
   expect_refused("model: {type_vocab_size: 1}", "", HasSubstr("no kind for the second sentences"));
-  expect_refused("text: {dedup: all}", "", HasSubstr("text.dedup is 'all'"));
+  expect_refused("text: {format: xml}", "", HasSubstr("r.yaml: text.format 'xml' is unknown"));
+  expect_refused("text: {sentences: all}", "", HasSubstr("text.sentences 'all' is unknown"));
+  expect_refused(
+      "out: x", "--set text.dedup=all",
+      AllOf(HasSubstr("--set: text.dedup 'all' is unknown"), HasSubstr("known: none, ")));
   expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: no fields with names"));
   expect_refusal("bench --devices 0", HasSubstr("--devices"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
@@ -102,6 +108,13 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
   expect_refused("out: x", "--set train.step=3", HasSubstr("did you mean 'train.steps'?"));
   expect_refusal("run " + dir_.file("none.yaml"), HasSubstr("none.yaml: No such file"));
+}
+
+TEST_F(RecipeTest, AFieldOrSectionStandsOnce) {
+  expect_refused("train:\n  steps: 1\n  seed: 2\n  steps: 3", "",
+                 HasSubstr("r.yaml:4: train.steps stands on line 2 already"));
+  expect_refused("train: {steps: 1}\nout: x\ntrain: {seed: 2}", "",
+                 HasSubstr("r.yaml:3: train stands on line 1 already"));
 }
 
 TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
@@ -129,6 +142,14 @@ TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
                      "\ntrain: {device: gpu}\ntext: {input: ", dir_.file("text.txt"), "}"),
                  "", HasSubstr("SMELT_GPU_PLUGIN: there is no file '/no/such.so'"));
   EXPECT_FALSE(fs::exists(dir_.file("out")));
+}
+
+TEST(Program, HelpAloneIsThatOfTheProgram) {
+  const CommandOutput output = smelt("help");
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.text, smelt("--help").text);
+  EXPECT_THAT(output.text, AllOf(HasSubstr("create_pretraining_data"),
+                                 HasSubstr("`smelt help recipe` lists the fields")));
 }
 
 TEST(Program, HelpListsEveryFieldOfARecipe) {

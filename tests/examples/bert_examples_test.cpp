@@ -111,13 +111,18 @@ TEST_F(BertExamplesTest, RefusesAVocabularyWithoutMask) {
   EXPECT_THAT(refusal(without), HasSubstr("v.txt: has no token [MASK]"));
 }
 
-TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothing) {
+TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
   BertExamplesJob tiny = job("a b.");
   tiny.pairs.seq_length = 4;
   EXPECT_THAT(refusal(tiny), HasSubstr("seq_length 4 is less than the 5 of [CLS] a [SEP] b [SEP]"));
   tiny = job("a b.");
   tiny.pairs.max_predictions = 0;
   EXPECT_THAT(refusal(tiny), HasSubstr("max_predictions 0 is less than 1"));
+  BertExamplesJob huge = job("a b.");
+  huge.pairs.seq_length = 100000000;
+  EXPECT_THAT(refusal(huge), HasSubstr("seq_length 100000000 is more than 65536"));
+  huge.pairs = {.max_predictions = 65537};
+  EXPECT_THAT(refusal(huge), HasSubstr("max_predictions 65537 is more than 65536"));
 }
 
 TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {

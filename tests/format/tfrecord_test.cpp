@@ -80,6 +80,13 @@ TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
   EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("12 bytes of header wanted, 5 left"));
 }
 
+TEST(TfRecord, TextIsNamed) {
+  for (const char* text : {"A", "The first line.\n", "\n\n", "Überall stehen Häuser."})
+    EXPECT_EQ(record_error(text),
+              "train.tfrecord: is text, not TFRecord\n  hint: `smelt data bert` makes records of "
+              "text; give those");
+}
+
 TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));

@@ -99,11 +99,11 @@ TEST(HloModule, DeclaresDonatedAndUnusedArguments) {
 
 void build_sharded(Program& program) {
   const Tensor x = program.graph.argument(kRows), w = program.graph.argument({DType::f64, {3}});
-  const Tensor y = sharding_constraint(tanh(x * w), {"data", ""});
+  const Tensor y = sharding_constraint(tanh(x * w), {{"data"}, {}});
   program.results = {y, reduce_sum(y, {0, 1})};
   program.mesh = {{"data", 8}};
-  program.argument_sharding = {{{"data", ""}}, {}};
-  program.result_sharding = {{{"data", ""}}, {}};
+  program.argument_sharding = {{{{"data"}, {}}}, {}};
+  program.result_sharding = {{{{"data"}, {}}}, {}};
 }
 
 TEST(HloModule, WritesMeshAndShardings) {
@@ -181,14 +181,15 @@ TEST(HloModule, RefusesDonationsThatDoNotFit) {
 
 TEST(HloModule, RefusesShardingsThatDoNotFit) {
   const Mesh mesh{{"data", 8}};
-  EXPECT_EQ(hlo_sharding(mesh, {{"data", "?"}}, kRows), "#sdy.sharding<@mesh, [{\"data\"}, {?}]>");
+  EXPECT_EQ(hlo_sharding({{"data", 2}, {"fsdp", 4}}, {{{"data", "fsdp"}, {}}}, kRows),
+            "#sdy.sharding<@mesh, [{\"data\", \"fsdp\"}, {}]>");
   EXPECT_EQ(
-      message([&] { hlo_sharding(mesh, {{"data"}}, kRows); }),
-      "sharding: 1 axes for f64[8,3]\n  hint: name one mesh axis (or \"\") for each dimension");
+      message([&] { hlo_sharding(mesh, {{{"data"}}}, kRows); }),
+      "sharding: 1 axes for f64[8,3]\n  hint: name the mesh axes (or none) for each dimension");
   EXPECT_EQ(
-      message([&] { hlo_sharding(mesh, {{"model", ""}}, kRows); }),
+      message([&] { hlo_sharding(mesh, {{{"model"}, {}}}, kRows); }),
       "sharding: the mesh has no axis 'model'\n  hint: use an axis of the mesh of the program");
-  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{"", "data"}}, kRows); }),
+  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{}, {"data"}}}, kRows); }),
             "sharding: dimension 1 of f64[8,3] does not divide over 8 devices of axis 'data'\n"
             "  hint: choose a multiple of the number of devices");
 }

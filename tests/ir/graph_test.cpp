@@ -67,11 +67,11 @@ TEST(Tensor, CountsNegativeAxesFromTheEndAndChecksShapeComments) {
 TEST(Attrs, AreReadByNameAndType) {
   const Attrs attrs{{"axis", std::int64_t{3}},
                     {"dims", Dims{1, 2}},
-                    {"axes", std::vector<std::string>{"data", ""}},
+                    {"axes", DimAxes{{"data"}, {}}},
                     {"dtype", DType::bf16}};
   EXPECT_EQ(attrs.integer("axis"), 3);
   EXPECT_EQ(attrs.dims("dims"), (Dims{1, 2}));
-  EXPECT_EQ(attrs.names("axes"), (std::vector<std::string>{"data", ""}));
+  EXPECT_EQ(attrs.axes("axes"), (DimAxes{{"data"}, {}}));
   EXPECT_EQ(attrs.dtype("dtype"), DType::bf16);
   EXPECT_THROW(attrs.integer("other"), BugError);
 }

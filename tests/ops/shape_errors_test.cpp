@@ -157,7 +157,7 @@ TEST_F(ShapeErrors, AreToldOfControl) {
 }
 
 TEST_F(ShapeErrors, AreToldOfDevices) {
-  EXPECT_EQ(message([&] { sharding_constraint(f32({2, 3}), {"data"}); }),
+  EXPECT_EQ(message([&] { sharding_constraint(f32({2, 3}), {{"data"}}); }),
             "sharding_constraint: 1 axes for f32[2,3]");
   EXPECT_EQ(message([&] { all_reduce_sum(f32({2}), 0); }), "all_reduce_sum: 0 replicas");
   EXPECT_EQ(message([&] { all_reduce_sum(pred({2}), 2); }),

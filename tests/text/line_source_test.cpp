@@ -12,6 +12,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
@@ -38,6 +39,19 @@ TEST(LineSource, KnowsEndingsInCapitals) {
   write_file(dir.file("A.TXT.GZ"), "no gzip");
   EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
               HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
+}
+
+TEST(LineReader, KnowsUtf16) {
+  const TempDir dir;
+  std::string line;
+  for (const std::string& begin : {std::string("\xff\xfeO\0n\0", 6), std::string("\xfe\xff\0O", 4),
+                                   std::string("O\0n\0", 4), std::string("\0O\0n", 4)}) {
+    write_file(dir.file("a.txt"), begin);
+    EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("a.txt")).next(line); }),
+                AllOf(HasSubstr("a.txt: is UTF-16, not UTF-8"), HasSubstr("iconv -f utf-16")));
+  }
+  write_file(dir.file("a.txt"), std::string("O\0ne", 4));
+  EXPECT_TRUE(LineReader(dir.file("a.txt")).next(line));
 }
 
 }  // namespace

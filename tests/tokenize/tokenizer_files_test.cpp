@@ -104,7 +104,7 @@ TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
   EXPECT_THAT(
       usage_error([&] { BertTokenizer::load(vocab(), {.lower_case = true}); }),
       AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json says false"),
-            HasSubstr("hint: leave --lower-case out")));
+            HasSubstr("hint: set --lower-case to false, or use")));
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(vocab(), {.strip_accents = true}); }),
               HasSubstr("--strip-accents: true, but "));
   EXPECT_THAT(

@@ -42,6 +42,9 @@ TEST(Vocabulary, RefusesFilesThatAreNone) {
   EXPECT_THAT(load("a\n\nb\n"), HasSubstr("v.txt:2: empty line in a vocabulary"));
   EXPECT_THAT(load("a\nb\na\n"), HasSubstr("v.txt:3: token 'a' stands on line 1 already"));
   EXPECT_THAT(load(""), HasSubstr("the vocabulary is empty"));
+  write_file(dir.file("spiece.model"), std::string("\n\x0e\n\5<unk>\x15\0\0\0\0\x18\2", 16));
+  EXPECT_THAT(error_of<UsageError>([&] { Vocabulary::load(dir.file("spiece.model")); }),
+              HasSubstr("spiece.model: is a SentencePiece model, not a vocabulary"));
   EXPECT_THAT(error_of<UsageError>([&] { Vocabulary::load(dir.file("none.txt")); }),
               HasSubstr("none.txt"));
 }

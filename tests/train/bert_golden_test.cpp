@@ -51,7 +51,8 @@ Probe probe(const std::shared_ptr<const Client>& client, const GoldenBert& golde
   const StepProgram program = predict_program(
       {.features = bert_task(golden.task()).features, .outputs = outputs}, batch.rows);
   const CompiledStep step(client, program);
-  const ModelState state = ModelState::restore(*client, 1, program.state, golden.state(), "golden");
+  const ModelState state =
+      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
   const Execution execution = step.run(batch, state);
   Probe out{.layout = program.state, .results = {}};
   for (const Buffer& buffer : execution.results[0]) out.results.push_back(buffer.to_host<float>());
@@ -116,8 +117,8 @@ std::vector<float> train(const std::shared_ptr<const Client>& client, const Gold
       train_program(bert_task(bert), config,
                     placement_for(client->platform_name(), config.devices, config.reduction));
   const CompiledStep compiled(client, program);
-  ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.state,
-                                         golden.state(), "golden");
+  ModelState state =
+      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
   const bool doubled = config.batch_size != golden.batch(0).rows;
   std::vector<float> losses;
   for (int step = 0; step < steps; ++step) {

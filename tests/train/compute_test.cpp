@@ -56,7 +56,8 @@ class ComputeTest : public testing::Test {
     const GoldenBert golden;
     const StepProgram step = program(compute, devices);
     const CompiledStep compiled(client, step);
-    ModelState state = ModelState::restore(*client, devices, step.state, golden.state(), "golden");
+    ModelState state =
+        ModelState::restore(*client, step.placement, step.state, golden.state(), "golden");
     Ran out;
     for (int i = 0; i < kSteps; ++i) {
       Execution execution = compiled.run(golden.double_batch(i), state, i);
@@ -203,7 +204,8 @@ TEST_F(ComputeRun, StackedWeightsBeginAsUnrolledOnes) {
   const auto fresh = [&](const Compute& compute) {
     const TrainJob one = deep_job("model", compute);
     const StepProgram program = train_program(one.task, one.config, placement_for("cpu", 1, {}));
-    const HostState host = ModelState::fresh(*client, 1, program.state, 7).download();
+    const HostState host =
+        ModelState::fresh(*client, program.placement, program.state, 7).download();
     StateValues values;
     for (const auto& [name, view] : host.tensors) values[name] = tensor_values<float>(view);
     return values;

@@ -19,8 +19,8 @@ Values first_moments(const std::shared_ptr<const Client>& client, const GoldenBe
       train_program(bert_task(golden.task()), config,
                     placement_for(client->platform_name(), config.devices, config.reduction));
   const CompiledStep step(client, program);
-  ModelState state = ModelState::restore(*client, static_cast<int>(config.devices), program.state,
-                                         golden.state(), "golden");
+  ModelState state =
+      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
   Execution execution = step.run(batch, state, 0);
   state.replace(execution.results);
   Values moments;

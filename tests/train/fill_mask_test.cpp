@@ -52,7 +52,7 @@ std::vector<double> probabilities(const BertConfig& model, const std::string& mo
   const CompiledStep step(client, program);
   const auto checkpoint = load_latest_checkpoint(model_dir);
   const ModelState state =
-      ModelState::restore(*client, 1, program.state, checkpoint->tensors, "model");
+      ModelState::restore(*client, program.placement, program.state, checkpoint->tensors, "model");
   Batch batch = empty_batch(direct.features, 1);
   std::ranges::copy(ids, batch.arrays[0].values<std::int32_t>().begin());
   batch.arrays[1].values<std::int32_t>()[0] = position;

@@ -41,9 +41,9 @@ TEST_F(WideModel, UpdatedInPlaceGivesTheLossesOfCopiedWeights) {
   const RecordSource source({.input = job.data, .features = job.task.features});
   const StepProgram program = train_program(job.task, job.config, placement_for("cpu", 1, {}));
   const CompiledStep step(client, program);
-  ModelState in_place = ModelState::fresh(*client, 1, program.state, 1);
+  ModelState in_place = ModelState::fresh(*client, program.placement, program.state, 1);
   std::deque<ModelState> copies;  // all that ever were: no address is used twice
-  copies.push_back(ModelState::fresh(*client, 1, program.state, 1));
+  copies.push_back(ModelState::fresh(*client, program.placement, program.state, 1));
   const auto run = [&](ModelState& state, int i) {
     Execution execution = step.run(source.batch(static_cast<std::uint64_t>(i), 8), state, i);
     const float loss = execution.results[0].back().to_host<float>()[0];
@@ -54,7 +54,8 @@ TEST_F(WideModel, UpdatedInPlaceGivesTheLossesOfCopiedWeights) {
     const float want = run(copies.back(), i), got = run(in_place, i);
     EXPECT_NEAR(got, want, 1e-5 * want) << "at step " << i;
     const HostState host = copies.back().download();
-    copies.push_back(ModelState::restore(*client, 1, program.state, host.tensors, "copy"));
+    copies.push_back(
+        ModelState::restore(*client, program.placement, program.state, host.tensors, "copy"));
   }
 }
 

@@ -1,0 +1,64 @@
+#include "nn/partition.h"
+
+#include "base/error.h"
+
+namespace smelt {
+
+std::int64_t Partition::size(std::string_view axis) const {
+  for (const auto& [name, devices] : mesh)
+    if (name == axis) return devices;
+  return 1;
+}
+
+std::vector<std::string> Partition::row_axes() const {
+  std::vector<std::string> out;
+  for (const char* axis : {"data", "fsdp"})
+    if (size(axis) > 1) out.emplace_back(axis);
+  return out;
+}
+
+DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const {
+  DimAxes out(static_cast<std::size_t>(rank));
+  const DimNames dims = names ? names(parameter) : DimNames();
+  if (dims.empty()) return out;
+  const auto leading = rank - std::ssize(dims);  // the layers of a stack
+  CHECK(leading == 0 || leading == 1, parameter, ": ", dims.size(), " names for rank ", rank);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    std::vector<std::string>& of_dim = out[i + static_cast<std::size_t>(leading)];
+    const auto rule = rules.find(dims[i]);
+    const std::string axis = rule == rules.end() ? "" : rule->second;
+    if (size(axis) > 1 && !(use && axis == "fsdp")) of_dim.push_back(axis);
+    if (slots && dims[i] == "embed" && axis != "data" && size("data") > 1)
+      of_dim.emplace_back("data");
+  }
+  return out;
+}
+
+void Partition::check(std::string_view parameter, const Dims& dims) const {
+  const DimAxes split = of_slots(parameter, std::ssize(dims));
+  const DimNames known = names ? names(parameter) : DimNames();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    std::int64_t parts = 1;
+    for (const std::string& axis : split[i]) parts *= size(axis);
+    if (dims[i] % parts == 0) continue;
+    const std::string& name = known[i + known.size() - dims.size()];
+    throw UsageError(
+        str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i], ", which ",
+            parts, " devices of axis '", join(split[i], "', '"), "' do not divide"),
+        str("choose another mesh, or leave it whole by the rule ", name, "=none"));
+  }
+}
+
+DimAxes Partition::at_rest(std::string_view parameter, std::int64_t rank) const {
+  return axes(parameter, rank, false, false);
+}
+
+DimAxes Partition::in_use(std::string_view parameter, std::int64_t rank) const {
+  return axes(parameter, rank, true, false);
+}
+
+DimAxes Partition::of_slots(std::string_view parameter, std::int64_t rank) const {
+  return axes(parameter, rank, false, split_slots);
+}
+
+}  // namespace smelt

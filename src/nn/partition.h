@@ -1,0 +1,46 @@
+// How parameters lie on a mesh of devices. A model names the dimensions of its parameters; rules
+// give each name the mesh axis that splits it.
+//   data    splits the batch alone
+//   fsdp    splits the batch, and parameters at rest: gathered where they are used (ZeRO-3,
+//           Rajbhandari et al. 2020)
+//   tensor  splits heads, the feed-forward layer and the vocabulary (Shoeybi et al. 2019)
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hlo/writer.h"
+
+namespace smelt {
+
+// The names of a parameter's dimensions, "" for one that is never split; empty: none is.
+using DimNames = std::vector<std::string>;
+
+struct Partition {
+  Mesh mesh = {};  // axes above 1 only; empty: nothing is split
+  std::map<std::string, std::string, std::less<>> rules = {
+      {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
+  std::function<DimNames(std::string_view parameter)> names = {};
+  bool split_slots = false;  // what the optimizer keeps also over data (ZeRO-1)
+
+  std::int64_t size(std::string_view axis) const;  // 1 for one that the mesh has not
+  // The axes that split the rows of a batch.
+  std::vector<std::string> row_axes() const;
+  std::int64_t row_parts() const { return size("data") * size("fsdp"); }
+
+  // Of a parameter of `rank` dimensions, those of a stack of layers counted.
+  DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
+  DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
+  DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
+
+  // UsageError where an axis does not divide a dimension of the parameter (both values).
+  void check(std::string_view parameter, const Dims& dims) const;
+
+ private:
+  DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
+};
+
+}  // namespace smelt
