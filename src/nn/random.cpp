@@ -9,7 +9,12 @@ namespace {
 
 // Odd constants; the multipliers and shifts of the mixers are those of MurmurHash3's finaliser and
 // of "lowbias32" (C. Wellons' search for mixers of low bias).
-constexpr std::uint32_t kGolden = 0x9E3779B9, kLayer = 0x85EBCA6B, kStream = 0xC2B2AE35;
+constexpr std::uint32_t kGolden = 0x9E3779B9;
+struct Factors {
+  std::uint32_t step, layer, stream;
+};
+constexpr Factors kOfElements{0xA511E9B3, 0x85EBCA6B, 0xC2B2AE35};
+constexpr Factors kOfRows{0x63D83595, 0x27D4EB2F, 0x165667B1};
 
 Tensor word(Graph& graph, std::uint32_t bits) {
   return constant(graph, static_cast<double>(bits), DType::u32);
@@ -28,13 +33,14 @@ Tensor mix(Tensor x) {
 
 Tensor as_word(Tensor t) { return convert(t, DType::u32); }
 
-// A key of 32 bits for this place, step, layer and stream.
-Tensor place_key(const Scope& s, std::uint32_t place) {
+// A key of 32 bits for this place, step, layer and stream: a plain sum, since rows' keys are mixed
+// and each element's number with them.
+Tensor place_key(const Scope& s, std::uint32_t place, const Factors& by) {
   const RandomSource& source = *s.random_source();
-  Tensor key = bitwise_xor(mix(as_word(source.step)), word(s.graph(), place));
-  if (s.layer()) key = key + times(as_word(s.layer()), kLayer);
-  if (source.stream) key = key + times(as_word(source.stream), kStream);
-  return mix(key);
+  Tensor key = times(as_word(source.step), by.step) + word(s.graph(), place);
+  if (s.layer()) key = key + times(as_word(s.layer()), by.layer);
+  if (source.stream) key = key + times(as_word(source.stream), by.stream);
+  return key;
 }
 
 // A key for each row of the batch: [rows, 1, …].
@@ -66,8 +72,8 @@ Tensor random_bits(const Scope& s, const Dims& dims) {
   CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
   CHECK(!dims.empty());
   const std::uint64_t key = random_key(s.random_source()->seed, s.place());
-  const Tensor first = place_key(s, static_cast<std::uint32_t>(key));
-  const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32));
+  const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
+  const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
   Tensor x = fold(element_numbers(s.graph(), dims) + first, 16);
   x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
   return fold(times(fold(x, 15), 0x846CA68B), 16);

@@ -120,7 +120,7 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice,
   Compute out;
   out.dtype = choose<DType>(where + ".precision", choice.precision,
                             {{"f32", DType::f32}, {"bf16", DType::bf16}});
-  out.joined_products = cpu;
+  out.joined_products = out.stored_masks = cpu;
   out.layers = layers.value_or(cpu ? Layers::unrolled : Layers::scan);
   out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
   if (out.layers == Layers::unrolled && out.save != Save::all)

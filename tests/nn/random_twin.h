@@ -20,8 +20,10 @@ class HashBits {
  public:
   explicit HashBits(const Drawer& drawer) {
     const std::uint64_t key = random_key(drawer.seed, drawer.place);
-    first_ = place_key(drawer, static_cast<std::uint32_t>(key));
-    second_ = place_key(drawer, static_cast<std::uint32_t>(key >> 32));
+    first_ = static_cast<std::uint32_t>(key) + drawer.step * 0xA511E9B3u +
+             drawer.layer * 0x85EBCA6Bu + drawer.stream * 0xC2B2AE35u;
+    second_ = static_cast<std::uint32_t>(key >> 32) + drawer.step * 0x63D83595u +
+              drawer.layer * 0x27D4EB2Fu + drawer.stream * 0x165667B1u;
   }
 
   std::uint32_t at(std::uint32_t row, std::uint32_t element) const {
@@ -37,10 +39,6 @@ class HashBits {
     x = folded(x, 16) * 0x85EBCA6Bu;
     x = folded(x, 13) * 0xC2B2AE35u;
     return folded(x, 16);
-  }
-  static std::uint32_t place_key(const Drawer& drawer, std::uint32_t place) {
-    return mix((mix(drawer.step) ^ place) + drawer.layer * 0x85EBCA6Bu +
-               drawer.stream * 0xC2B2AE35u);
   }
 
   std::uint32_t first_, second_;
