@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "runtime/topology.h"
 #include "store/file.h"
+#include "train/compiled_step.h"
 
 namespace smelt {
 namespace {
@@ -41,7 +42,8 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
   try {
     return topology.compile(text, options);
   } catch (const PjrtError& error) {
-    if (error.code() == pjrt::ErrorCode::resource_exhausted) throw;
+    if (error.code() == pjrt::ErrorCode::resource_exhausted)
+      throw_does_not_fit(error, str(c.program, " on ", c.topology));
     throw UsageError(str(c.program, ": ", error.what()),
                      "give StableHLO text, as smelt bench --emit writes it");
   }

@@ -4,13 +4,32 @@
 
 namespace smelt {
 
+void throw_does_not_fit(const PjrtError& error, const std::string& where) {
+  if (error.code() != pjrt::ErrorCode::resource_exhausted) throw error;
+  const std::string_view text = error.what();
+  const auto begin = text.find("the total memory required");
+  const std::string_view figures =
+      begin == text.npos ? text : text.substr(begin, text.find(". ", begin) - begin);
+  throw UsageError(str(where, " does not fit into the memory of a device: ", figures),
+                   "set train.save to layer (with train.layers scan) or raise "
+                   "train.micro_batches; more devices or train.mesh fsdp=… help, too");
+}
+
+static Executable compiled(const Client& client, const StepProgram& program) {
+  try {
+    return client.compile(emit_module(program.program, "step"),
+                          compile_options(program.placement));
+  } catch (const PjrtError& error) {
+    throw_does_not_fit(error, "train: the program");
+  }
+}
+
 CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program)
     : client_(std::move(client)),
       placement_(program.placement),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
-      executable_(client_->compile(emit_module(program.program, "step"),
-                                   compile_options(program.placement))) {}
+      executable_(compiled(*client_, program)) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
   const std::int64_t parts = placement_.row_parts();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "data/batch.h"
@@ -12,9 +13,13 @@
 
 namespace smelt {
 
+// The compiler's own figures for a program that is too large, and the settings that help most.
+// `where` begins the message. Another error is thrown as it is.
+[[noreturn]] void throw_does_not_fit(const PjrtError& error, const std::string& where);
+
 class CompiledStep {
  public:
-  // The client has at least the placement's devices.
+  // The client has at least the placement's devices. UsageError for a program that does not fit.
   CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program);
 
   // Each device gets its rows of the batch. `step` for programs that take one.

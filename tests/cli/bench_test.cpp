@@ -55,6 +55,20 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
   EXPECT_THAT(emitted("--device tpu --dropout 0"), Not(HasSubstr("stablehlo.shift_right_logical")));
 }
 
+TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
+  REQUIRE_PLUGIN("tpu");
+  const std::string path = dir_.file("large.mlir");
+  run(str("bench --model large --depth 1 --device tpu --layers unrolled --batch 1024 --seq 512 ",
+          "--emit ", path));
+  const CommandOutput output = run(str("compile ", path, " --topology v5e:1x1"));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.text,
+              AllOf(HasSubstr("large.mlir on v5e:1x1 does not fit into the memory of a device: "),
+                    HasSubstr("the total memory required"), HasSubstr("available HBM (15.75G)"),
+                    HasSubstr("hint: set train.save to layer (with train.layers scan) or raise "
+                              "train.micro_batches")));
+}
+
 TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
   REQUIRE_PLUGIN("tpu");
   emitted("--depth 1 --device tpu --devices 4");
