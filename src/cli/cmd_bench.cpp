@@ -61,7 +61,7 @@ TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = adamw({});
   c.micro_batches = o.micro_batches;
-  c.compute = compute_for(platform, o.compute, "bench");
+  c.compute = compute_for(platform, o.compute, flag);
   return c;
 }
 
@@ -84,7 +84,7 @@ Batch random_batch(const Features& features, std::int64_t rows) {
 
 Placement bench_placement(const BenchOptions& o, std::string_view platform) {
   return placement_for(platform, o.devices, Reduction::global,
-                       partition_for(o.mesh, o.devices, "bench"));
+                       partition_for(o.mesh, o.devices, flag));
 }
 
 // The step's StableHLO text, for other programs to compile.

@@ -101,9 +101,13 @@ const std::vector<NamedDims>& named_dims() {
 
 }  // namespace
 
-DimNames bert_dim_names(std::string_view parameter) {
-  for (const auto& [end, dims] : named_dims())
-    if (parameter.ends_with(end)) return dims;
+DimNames bert_dim_names(const BertConfig& c, std::string_view parameter) {
+  for (auto [end, dims] : named_dims()) {
+    if (!parameter.ends_with(end)) continue;
+    for (DimName& dim : dims)
+      if (dim.name == "heads") dim.unit = c.hidden_size / c.num_attention_heads;
+    return dims;
+  }
   return {};
 }
 

@@ -10,7 +10,7 @@
 namespace smelt {
 
 // The names of a parameter's dimensions for nn/partition.h.
-DimNames bert_dim_names(std::string_view parameter);
+DimNames bert_dim_names(const BertConfig& config, std::string_view parameter);
 
 struct BertInputs {
   Tensor input_ids;    // s32 [B,S]

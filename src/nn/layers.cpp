@@ -117,11 +117,12 @@ Tensor dropout(const Scope& s, Tensor x, double rate) {
   if (!s.random_source() || rate == 0) return x;
   const Tensor bits = random_bits(s, x.dims());
   const Tensor keep = compare(bits, full_like(bits, std::round(rate * 0x1p32)), Compare::ge);
-  if (!s.compute().stored_masks) return select(keep, x * (1.0 / (1.0 - rate)), zeros_like(x));
-  // XLA's CPU fusion copies what is cheap into every user, but not a square root.
   const double scale = 1.0 / (1.0 - rate);
-  const Tensor square = full_like(in_f32(x), scale * scale);
-  return like(x, in_f32(x) * sqrt(select(keep, square, zeros_like(square))));
+  const Tensor wide = in_f32(x);  // bf16 has no such scale
+  if (!s.compute().stored_masks) return like(x, select(keep, wide * scale, zeros_like(wide)));
+  // XLA's CPU fusion copies what is cheap into every user, but not a square root.
+  const Tensor square = full_like(wide, scale * scale);
+  return like(x, wide * sqrt(select(keep, square, zeros_like(square))));
 }
 
 Tensor cross_entropy(Tensor logits, Tensor labels) {

@@ -38,7 +38,7 @@ std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std:
 // Over the last axis (Ba et al. 2016); parameters "gamma" and "beta".
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon);
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
-// 2014). The random bits depend on the seed, the step and the scope's path only.
+// 2014), by the scope's random bits (nn/random.h).
 Tensor dropout(const Scope& s, Tensor x, double rate);
 
 // -log p(label) of each row: logits [N, V], labels s32 [N] -> [N].

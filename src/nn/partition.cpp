@@ -1,5 +1,7 @@
 #include "nn/partition.h"
 
+#include <set>
+
 #include "base/error.h"
 
 namespace smelt {
@@ -25,11 +27,10 @@ DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use,
   CHECK(leading == 0 || leading == 1, parameter, ": ", dims.size(), " names for rank ", rank);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::vector<std::string>& of_dim = out[i + static_cast<std::size_t>(leading)];
-    const auto rule = rules.find(dims[i]);
+    const auto rule = rules.find(dims[i].name);
     const std::string axis = rule == rules.end() ? "" : rule->second;
     if (size(axis) > 1 && !(use && axis == "fsdp")) of_dim.push_back(axis);
-    if (slots && dims[i] == "embed" && axis != "data" && size("data") > 1)
-      of_dim.emplace_back("data");
+    if (slots && dims[i].name == "embed" && size("data") > 1) of_dim.emplace_back("data");
   }
   return out;
 }
@@ -37,14 +38,21 @@ DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use,
 void Partition::check(std::string_view parameter, const Dims& dims) const {
   const DimAxes split = of_slots(parameter, std::ssize(dims));
   const DimNames known = names ? names(parameter) : DimNames();
+  std::set<std::string> taken;
   for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (split[i].empty()) continue;
+    const auto& [name, unit] = known[i + known.size() - dims.size()];
     std::int64_t parts = 1;
-    for (const std::string& axis : split[i]) parts *= size(axis);
-    if (dims[i] % parts == 0) continue;
-    const std::string& name = known[i + known.size() - dims.size()];
+    for (const std::string& axis : split[i]) {
+      parts *= size(axis);
+      if (!taken.insert(axis).second)
+        throw UsageError(str("mesh: axis '", axis, "' splits two dimensions of ", parameter),
+                         str("leave one of them whole by the rule ", name, "=none"));
+    }
+    if (dims[i] / unit % parts == 0) continue;
     throw UsageError(
-        str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i], ", which ",
-            parts, " devices of axis '", join(split[i], "', '"), "' do not divide"),
+        str("mesh: dimension ", i, " of ", parameter, ", ", dims[i] / unit, " ", name,
+            ", does not divide over ", parts, " devices of axis '", join(split[i], "', '"), "'"),
         str("choose another mesh, or leave it whole by the rule ", name, "=none"));
   }
 }

@@ -16,8 +16,14 @@
 
 namespace smelt {
 
-// The names of a parameter's dimensions, "" for one that is never split; empty: none is.
-using DimNames = std::vector<std::string>;
+// What a dimension of a parameter is; "" for one that is never split. It is cut at multiples of
+// `unit` only: heads by whole heads.
+struct DimName {
+  DimName(const char* text, std::int64_t of = 1) : name(text), unit(of) {}
+  std::string name;
+  std::int64_t unit;
+};
+using DimNames = std::vector<DimName>;  // empty: no dimension is split
 
 struct Partition {
   Mesh mesh = {};  // axes above 1 only; empty: nothing is split
@@ -36,7 +42,8 @@ struct Partition {
   DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
   DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
 
-  // UsageError where an axis does not divide a dimension of the parameter (both values).
+  // UsageError where an axis does not divide a dimension of the parameter (both values), or splits
+  // two of them.
   void check(std::string_view parameter, const Dims& dims) const;
 
  private:

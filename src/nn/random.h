@@ -1,6 +1,7 @@
 // Random numbers in the graph: a counter hash of a few 32-bit elementwise operations, which fuses
 // into what uses it and is drawn again in the backward pass rather than stored. The same (seed,
-// step, place, row, element) gives the same bits on every platform and on any number of devices.
+// step, place, layer, stream, row, element) gives the same bits on every platform and on any number
+// of devices.
 #pragma once
 
 #include "nn/scope.h"

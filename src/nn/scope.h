@@ -70,10 +70,10 @@ struct Compute {
   Save save = Save::all;  // of a scanned layer, for its backward pass
   // Dense layers of one input as one product of matrices, which is faster on the CPU; a TPU would
   // copy what is cut out of it.
-  bool joined_products = true;
+  bool joined_products = false;
   // Dropout's masks are made once and kept for the backward pass, which the CPU is faster with;
   // elsewhere they are made again from their bits wherever they are used.
-  bool stored_masks = true;
+  bool stored_masks = false;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
 };
 

@@ -27,7 +27,7 @@ void emit_reduce(const Node& node, HloWriter& writer) {
 // Whether rows are added up, enough of them for a product with ones to pay.
 bool adds_rows(const Node& node) {
   const Shape &x = node.inputs[0].shape(), &sums = node.results[0];
-  return x.dtype == DType::f32 && sums.rank() == 1 &&
+  return x.dtype == DType::f32 && !node.attrs.dims("axes").empty() && sums.rank() == 1 &&
          node.attrs.dims("axes").back() < x.rank() - 1 && sums.dims[0] >= 8 &&
          x.elements() >= 64 * sums.dims[0];
 }

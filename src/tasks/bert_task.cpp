@@ -104,7 +104,9 @@ Task bert_task(const BertTask& c) {
   task.features.push_back({.name = "masked_lm_weights", .dtype = DType::f32, .row = answers});
   task.features.push_back(
       {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
-  task.dim_names = bert_dim_names;
+  task.dim_names = [model = c.model](std::string_view parameter) {
+    return bert_dim_names(model, parameter);
+  };
   task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
   return task;
 }

@@ -51,6 +51,8 @@ Words words_of(const std::string& where, const std::string& text,
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
     if (equals == std::string::npos)
       throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
+    if (std::ranges::find(out, name, &Words::value_type::first) != out.end())
+      throw UsageError(str(where, ": '", name, "' stands twice"), "name each once");
     out.emplace_back(name, item.substr(equals + 1));
   }
   return out;
@@ -66,6 +68,14 @@ std::int64_t count_of(const std::string& where, const std::string& text) {
 
 }  // namespace
 
+std::string recipe_field(const std::string& name) { return "train." + name; }
+
+std::string flag(const std::string& name) {
+  std::string out = "--" + name;
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
 Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
                         Partition partition) {
   const bool cpu = platform == "cpu";
@@ -74,6 +84,9 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
     throw UsageError("train.reduction 'per_replica' with a mesh that splits parameters",
                      "set train.mesh to auto, or train.reduction to global");
   const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1 && !split);
+  if (replicas && partition.split_slots)
+    throw UsageError("train.split_slots where each device is a replica of its own",
+                     "leave it off on the CPU and with train.reduction per_replica");
   if (replicas) partition.mesh.clear();
   if (!replicas && devices > 1 && partition.mesh.empty()) partition.mesh = {{"data", devices}};
   return {.devices = devices,
@@ -83,50 +96,50 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
           .partition = std::move(partition)};
 }
 
-Partition partition_for(const MeshChoice& choice, std::int64_t devices, const std::string& where) {
+Partition partition_for(const MeshChoice& choice, std::int64_t devices, const Fields& fields) {
   Partition out;
   out.split_slots = choice.split_slots;
   std::int64_t product = 1;
-  const auto sizes = choice.mesh == "auto" ? Words{{"data", str(devices)}}
-                                           : words_of(where + ".mesh", choice.mesh, kAxes);
+  const std::string mesh = fields("mesh"), rules = fields("mesh_rules");
+  const auto sizes =
+      choice.mesh == "auto" ? Words{{"data", str(devices)}} : words_of(mesh, choice.mesh, kAxes);
   for (const std::string& axis : kAxes)
     for (const auto& [name, text] : sizes) {
       if (name != axis) continue;
-      const std::int64_t size = count_of(where + ".mesh", text);
+      const std::int64_t size = count_of(mesh, text);
       product *= size;
       if (size > 1) out.mesh.emplace_back(axis, size);
     }
   if (product != devices)
-    throw UsageError(str(where, ".mesh '", choice.mesh, "' has ", product, " devices, ", where,
-                         ".devices are ", devices),
+    throw UsageError(str(mesh, " '", choice.mesh, "' has ", product, " devices, ",
+                         fields("devices"), " is ", devices),
                      "make the sizes of the axes multiply to the number of devices");
-  for (const auto& [dim, axis] :
-       words_of(where + ".rules", choice.rules, {"embed", "heads", "mlp", "vocab"}))
-    out.rules[dim] = choose<std::string>(
-        where + ".rules " + dim, axis,
-        {{"none", ""}, {"data", "data"}, {"fsdp", "fsdp"}, {"tensor", "tensor"}});
+  for (const auto& [dim, axis] : words_of(rules, choice.rules, {"embed", "heads", "mlp", "vocab"}))
+    out.rules[dim] = choose<std::string>(str(rules, " ", dim), axis,
+                                         {{"none", ""}, {"fsdp", "fsdp"}, {"tensor", "tensor"}});
   return out;
 }
 
-Compute compute_for(std::string_view platform, const ComputeChoice& choice,
-                    const std::string& where) {
+Compute compute_for(std::string_view platform, const ComputeChoice& choice, const Fields& fields) {
   const bool cpu = platform == "cpu";
   const auto layers = choose<std::optional<Layers>>(
-      where + ".layers", choice.layers,
+      fields("layers"), choice.layers,
       {{"auto", {}}, {"unrolled", Layers::unrolled}, {"scan", Layers::scan}});
   const auto save = choose<std::optional<Save>>(
-      where + ".save", choice.save,
+      fields("save"), choice.save,
       {{"auto", {}}, {"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}});
   Compute out;
-  out.dtype = choose<DType>(where + ".precision", choice.precision,
+  out.dtype = choose<DType>(fields("precision"), choice.precision,
                             {{"f32", DType::f32}, {"bf16", DType::bf16}});
   out.joined_products = out.stored_masks = cpu;
-  out.layers = layers.value_or(cpu ? Layers::unrolled : Layers::scan);
+  // Only a scan keeps less than all.
+  const bool less = save.value_or(Save::all) != Save::all;
+  out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
   out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
-  if (out.layers == Layers::unrolled && out.save != Save::all)
-    throw UsageError(
-        str(where, ".save '", choice.save, "' with ", where, ".layers 'unrolled', which keep all"),
-        str("set ", where, ".layers to scan"));
+  if (out.layers == Layers::unrolled && less)
+    throw UsageError(str(fields("save"), " '", choice.save, "' with ", fields("layers"),
+                         " 'unrolled': unrolled layers keep all"),
+                     str("set ", fields("layers"), " to scan"));
   return out;
 }
 

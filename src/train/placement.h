@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -44,15 +45,20 @@ struct Placement {
 Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
                         Partition partition = {});
 
+// What messages call a field: "train.mesh_rules", "--mesh-rules".
+using Fields = std::function<std::string(const std::string& name)>;
+std::string recipe_field(const std::string& name);
+std::string flag(const std::string& name);
+
 // A mesh in a recipe's words: "auto" (all devices share the batch) or "data=2,fsdp=2,tensor=2"; and
-// rules that differ from the model's own, "vocab=none,embed=tensor". UsageError, beginning with
-// `where`: an unknown axis, sizes that do not multiply to the devices.
+// rules that differ from the model's own, "vocab=none". UsageError: an unknown
+// axis, one named twice, sizes that do not multiply to the devices.
 struct MeshChoice {
   std::string mesh = "auto", rules = "";
   bool split_slots = false;
 };
 Partition partition_for(const MeshChoice& choice, std::int64_t devices,
-                        const std::string& where = "train");
+                        const Fields& fields = recipe_field);
 
 // How a model is computed, in a recipe's words.
 struct ComputeChoice {
@@ -62,10 +68,10 @@ struct ComputeChoice {
 };
 
 // "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and
-// elsewhere a scan that saves products. UsageError, beginning with `where`, for an unknown word or
-// words that do not go together.
+// elsewhere a scan that saves products; saving less than all makes it a scan anywhere. UsageError
+// for an unknown word or words that do not go together.
 Compute compute_for(std::string_view platform, const ComputeChoice& choice,
-                    const std::string& where = "train");
+                    const Fields& fields = recipe_field);
 
 CompileOptions compile_options(const Placement& placement);
 
