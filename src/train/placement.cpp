@@ -51,6 +51,8 @@ Words words_of(const std::string& where, const std::string& text,
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
     if (equals == std::string::npos)
       throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
+    if (std::ranges::find(out, name, &Words::value_type::first) != out.end())
+      throw UsageError(str(where, ": '", name, "' stands twice"), "leave one of the two");
     out.emplace_back(name, item.substr(equals + 1));
   }
   return out;
@@ -101,9 +103,9 @@ Partition partition_for(const MeshChoice& choice, std::int64_t devices, const st
                          ".devices are ", devices),
                      "make the sizes of the axes multiply to the number of devices");
   for (const auto& [dim, axis] :
-       words_of(where + ".rules", choice.rules, {"embed", "heads", "mlp", "vocab"}))
+       words_of(where + ".mesh_rules", choice.rules, {"embed", "heads", "mlp", "vocab"}))
     out.rules[dim] = choose<std::string>(
-        where + ".rules " + dim, axis,
+        where + ".mesh_rules " + dim, axis,
         {{"none", ""}, {"data", "data"}, {"fsdp", "fsdp"}, {"tensor", "tensor"}});
   return out;
 }
