@@ -50,16 +50,45 @@ void RecipeChecks::one_of(const std::string& field, const std::vector<std::strin
           did_you_mean(found, known));
 }
 
-void RecipeChecks::divides_over_devices(const std::string& field) const {
-  const TrainSection& t = recipe_.train;
-  const Partition partition = partition_for(mesh_choice(t), t.devices);
-  const std::int64_t rows = value(field), devices = t.devices / partition.size("tensor");
-  require(rows % devices == 0, {field, "train.devices"},
-          str(field, " ", rows, " does not divide over train.devices ", devices),
-          str("choose a multiple of ", devices));
+void RecipeChecks::accepts(std::initializer_list<std::string> fields,
+                           const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const UsageError& error) {
+    throw UsageError(str(recipe_.origin(fields), ": ", error.what()));
+  }
 }
 
-static void check_training(const RecipeChecks& checks) {
+void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
+  const TrainSection& t = recipe_.train;
+  const std::int64_t rows = value(field);
+  const std::int64_t devices = partition_for(mesh_choice(t), t.devices).row_parts();
+  require(rows % devices == 0, {field, "train.devices"},
+          str(field, " ", rows, " does not divide over ",
+              devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
+          str("choose a multiple of ", devices));
+  require(rows / devices % parts == 0, {field, "train.micro_batches"},
+          str(field, " ", rows, ", ", rows / devices,
+              " a device, does not divide into train.micro_batches ", parts),
+          str("choose micro-batches that divide ", rows / devices));
+}
+
+static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
+  checks.accepts({"train.mesh", "train.devices"},
+                 [&] { (void)partition_for({.mesh = t.mesh}, t.devices); });
+  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(mesh_choice(t), t.devices); });
+  checks.accepts({"train.reduction", "train.mesh"}, [&] {
+    const bool alone = t.reduction == "per_replica";
+    (void)placement_for(t.device, t.devices, alone ? Reduction::per_replica : Reduction::global,
+                        partition_for(mesh_choice(t), t.devices));
+  });
+  checks.accepts({"train.save", "train.layers"},
+                 [&] { (void)compute_for(t.device, compute_choice(t)); });
+  checks.divides_over_devices("train.batch_size", t.micro_batches);
+  checks.divides_over_devices("eval.batch_size");
+}
+
+static void check_training(const RecipeChecks& checks, const TrainSection& train) {
   for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
                             "train.log_every", "train.keep", "eval.batch_size"})
     checks.at_least(field, 1);
@@ -71,11 +100,10 @@ static void check_training(const RecipeChecks& checks) {
   checks.at_least("eval.steps", 0);
   for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})
     checks.within(field, 0);
-  checks.divides_over_devices("train.batch_size");
-  checks.divides_over_devices("eval.batch_size");
   checks.one_of("train.optimizer", {"bert_adamw", "adamw"});
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});
+  check_spread(checks, train);
 }
 
 void check_sections(const Recipe& r) {
@@ -93,7 +121,7 @@ void check_sections(const Recipe& r) {
     checks.at_least(field, 1);
   checks.at_least("vocab.unused", 0);
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
-  check_training(checks);
+  check_training(checks, r.train);
 }
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 // value: the recipe's file, or --set.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -25,8 +26,10 @@ class RecipeChecks {
   void within(const std::string& field, double low,
               double high = std::numeric_limits<double>::infinity(), Ends ends = Ends::with) const;
   void one_of(const std::string& field, const std::vector<std::string>& known) const;
-  // The number of the field's rows can be shared by train.devices.
-  void divides_over_devices(const std::string& field) const;
+  // What training itself would refuse, later.
+  void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
+  // The number of the field's rows can be shared by train.devices, each taking its own in `parts`.
+  void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 
  private:
   const nlohmann::json& value(const std::string& field) const;

@@ -30,7 +30,8 @@ Tensor embeddings(const Scope& s, const BertConfig& c, const BertInputs& in) {
   const Tensor positions =
       s.parameter("position_embeddings", {c.max_position_embeddings, H}, weights(c));
   const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
-  const Tensor sum = gather_rows(words, in.input_ids) + einsum("bst,th->bsh", type_one_hot, types) +
+  const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
+  const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,th->bsh", type_one_hot, types) +
                      slice_axis(positions, 0, 0, S);
   const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
   const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);

@@ -81,6 +81,14 @@ Tensor Scope::gathered(std::string_view full_name, Tensor tensor) const {
   return use == rest ? tensor : sharding_constraint(tensor, use, rest);
 }
 
+Tensor table(const Scope& s, std::string_view full_name, Tensor parameter) {
+  // Where two axes share the rows XLA's partitioner would rather gather all rows of the gradient on
+  // every device; one axis it turns from rows to columns by an all-to-all, which is less.
+  const Partition* p = s.compute().partition.get();
+  if (p == nullptr || p->row_axes().size() < 2) return parameter;
+  return sharding_constraint(parameter, p->in_use(full_name, parameter.rank()));
+}
+
 Tensor by_rows(const Scope& s, Tensor x) {
   if (!s.compute().partition || s.compute().partition->mesh.empty()) return x;
   DimAxes axes(x.dims().size());

@@ -125,6 +125,9 @@ class Scope {
   bool again_ = false;  // parameter() finds what is declared
 };
 
+// A parameter whose rows are looked up: its gradient is summed before it is split.
+Tensor table(const Scope& s, std::string_view full_name, Tensor parameter);
+
 // x, whose rows are those of the batch, split as the batch is.
 Tensor by_rows(const Scope& s, Tensor x);
 

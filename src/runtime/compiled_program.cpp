@@ -46,4 +46,17 @@ std::string CompiledProgram::serialize() const {
   return {args.serialized_bytes, args.serialized_bytes_size};
 }
 
+std::string CompiledProgram::optimized_module() const {
+  pjrt::Program program{};
+  program.struct_size = pjrt::struct_size<pjrt::Program>();
+  pjrt::ExecutableOptimizedProgram args{};
+  args.executable = handle_.raw();
+  args.program = &program;
+  handle_.plugin().call(args);
+  std::string code(program.code_size, '\0');
+  program.code = code.data();
+  handle_.plugin().call(args);
+  return code;
+}
+
 }  // namespace smelt

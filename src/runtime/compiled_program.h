@@ -29,6 +29,9 @@ class CompiledProgram {
   // By XLA's names, "flops" and "bytes accessed" among them; for one device.
   std::map<std::string, double> cost() const;
   std::string serialize() const;
+  // What the compiler made of it: HloModuleProto of openxla/xla (xla/service/hlo.proto), of the
+  // part that each device runs.
+  std::string optimized_module() const;
 
  private:
   Handle<pjrt::ExecutableDestroy> handle_;

@@ -54,6 +54,15 @@ struct ExecutableGetCostAnalysis {
   static constexpr auto kLast = &ExecutableGetCostAnalysis::properties;
 };
 
+struct ExecutableOptimizedProgram {
+  static constexpr Function kFunction{48, "PJRT_Executable_OptimizedProgram"};
+  std::size_t struct_size = 0;
+  void* extension_start = nullptr;
+  Executable* executable = nullptr;
+  Program* program = nullptr;  // without code: takes its size; with code of that size: the bytes
+  static constexpr auto kLast = &ExecutableOptimizedProgram::program;
+};
+
 struct ExecutableSerialize {
   static constexpr Function kFunction{49, "PJRT_Executable_Serialize"};
   std::size_t struct_size = 0;

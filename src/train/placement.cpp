@@ -52,7 +52,7 @@ Words words_of(const std::string& where, const std::string& text,
     if (equals == std::string::npos)
       throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
     if (std::ranges::find(out, name, &Words::value_type::first) != out.end())
-      throw UsageError(str(where, ": '", name, "' stands twice"), "name each once");
+      throw UsageError(str(where, ": '", name, "' stands twice"), "leave one of the two");
     out.emplace_back(name, item.substr(equals + 1));
   }
   return out;

@@ -173,6 +173,7 @@ TEST(Abi, FunctionsOnExecutablesAreTheOfficialOnes) {
   SAME_FUNCTION(ExecutableNumOutputs, PJRT_Executable_NumOutputs, executable, num_outputs);
   SAME_FUNCTION(ExecutableGetCostAnalysis, PJRT_Executable_GetCostAnalysis, executable,
                 num_properties, properties);
+  SAME_FUNCTION(ExecutableOptimizedProgram, PJRT_Executable_OptimizedProgram, executable, program);
   SAME_FUNCTION(ExecutableSerialize, PJRT_Executable_Serialize, executable, serialized_bytes,
                 serialized_bytes_size, serialized_executable, serialized_executable_deleter);
   SAME_FUNCTION(LoadedExecutableDestroy, PJRT_LoadedExecutable_Destroy, executable);

@@ -10,6 +10,7 @@
 #include "train/compiled_step.h"
 #include "train/golden_bert.h"
 #include "train/small_run.h"
+#include "train/state_values.h"
 
 namespace smelt {
 namespace {
@@ -20,8 +21,6 @@ constexpr double kSame = 1e-6;  // relative: other orders of sums in f32
 constexpr std::array kPolicies{Save::all, Save::products, Save::layer};
 
 Compute scanned(Save save) { return {.layers = Layers::scan, .save = save}; }
-
-using StateValues = std::map<std::string, std::vector<float>>;
 
 struct Ran {
   std::vector<float> losses;
@@ -44,13 +43,6 @@ class ComputeTest : public testing::Test {
     return train_program(bert_task(bert), config, placement_for("cpu", devices, Reduction::global));
   }
 
-  static StateValues values_of(const ModelState& state) {
-    StateValues values;
-    const HostState host = state.download();
-    for (const auto& [name, view] : host.tensors) values[name] = tensor_values<float>(view);
-    return values;
-  }
-
   static Ran run(const std::shared_ptr<const Client>& client, const Compute& compute,
                  int devices = 1) {
     const GoldenBert golden;
@@ -70,38 +62,12 @@ class ComputeTest : public testing::Test {
   }
 };
 
-double norm_of(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value) * value;
-  return std::sqrt(sum);
-}
-
-double norm_of_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  std::vector<float> differences;
-  for (std::size_t i = 0; i < b.size(); ++i) differences.push_back(a[i] - b[i]);
-  return norm_of(differences);
-}
-
-// A key's bias shifts all scores of a query alike: its gradient is nothing but rounding, which Adam
-// scales up.
-bool only_rounding(const std::string& name) { return name.find("/key/bias") != std::string::npos; }
-
-void expect_same(const StateValues& got, const StateValues& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (const auto& [name, values] : want) {
-    ASSERT_TRUE(got.contains(name)) << name;
-    ASSERT_EQ(got.at(name).size(), values.size()) << name;
-    if (only_rounding(name)) continue;
-    const double limit = name.ends_with("/adam_v") ? 2 * kSame : kSame;  // of squares
-    EXPECT_LE(norm_of_difference(got.at(name), values), limit * norm_of(values)) << name;
-  }
-}
-
 void expect_same(const Ran& got, const Ran& want) {
   for (std::size_t i = 0; i < want.losses.size(); ++i)
     EXPECT_NEAR(got.losses[i], want.losses[i], kSame * want.losses[i]) << "step " << i;
-  expect_same(got.first, want.first);  // moments are a tenth of the gradient, and its square
-  expect_same(got.last, want.last);
+  expect_same_state(got.first, want.first,
+                    kSame);  // moments are a tenth of the gradient, and its square
+  expect_same_state(got.last, want.last, kSame);
 }
 
 TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDo) {
@@ -193,9 +159,9 @@ TEST_F(ComputeRun, ARunGoesOnWithLayersInALoopOrUnrolled) {
     const std::string resumed = str("from_", from);
     cut_back(dir_.file(from), dir_.file(resumed), 5);
     EXPECT_EQ(train(deep_job(resumed, compute)).first_step, 5);
-    expect_same(state(resumed, 10), want);
+    expect_same_state(state(resumed, 10), want, kSame);
   }
-  expect_same(state("scanned", 10), want);
+  expect_same_state(state("scanned", 10), want, kSame);
 }
 
 // The first weights are drawn by their names in the checkpoint.
@@ -204,11 +170,7 @@ TEST_F(ComputeRun, StackedWeightsBeginAsUnrolledOnes) {
   const auto fresh = [&](const Compute& compute) {
     const TrainJob one = deep_job("model", compute);
     const StepProgram program = train_program(one.task, one.config, placement_for("cpu", 1, {}));
-    const HostState host =
-        ModelState::fresh(*client, program.placement, program.state, 7).download();
-    StateValues values;
-    for (const auto& [name, view] : host.tensors) values[name] = tensor_values<float>(view);
-    return values;
+    return values_of(ModelState::fresh(*client, program.placement, program.state, 7));
   };
   EXPECT_EQ(fresh({.layers = Layers::scan}), fresh({}));
 }

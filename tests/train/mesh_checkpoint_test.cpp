@@ -1,0 +1,146 @@
+// Checkpoints are whole: a run goes on under any other mesh, and is evaluated under any.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error_of.h"
+#include "train/small_run.h"
+#include "train/state_values.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kSameRun = 1e-5;  // relative: on other devices sums have another order
+
+class MeshRun : public SmallRun {
+ protected:
+  static Task split_task() {
+    BertTask task = bert();
+    task.model.vocab_size = (task.model.vocab_size + 7) / 8 * 8;
+    task.model.hidden_size = 32;
+    task.model.num_attention_heads = 8;
+    task.model.intermediate_size = 64;
+    return bert_task(task);
+  }
+
+  // Ten steps on eight devices; on one without a mesh.
+  TrainJob mesh_job(const std::string& model, const MeshChoice& mesh) const {
+    TrainJob out = job(model, 10);
+    out.task = split_task();
+    out.mesh = mesh;
+    out.config.devices = mesh.mesh == "auto" ? 1 : 8;
+    return out;
+  }
+
+  // Names and shapes of what a checkpoint holds.
+  std::map<std::string, Shape> on_disk(const std::string& model) const {
+    std::map<std::string, Shape> out;
+    const Checkpoint checkpoint = load_checkpoint(dir_.file(model), 10);
+    for (const auto& [name, view] : checkpoint.tensors) out[name] = view.shape;
+    return out;
+  }
+};
+
+const MeshChoice kNone{};
+const MeshChoice kAll{.mesh = "data=2,fsdp=2,tensor=2"};
+const MeshChoice kSlots{.mesh = "data=2,fsdp=4", .split_slots = true};
+
+void expect_same_end(const TrainSummary& got, const TrainSummary& want) {
+  for (const char* figure : {"loss", "gradient_norm", "masked_lm_loss", "next_sentence_loss"})
+    EXPECT_NEAR(got.last.at(figure), want.last.at(figure), kSameRun * want.last.at(figure))
+        << figure;
+}
+
+TEST_F(MeshRun, GoesOnUnderAnotherMeshAndOnOneDevice) {
+  const TrainSummary want = train(mesh_job("one", kNone));
+  expect_same_end(train(mesh_job("mesh", kAll)), want);
+  EXPECT_EQ(on_disk("mesh"), on_disk("one"));
+  EXPECT_TRUE(on_disk("mesh").contains("bert/encoder/layer_0/output/dense/kernel/adam_m"));
+  const std::vector<std::tuple<std::string, std::string, MeshChoice>> ways{
+      {"one", "split", kSlots}, {"mesh", "other", kSlots}, {"mesh", "whole", kNone}};
+  for (const auto& [from, to, mesh] : ways) {
+    SCOPED_TRACE(str("from ", from, " under ", mesh.mesh));
+    cut_back(dir_.file(from), dir_.file(to), 5);
+    const TrainSummary resumed = train(mesh_job(to, mesh));
+    EXPECT_EQ(resumed.first_step, 5);
+    expect_same_end(resumed, want);
+    EXPECT_EQ(on_disk(to), on_disk("one"));
+  }
+}
+
+TEST_F(MeshRun, IsEvaluatedUnderAMesh) {
+  train(mesh_job("one", kNone));
+  EvaluateJob job = evaluation("one");
+  job.task = split_task();
+  const Evaluation one = evaluate(job);
+  job.devices = 8;
+  for (const char* mesh : {"auto", "data=2,fsdp=2,tensor=2", "tensor=8"}) {
+    SCOPED_TRACE(mesh);
+    job.mesh.mesh = mesh;
+    const Evaluation got = evaluate(job);
+    EXPECT_EQ(got.examples, one.examples);
+    EXPECT_NEAR(got.loss, one.loss, kSameRun * one.loss);
+    for (const MeasuredValue& m : one.measures)
+      EXPECT_NEAR(got.measure(m.name).value, m.value, kSameRun * m.value) << m.name;
+  }
+}
+
+// ---- what does not go together ----
+
+TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
+  const auto refusal = [&](const std::function<void(TrainJob&)>& change) {
+    TrainJob wrong = mesh_job("wrong", kAll);
+    change(wrong);
+    return error_of<UsageError>([&] { train(wrong); });
+  };
+  EXPECT_EQ(refusal([](auto& j) {
+              BertTask odd = bert();
+              odd.model.vocab_size = 8 * 1000 + 1;
+              j.task = bert_task(odd);
+            }),
+            "mesh: dimension 0 ('vocab') of bert/embeddings/word_embeddings is 8001, which 2 "
+            "devices of axis 'tensor' do not divide\n"
+            "  hint: choose another mesh, or leave it whole by the rule vocab=none");
+  EXPECT_THAT(refusal([](auto& j) {
+                BertTask wide = bert();
+                wide.model.hidden_size = 20;
+                j.task = bert_task(wide);
+                j.mesh = kSlots;
+              }),
+              HasSubstr("mesh: dimension 1 ('embed') of bert/embeddings/word_embeddings is 20, "
+                        "which 8 devices of axis 'fsdp', 'data' do not divide"));
+  EXPECT_THAT(refusal([](auto& j) {
+                BertTask narrow = bert();
+                narrow.model.intermediate_size = 36;
+                j.task = bert_task(narrow);
+                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
+              }),
+              HasSubstr("mesh: dimension 1 ('mlp') of "
+                        "bert/encoder/layer_0/intermediate/dense/kernel is 36, which 8 devices of "
+                        "axis 'tensor' do not divide"));
+  EXPECT_THAT(refusal([](auto& j) { j.config.micro_batches = 4; }),
+              HasSubstr("a batch of 8 examples over 4 devices, 2 each, does not divide into 4 "
+                        "micro-batches\n  hint: choose train.micro_batches that divide 2"));
+  EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
+              HasSubstr("a batch of 6 examples does not divide over 4 devices"));
+  EXPECT_THAT(refusal([](auto& j) { j.mesh.mesh = "data=3,fsdp=2"; }),
+              HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, train.devices are 8"));
+  EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
+              HasSubstr("train.reduction 'per_replica' with a mesh that splits parameters"));
+}
+
+// A model that names no dimensions is trained whole.
+TEST_F(MeshRun, SplitsNothingOfAModelThatNamesNoDimensions) {
+  TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .split_slots = true});
+  plain.task.dim_names = {};
+  const StepProgram program =
+      train_program(plain.task, plain.config,
+                    placement_for("cpu", 8, Reduction::global, partition_for(plain.mesh, 8)));
+  for (const StateTensor& tensor : program.state.tensors)
+    for (const auto& axes : tensor.sharding.axes) EXPECT_TRUE(axes.empty()) << tensor.name;
+  expect_same_end(train(plain), train(mesh_job("one", kNone)));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,153 @@
+// What is learned does not depend on how a step is spread over devices, nor on how many parts its
+// batch is taken in.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/plugins.h"
+#include "train/compiled_step.h"
+#include "train/mesh_bert.h"
+#include "train/state_values.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kSteps = 5;
+constexpr double kSameLoss = 1e-5;   // relative: on other devices sums have another order
+constexpr double kSameParts = 1e-6;  // relative: of micro-batches
+
+struct MeshRan {
+  std::vector<float> losses;
+  StateValues first;  // the state after the first step
+};
+
+// One layer, or a loop of two.
+MeshRan run(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
+            const Placement& placement) {
+  BertTask bert = mesh_bert();
+  if (config.compute.layers == Layers::unrolled) bert.model.num_hidden_layers = 1;
+  const Task task = bert_task(bert);
+  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
+  const StepProgram program = train_program(task, config, placement);
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
+  MeshRan out;
+  for (int i = 0; i < kSteps; ++i) {
+    Execution execution = step.run(batch, state, i);
+    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
+    state.replace(execution.results);
+    if (i == 0) out.first = values_of(state);
+  }
+  return out;
+}
+
+MeshRan run_on_one(const std::shared_ptr<const Client>& client, const TrainingConfig& config) {
+  const MeshRan one = run(client, config, placement_for("cpu", 1, Reduction::global));
+  EXPECT_LT(one.losses.back(), one.losses.front() - 0.1);  // it learns
+  return one;
+}
+
+Placement cpu_placement(const std::string& mesh, Reduction reduction = Reduction::global) {
+  return placement_for("cpu", 8, reduction, partition_for({.mesh = mesh}, 8));
+}
+
+TrainingConfig scanned(std::int64_t devices) {
+  TrainingConfig c = mesh_config(devices);
+  c.compute = {.layers = Layers::scan, .save = Save::products};
+  return c;
+}
+
+void expect_losses(const MeshRan& got, const MeshRan& want, double limit) {
+  for (std::size_t i = 0; i < kSteps; ++i)
+    EXPECT_NEAR(got.losses[i], want.losses[i], limit * want.losses[i]) << "step " << i;
+}
+
+// All meshes that the machine's words can say, by what the CPU and what other platforms do.
+std::vector<Placement> placements() {
+  std::vector<Placement> out{mesh_placement("data=8")};
+  for (const char* mesh :
+       {"data=8", "fsdp=8", "data=2,fsdp=4", "data=2,fsdp=2,tensor=2", "tensor=8"})
+    out.push_back(cpu_placement(mesh));
+  return out;
+}
+
+std::string text_of(const Placement& placement) {
+  std::string out = placement.spread == Spread::replicas ? "replicas" : "mesh";
+  for (const auto& [axis, size] : placement.partition.mesh) out += str(" ", axis, "=", size);
+  return out;
+}
+
+TEST(Mesh, TheCpuSharesABatchByReplicasAndSplitsParametersByAMesh) {
+  std::vector<std::string> texts;
+  for (const Placement& placement : placements()) texts.push_back(text_of(placement));
+  EXPECT_EQ(texts, (std::vector<std::string>{"mesh data=8", "replicas", "mesh fsdp=8",
+                                             "mesh data=2 fsdp=4", "mesh data=2 fsdp=2 tensor=2",
+                                             "mesh tensor=8"}));
+}
+
+TEST(Mesh, LossesAreThoseOfOneDevice) {
+  SMELT_OPEN_CPU(client, 8);
+  const MeshRan one = run_on_one(client, mesh_config(1));
+  for (const Placement& placement : placements()) {
+    SCOPED_TRACE(text_of(placement));
+    expect_losses(run(client, mesh_config(8), placement), one, kSameLoss);
+  }
+}
+
+TEST(Mesh, LossesAreThoseOfOneDeviceWithLayersInALoop) {
+  SMELT_OPEN_CPU(client, 8);
+  const MeshRan one = run_on_one(client, scanned(1));
+  for (const Placement& placement : placements()) {
+    SCOPED_TRACE(text_of(placement));
+    expect_losses(run(client, scanned(8), placement), one, kSameLoss);
+  }
+}
+
+TEST(Mesh, LossesAreThoseOfOneDeviceWithSlotsSplitOverDataToo) {
+  SMELT_OPEN_CPU(client, 8);
+  const MeshRan one = run_on_one(client, scanned(1));
+  for (const char* mesh : {"data=8", "data=2,fsdp=2,tensor=2"}) {
+    SCOPED_TRACE(mesh);
+    expect_losses(run(client, scanned(8), mesh_placement(mesh, true)), one, kSameLoss);
+  }
+}
+
+// ---- micro-batches ----
+
+void expect_parts_learn_the_same(const std::shared_ptr<const Client>& client, TrainingConfig config,
+                                 const Placement& placement,
+                                 const std::vector<std::int64_t>& numbers) {
+  SCOPED_TRACE(text_of(placement));
+  const MeshRan whole = run(client, config, placement);
+  for (const std::int64_t parts : numbers) {
+    SCOPED_TRACE(parts);
+    config.micro_batches = parts;
+    const MeshRan got = run(client, config, placement);
+    expect_losses(got, whole, kSameParts);
+    expect_same_state(got.first, whole.first, kSameParts);
+  }
+}
+
+TEST(MicroBatches, LearnWhatTheWholeBatchDoes) {
+  SMELT_OPEN_CPU(client, 1);
+  const Placement one = placement_for("cpu", 1, Reduction::global);
+  expect_parts_learn_the_same(client, mesh_config(1), one, {2, 4});
+  expect_parts_learn_the_same(client, scanned(1), one, {4});
+}
+
+TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
+  SMELT_OPEN_CPU(client, 8);
+  expect_parts_learn_the_same(client, mesh_config(8), cpu_placement("data=8"), {4});
+  TrainingConfig config = mesh_config(8);
+  config.reduction = Reduction::per_replica;
+  expect_parts_learn_the_same(client, config, cpu_placement("auto", Reduction::per_replica), {2});
+}
+
+TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
+  SMELT_OPEN_CPU(client, 8);
+  expect_parts_learn_the_same(client, mesh_config(8), cpu_placement("data=2,fsdp=2,tensor=2"), {4});
+  expect_parts_learn_the_same(client, scanned(8), cpu_placement("fsdp=8"), {2});
+}
+
+}  // namespace
+}  // namespace smelt
