@@ -41,6 +41,8 @@ def parse_flags():
 
 
 args = parse_flags()
+if args.platform == "tpu" and not args.hlo_out:
+    raise SystemExit("error: --platform tpu only writes a program\nhint: give --hlo-out FILE")
 os.environ["JAX_PLATFORMS"] = {"gpu": "cuda"}.get(args.platform, "cpu")
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
     f" --xla_force_host_platform_device_count={args.devices}" if args.devices > 1 else "")
@@ -94,7 +96,7 @@ def layer_norm(p, x):
 
 
 def gelu(x):
-    return jax.nn.gelu(x, approximate=False)
+    return jax.nn.gelu(x, approximate=True)
 
 
 def attention(p, x, bias, key):

@@ -148,7 +148,9 @@ void add_bench_command(CLI::App& app) {
   for (const auto& [name, config] : models()) names.push_back(name);
   command->add_option("--model", o->model, "tiny, small, base or large")
       ->check(CLI::IsMember(names));
-  command->add_option("--device", o->device, "cpu, gpu or tpu")->capture_default_str();
+  command->add_option("--device", o->device, "cpu, gpu or tpu")
+      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
+      ->capture_default_str();
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
     command->add_option(name, value, help)
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))

@@ -28,7 +28,20 @@ int module_count(const std::string& text, const std::string& name) {
   return given ? std::stoi(found[1]) : 1;
 }
 
+// libtpu ends the process for some names that it does not know.
+void check_topology(const std::string& name) {
+  std::smatch found;
+  const bool fits = std::regex_match(
+      name, found, std::regex("(v[0-9]+[a-z]*):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
+  const bool flat = fits && (found[1] == "v5e" || found[1] == "v6e");
+  if (fits && !(flat && (found[4].matched || std::stoi(found[2]) > 16 || std::stoi(found[3]) > 16)))
+    return;
+  throw UsageError(str("--topology '", name, "' is no slice of TPUs"),
+                   "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");
+}
+
 Topology topology_of(const std::string& name) {
+  check_topology(name);
   try {
     return Topology::tpu(name);
   } catch (const PjrtError& error) {
@@ -55,6 +68,11 @@ nlohmann::json compile_program(const CompileCommand& c) {
   options.num_partitions = module_count(text, "num_partitions");
   options.num_replicas = module_count(text, "num_replicas");
   const Topology topology = topology_of(c.topology);
+  const int wanted = options.num_partitions * options.num_replicas;
+  if (wanted > topology.device_count())
+    throw UsageError(str(c.program, " is for ", wanted, " devices, --topology ", c.topology,
+                         " has ", topology.device_count()),
+                     "choose a larger topology");
   const auto begin = std::chrono::steady_clock::now();
   const CompiledProgram compiled = compiled_for(topology, c, text, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;

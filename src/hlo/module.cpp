@@ -88,7 +88,11 @@ std::string result_text(const Program& program, std::size_t i) {
 }
 
 std::string header(const Program& program, std::string_view module_name) {
-  if (program.mesh.empty()) return str("module @", module_name, " {\n");
+  if (program.mesh.empty() && program.replicas == 1) return str("module @", module_name, " {\n");
+  if (program.mesh.empty())
+    return str("module @", module_name,
+               " attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = ", program.replicas,
+               " : i32} {\n");
   std::int64_t devices = 1;
   std::vector<std::string> axes;
   for (const auto& [name, size] : program.mesh) {

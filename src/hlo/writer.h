@@ -81,6 +81,7 @@ struct Program {
   std::vector<Tensor> results;
   // Result i reuses the memory of argument donated_by[i]; -1 = none. Empty = no donation at all.
   std::vector<std::int64_t> donated_by;
+  std::int64_t replicas = 1;  // that run it side by side, each with arguments of its own
   // Sums over the rows of f32 matrices are written as products with ones, which XLA's CPU fusion
   // needs (docs/performance.md); elsewhere they fuse with what makes the rows.
   bool sums_as_products = false;

@@ -16,13 +16,30 @@ std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_
   };
 }
 
+// DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p, the order in
+// which callers list devices. A TPU client's own choice would follow how the chips are wired.
+static WireWriter device_assignment(const CompileOptions& options) {
+  WireWriter out;
+  out.integer(1, options.num_replicas);
+  out.integer(2, options.num_partitions);
+  for (int partition = 0; partition < options.num_partitions; ++partition) {
+    WireWriter devices;
+    for (int replica = 0; replica < options.num_replicas; ++replica)
+      devices.integer(1, replica * options.num_partitions + partition);
+    out.message(3, devices);
+  }
+  return out;
+}
+
 std::string serialize(const CompileOptions& options) {
   WireWriter build;      // ExecutableBuildOptionsProto
   build.integer(1, -1);  // device_ordinal: not one device in particular
   build.integer(4, options.num_replicas);
   build.integer(5, options.num_partitions);
   build.varint(6, options.num_partitions > 1);  // use_spmd_partitioning
-  build.varint(19, options.use_shardy);         // use_shardy_partitioner
+  if (options.num_replicas * options.num_partitions > 1)
+    build.message(9, device_assignment(options));
+  build.varint(19, options.use_shardy);  // use_shardy_partitioner
   WireWriter out;
   out.message(3, build);  // executable_build_options
   for (const auto& [name, value] : options.overrides) {

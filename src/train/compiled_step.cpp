@@ -5,7 +5,7 @@
 namespace smelt {
 
 void throw_does_not_fit(const PjrtError& error, const std::string& where) {
-  if (error.code() != pjrt::ErrorCode::resource_exhausted) throw error;
+  if (error.code() != pjrt::ErrorCode::resource_exhausted) throw;
   const std::string_view text = error.what();
   const auto begin = text.find("the total memory required");
   const std::string_view figures =
@@ -17,8 +17,7 @@ void throw_does_not_fit(const PjrtError& error, const std::string& where) {
 
 static Executable compiled(const Client& client, const StepProgram& program) {
   try {
-    return client.compile(emit_module(program.program, "step"),
-                          compile_options(program.placement));
+    return client.compile(emit_module(program.program, "step"), compile_options(program.placement));
   } catch (const PjrtError& error) {
     throw_does_not_fit(error, "train: the program");
   }

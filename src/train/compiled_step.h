@@ -14,7 +14,7 @@
 namespace smelt {
 
 // The compiler's own figures for a program that is too large, and the settings that help most.
-// `where` begins the message. Another error is thrown as it is.
+// `where` begins the message. Another error is thrown on as it is: call it where it was caught.
 [[noreturn]] void throw_does_not_fit(const PjrtError& error, const std::string& where);
 
 class CompiledStep {

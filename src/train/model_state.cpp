@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/error.h"
 #include "train/initialize.h"
@@ -64,7 +65,11 @@ void ModelState::get(std::size_t index, std::span<std::byte> whole) const {
   const StateTensor& tensor = layout_.tensors[index];
   if (is_whole(tensor.sharding)) return buffers_.front()[index].copy_to_host(whole);
   std::vector<std::byte> part(part_shape(mesh_, tensor.sharding, tensor.shape).size_bytes());
+  std::set<std::int64_t> placed;
   for (std::size_t device = 0; device < buffers_.size(); ++device) {
+    if (!placed.insert(part_number(mesh_, tensor.sharding, static_cast<std::int64_t>(device)))
+             .second)
+      continue;
     buffers_[device][index].copy_to_host(part);
     place_part(mesh_, tensor.sharding, tensor.shape, static_cast<std::int64_t>(device), part,
                whole);

@@ -43,6 +43,7 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
 void place(Program& p, const Placement& placement, const StateLayout& state,
            bool state_is_result = false) {
   p.sums_as_products = placement.sums_as_products;
+  p.replicas = placement.replicas();
   if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
   p.mesh = placement.partition.mesh;
   p.argument_sharding.resize(p.graph.arguments().size() - state.tensors.size(), Sharding{});

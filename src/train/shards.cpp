@@ -60,6 +60,14 @@ Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole)
   return part;
 }
 
+std::int64_t part_number(const Mesh& mesh, const Sharding& sharding, std::int64_t device) {
+  std::int64_t number = 0;
+  for (const auto& axes : sharding.axes)
+    for (const std::string& axis : axes)
+      number = number * mesh_size(mesh, axis) + coordinate(mesh, axis, device);
+  return number;
+}
+
 void take_part(const Mesh& mesh, const Sharding& sharding, const Shape& whole, std::int64_t device,
                std::span<const std::byte> from, std::span<std::byte> part) {
   for_each_run(mesh, sharding, whole, device, [&](std::size_t at, std::size_t to, std::size_t n) {

@@ -15,6 +15,9 @@ bool is_whole(const Sharding& sharding);
 // The shape of each device's part.
 Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole);
 
+// The same for devices that hold the same part.
+std::int64_t part_number(const Mesh& mesh, const Sharding& sharding, std::int64_t device);
+
 // Copies a device's part out of the whole, or back to its place there. Device d is at the mesh's
 // coordinates with the last axis running fastest.
 void take_part(const Mesh& mesh, const Sharding& sharding, const Shape& whole, std::int64_t device,

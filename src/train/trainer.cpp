@@ -82,6 +82,8 @@ Trainer::Trainer(const TrainJob& job)
       program_(make_program(job, client_->platform_name())),
       since_line_(program_.report),
       last_(program_.report) {
+  settings_["precision"] =
+      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, source_);
   state_.emplace(initial_state());
   job.accepted();

@@ -45,9 +45,10 @@ TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
 
 TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
   const std::string refusal =
-      ": train.save 'layer' with train.layers 'unrolled', which keep all\n"
+      ": train.save 'layer' with train.layers 'unrolled': unrolled layers keep all\n"
       "  hint: set train.layers to scan";
-  EXPECT_THAT(from_recipe("save: layer"), EndsWith("r.yaml" + refusal));  // auto, on the CPU
+  EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
+  EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan
   EXPECT_EQ(from_set({"train.save=layer", "train.layers=unrolled", "train.device=tpu"}),
             "--set" + refusal);
   EXPECT_EQ(from_set({"train.save=layer", "train.device=tpu"}), "no error");

@@ -200,11 +200,12 @@ TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
             "train.layers 'scann' is unknown\n  hint: did you mean 'scan'?");
   EXPECT_EQ(refusal({.layers = "scan", .save = "product"}),
             "train.save 'product' is unknown\n  hint: did you mean 'products'?");
-  EXPECT_EQ(refusal({.save = "layer"}),
-            "train.save 'layer' with train.layers 'unrolled', which keep all\n"
+  EXPECT_EQ(refusal({.layers = "unrolled", .save = "layer"}),
+            "train.save 'layer' with train.layers 'unrolled': unrolled layers keep all\n"
             "  hint: set train.layers to scan");
-  EXPECT_THAT(error_of([] { compute_for("cpu", {.precision = "half"}, "bench"); }),
-              HasSubstr("bench.precision 'half' is unknown\n  hint: "));
+  EXPECT_EQ(compute_for("cpu", {.save = "layer"}).layers, Layers::scan);
+  EXPECT_THAT(error_of([] { compute_for("cpu", {.precision = "half"}, flag); }),
+              HasSubstr("--precision 'half' is unknown\n  hint: "));
 }
 
 }  // namespace
