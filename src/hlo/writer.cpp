@@ -57,15 +57,16 @@ void HloWriter::generic(const Node& node, std::string_view op, std::string_view 
   if (node.regions.empty()) return line(head + type);
   line(head + " ({");
   for (std::size_t i = 0; i < node.regions.size(); ++i)
-    region(*node.regions[i], i + 1 < node.regions.size() ? "}, {" : "})" + type);
+    region(*node.regions[i], op.starts_with("sdy.") ? "sdy.return" : "stablehlo.return",
+           i + 1 < node.regions.size() ? "}, {" : "})" + type);
 }
 
-void HloWriter::region(const Region& region, std::string_view end) {
+void HloWriter::region(const Region& region, std::string_view terminator, std::string_view end) {
   bind_arguments(region.graph, "");
   const auto argument = [this](const Tensor& t) { return str(name(t), ": ", hlo_type(t.shape())); };
   line(str("^bb0(", list_of(region.graph.arguments(), argument), "):"));
   indent(1);
-  body(region.graph, region.results, "stablehlo.return");
+  body(region.graph, region.results, terminator);
   indent(-1);
   line(end);
 }

@@ -64,7 +64,7 @@ class HloWriter {
   void indent(int by) { depth_ += by; }
 
  private:
-  void region(const Region& region, std::string_view end);
+  void region(const Region& region, std::string_view terminator, std::string_view end);
   std::string operands(const std::vector<Tensor>& tensors) const;
 
   Mesh mesh_;

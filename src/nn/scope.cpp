@@ -56,6 +56,15 @@ Scope Scope::within(Graph& graph, RandomSource random) const {
   return inner;
 }
 
+Scope Scope::over(Mesh mesh) const {
+  CHECK(compute_.partition != nullptr);
+  Partition partition = *compute_.partition;
+  partition.mesh = std::move(mesh);
+  Scope inner = *this;
+  inner.compute_.partition = std::make_shared<const Partition>(std::move(partition));
+  return inner;
+}
+
 Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const std::string full_name = joined_path(path_, name);
   if (again_ && body_) return gathered(full_name, body_->slice(find(full_name).tensor));

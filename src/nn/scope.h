@@ -95,6 +95,8 @@ class Scope {
 
   // The same model again within a region, on other rows: its parameters are declared already.
   Scope within(Graph& graph, RandomSource random) const;
+  // The same with parameters and rows over another mesh.
+  Scope over(Mesh mesh) const;
 
   const std::string& path() const { return path_; }
   // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().

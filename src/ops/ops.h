@@ -158,4 +158,9 @@ Tensor all_gather(Tensor x, std::int64_t axis, std::int64_t replicas);
 Tensor all_to_all(Tensor x, std::int64_t split_axis, std::int64_t concat_axis,
                   std::int64_t replicas);
 
+// `body` by itself on each of the parts into which a mesh axis cuts `rows` along dimension 0; what
+// it takes from outside is whole. Each result, of all parts along a new dimension 0. No gradient.
+std::vector<Tensor> per_part(Graph& graph, const std::string& axis, std::int64_t parts,
+                             const std::vector<Tensor>& rows, const RegionBuilder& body);
+
 }  // namespace smelt

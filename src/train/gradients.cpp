@@ -58,6 +58,42 @@ ScanStep add_part(const GradientJob& job, ScanBody& body, std::span<const Tensor
   return next;
 }
 
+// The sums of the measures, then the gradients, of micro-batches added up.
+std::vector<Tensor> sums_of_parts(const GradientJob& job, Graph& graph) {
+  std::vector<Tensor> zeros{constant(graph, 0, DType::f32, {std::ssize(job.measures.sums)})};
+  for (const Tensor& w : job.wrt) zeros.push_back(constant(graph, 0, w.dtype(), w.dims()));
+  return scan(graph, job.micro_batches, zeros, Save::none,
+              [&](ScanBody& body, std::span<const Tensor> carry) {
+                return add_part(job, body, carry);
+              })
+      .carry;
+}
+
+// The same, each device of the data axis by itself: what partitions a whole program would sum
+// gradients over devices in every iteration.
+std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices) {
+  Graph& graph = job.root.graph();
+  std::vector<Tensor> rows = job.batch;
+  rows.push_back(iota(graph, {DType::s32, {job.batch.front().dim(0)}}, 0));
+  const auto own_sums = [&](Graph& inner, std::span<const Tensor> own) {
+    RandomSource random = *job.root.random_source();
+    random.first_row = element(own.back(), 0);
+    const std::vector<Tensor> batch(own.begin(), own.end() - 1);
+    const Scope root = job.root.within(inner, random).over({});
+    return sums_of_parts({.task = job.task,
+                          .batch = batch,
+                          .root = root,
+                          .measures = job.measures,
+                          .wrt = job.wrt,
+                          .micro_batches = job.micro_batches,
+                          .reduction = job.reduction},
+                         inner);
+  };
+  std::vector<Tensor> out = per_part(graph, "data", devices, rows, own_sums);
+  for (Tensor& t : out) t = reduce_sum(t, {0});
+  return out;
+}
+
 }  // namespace
 
 Tensor vector_of(const std::vector<Tensor>& scalars) {
@@ -110,15 +146,13 @@ Gradients gradients_of(const GradientJob& job) {
   const std::vector<Tensor>& sums = job.measures.sums;
   if (job.micro_batches == 1)
     return {.of_parameters = grad(job.measures.loss(sums, job.reduction), job.wrt), .sums = sums};
-  Graph& graph = job.root.graph();
-  std::vector<Tensor> zeros{
-      constant(graph, 0, DType::f32, {static_cast<std::int64_t>(sums.size())})};
-  for (const Tensor& w : job.wrt) zeros.push_back(zeros_like(w));
-  const ScanStep all = scan(
-      graph, job.micro_batches, zeros, Save::none,
-      [&](ScanBody& body, std::span<const Tensor> carry) { return add_part(job, body, carry); });
-  return {.of_parameters = {all.carry.begin() + 1, all.carry.end()},
-          .sums = elements(all.carry[0])};
+  const Partition* partition = job.root.compute().partition.get();
+  // Beside other axes XLA's partitioner fails a check of its own, which ends the process.
+  const bool data_alone =
+      partition != nullptr && partition->mesh.size() == 1 && partition->size("data") > 1;
+  const auto found = data_alone ? sums_of_devices(job, partition->size("data"))
+                                : sums_of_parts(job, job.root.graph());
+  return {.of_parameters = {found.begin() + 1, found.end()}, .sums = elements(found[0])};
 }
 
 }  // namespace smelt

@@ -49,7 +49,8 @@ struct Gradients {
 };
 
 // Of this program's part of the loss. Micro-batch m of M takes the rows r with r mod M = m, one
-// after another in a loop; gradients and sums add up to those of all rows at once.
+// after another in a loop; gradients and sums add up to those of all rows at once. Over a mesh
+// of data alone each device has a loop of its own, and gradients are summed once, after it.
 Gradients gradients_of(const GradientJob& job);
 
 }  // namespace smelt

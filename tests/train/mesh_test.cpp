@@ -147,6 +147,7 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
   expect_parts_learn_the_same(client, mesh_config(8), cpu_placement("data=2,fsdp=2,tensor=2"), {4});
   expect_parts_learn_the_same(client, scanned(8), cpu_placement("fsdp=8"), {2});
+  expect_parts_learn_the_same(client, scanned(8), mesh_placement("data=8"), {2});
 }
 
 }  // namespace
