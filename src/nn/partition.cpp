@@ -51,8 +51,8 @@ void Partition::check(std::string_view parameter, const Dims& dims) const {
     }
     if (dims[i] / unit % parts == 0) continue;
     throw UsageError(
-        str("mesh: dimension ", i, " of ", parameter, ", ", dims[i] / unit, " ", name,
-            ", does not divide over ", parts, " devices of axis '", join(split[i], "', '"), "'"),
+        str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i] / unit,
+            ", which ", parts, " devices of axis '", join(split[i], "', '"), "' do not divide"),
         str("choose another mesh, or leave it whole by the rule ", name, "=none"));
   }
 }

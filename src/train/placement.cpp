@@ -112,7 +112,7 @@ Partition partition_for(const MeshChoice& choice, std::int64_t devices, const Fi
     }
   if (product != devices)
     throw UsageError(str(mesh, " '", choice.mesh, "' has ", product, " devices, ",
-                         fields("devices"), " is ", devices),
+                         fields("devices"), " are ", devices),
                      "make the sizes of the axes multiply to the number of devices");
   for (const auto& [dim, axis] : words_of(rules, choice.rules, {"embed", "heads", "mlp", "vocab"}))
     out.rules[dim] = choose<std::string>(str(rules, " ", dim), axis,

@@ -108,15 +108,15 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
                  HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   expect_refused("bench --seq 1000",
                  HasSubstr("sequence length 1000 is longer than max_position_embeddings 512"));
-  expect_refused("bench --precision b16", AllOf(HasSubstr("bench.precision 'b16' is unknown"),
+  expect_refused("bench --precision b16", AllOf(HasSubstr("--precision 'b16' is unknown"),
                                                 HasSubstr("did you mean 'bf16'?")));
-  expect_refused("bench --layers unroled", AllOf(HasSubstr("bench.layers 'unroled' is unknown"),
+  expect_refused("bench --layers unroled", AllOf(HasSubstr("--layers 'unroled' is unknown"),
                                                  HasSubstr("did you mean 'unrolled'?")));
-  expect_refused("bench --save layers", AllOf(HasSubstr("bench.save 'layers' is unknown"),
+  expect_refused("bench --save layers", AllOf(HasSubstr("--save 'layers' is unknown"),
                                               HasSubstr("did you mean 'layer'?")));
-  expect_refused("bench --device cpu --save layer",
-                 AllOf(HasSubstr("bench.save 'layer' with bench.layers 'unrolled'"),
-                       HasSubstr("hint: set bench.layers to scan")));
+  expect_refused("bench --device cpu --layers unrolled --save layer",
+                 AllOf(HasSubstr("--save 'layer' with --layers 'unrolled'"),
+                       HasSubstr("hint: set --layers to scan")));
 }
 
 TEST_F(BenchTest, CompileSaysWhatIsWrong) {
@@ -135,6 +135,9 @@ TEST_F(BenchTest, CompileSaysWhatIsWrong) {
   EXPECT_THAT(
       refusal(program + " --topology v99:2x2"),
       AllOf(HasSubstr("--topology v99:2x2: "), HasSubstr("hint: give chips by libtpu's name")));
+  for (const char* name : {"v5e:0x2", "v5e:16x32", "v5e:8x16x2", "", "v5e"})  // libtpu would end
+    EXPECT_THAT(refusal(str(program, " --topology '", name, "'")),
+                HasSubstr(str("--topology '", name, "' is no slice of TPUs")));
   EXPECT_THAT(refusal(program + " --topology v5e:2x2"),
               AllOf(HasSubstr("p.mlir: PJRT_Compile: "), HasSubstr("Failed to parse"),
                     HasSubstr("hint: give StableHLO text")));
