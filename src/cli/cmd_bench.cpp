@@ -139,6 +139,20 @@ nlohmann::json run_bench(const BenchOptions& o) {
   return result;
 }
 
+// How the step is computed and spread.
+void add_form_flags(CLI::App& command, BenchOptions& o) {
+  command.add_option("--precision", o.compute.precision, "f32 or bf16")->capture_default_str();
+  command.add_option("--layers", o.compute.layers, "auto, unrolled or scan")->capture_default_str();
+  command
+      .add_option("--save", o.compute.save,
+                  "what a scanned layer keeps for the backward pass: auto, all, products or layer")
+      ->capture_default_str();
+  command.add_option("--mesh", o.mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
+      ->capture_default_str();
+  command.add_option("--mesh-rules", o.mesh.rules, "e.g. vocab=none");
+  command.add_flag("--split-slots", o.mesh.split_slots, "the optimizer's slots over data, too");
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
@@ -167,17 +181,7 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--dropout", o->dropout, "dropout probability")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
-  command->add_option("--precision", o->compute.precision, "f32 or bf16")->capture_default_str();
-  command->add_option("--layers", o->compute.layers, "auto, unrolled or scan")
-      ->capture_default_str();
-  command
-      ->add_option("--save", o->compute.save,
-                   "what a scanned layer keeps for the backward pass: auto, all, products or layer")
-      ->capture_default_str();
-  command->add_option("--mesh", o->mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
-      ->capture_default_str();
-  command->add_option("--mesh-rules", o->mesh.rules, "e.g. vocab=none");
-  command->add_flag("--split-slots", o->mesh.split_slots, "the optimizer's slots over data, too");
+  add_form_flags(*command, *o);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
     if (!o->emit.empty()) return emit_step(*o);
