@@ -32,7 +32,8 @@ int module_count(const std::string& text, const std::string& name) {
 void check_topology(const std::string& name) {
   std::smatch found;
   const bool fits = std::regex_match(
-      name, found, std::regex("(v[0-9]+[a-z]*):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
+      name, found,
+      std::regex("(v[0-9]+[a-z]*):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
   const bool flat = fits && (found[1] == "v5e" || found[1] == "v6e");
   if (fits && !(flat && (found[4].matched || std::stoi(found[2]) > 16 || std::stoi(found[3]) > 16)))
     return;

@@ -114,11 +114,21 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                 BertTask narrow = bert();
                 narrow.model.intermediate_size = 36;
                 j.task = bert_task(narrow);
-                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
+                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none,heads=none"};
               }),
               HasSubstr("mesh: dimension 1 ('mlp') of "
                         "bert/encoder/layer_0/intermediate/dense/kernel is 36, which 8 devices of "
                         "axis 'tensor' do not divide"));
+  EXPECT_THAT(refusal([](auto& j) {
+                j.task = bert_task(bert());  // two heads
+                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
+              }),
+              HasSubstr("('heads') of bert/encoder/layer_0/attention/self/query/kernel is 2, "
+                        "which 8 devices of axis 'tensor' do not divide"));
+  EXPECT_THAT(refusal([](auto& j) { j.mesh = {.mesh = "fsdp=8", .rules = "mlp=fsdp"}; }),
+              HasSubstr("mesh: axis 'fsdp' splits two dimensions of "
+                        "bert/encoder/layer_0/intermediate/dense/kernel\n"
+                        "  hint: leave one of them whole by the rule mlp=none"));
   EXPECT_THAT(refusal([](auto& j) { j.config.micro_batches = 4; }),
               HasSubstr("a batch of 8 examples over 4 devices, 2 each, does not divide into 4 "
                         "micro-batches\n  hint: choose train.micro_batches that divide 2"));
