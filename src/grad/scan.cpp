@@ -62,15 +62,6 @@ void check_carry(const Tensors& before, const Tensors& after) {
                        "keep the shape of every carried value");
 }
 
-// A region of copies: `arguments`, in order, become its arguments, whatever they are here.
-std::shared_ptr<const Region> region_of(const Tensors& arguments, const Tensors& results) {
-  const auto region = std::make_shared<Region>();
-  NodeMap map;
-  for (const Tensor& t : arguments) map.emplace(t, region->graph.argument(t.shape()));
-  region->results = copy_nodes(results, region->graph, map);
-  return region;
-}
-
 // What the reverse pass reads of the forward one (nodes below `forward_nodes`) and shall not make
 // again.
 Tensors saved_for(const Tensors& gradients, const Tensors& carry, std::int64_t forward_nodes,
@@ -127,7 +118,7 @@ class ScanBuilder {
     check_carry(carry, step.carry);
     for (const Tensors& part : {step.carry, step.outputs})
       for (const Tensor& t : part) results_.push_back(body_.graph_.capture(t));
-    Tensors stacked, inputs = init;
+    Tensors inputs = init;
     free_ = {body_.index_};
     for (const auto& [outside, argument] : body_.slices_) {
       inputs.push_back(outside);

@@ -91,11 +91,8 @@ Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state)
   return next;
 }
 
-void emit(const Node& node, HloWriter& writer) {
+Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
   const Counts n(node);
-  Graph graph;
-  Tensors inputs;
-  for (const Tensor& input : node.inputs) inputs.push_back(graph.argument(input.shape()));
   Tensors state{constant(graph, 0, DType::s32)};
   append(state, part(inputs, 0, n.carried));
   for (std::size_t i = n.carried; i < node.results.size(); ++i)
@@ -108,7 +105,13 @@ void emit(const Node& node, HloWriter& writer) {
         return Tensors{compare(x[0], constant(g, length, DType::s32), Compare::lt)};
       },
       [&](Graph& g, std::span<const Tensor> x) { return iteration(node, g, x); });
-  writer.splice(graph, node, part(loop, 1, std::ssize(node.results)));
+  return part(loop, 1, std::ssize(node.results));
+}
+
+void emit(const Node& node, HloWriter& writer) {
+  writer.splice(node, [&](Graph& graph, std::span<const Tensor> inputs) {
+    return as_while(node, graph, inputs);
+  });
 }
 
 // ---- gradient: the same loop backwards ----

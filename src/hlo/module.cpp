@@ -6,11 +6,10 @@
 
 namespace smelt {
 
-static std::int64_t axis_size(const Mesh& mesh, const std::string& name) {
-  for (const auto& [axis, size] : mesh)
-    if (axis == name) return size;
-  throw UsageError(str("sharding: the mesh has no axis '", name, "'"),
-                   "use an axis of the mesh of the program");
+std::int64_t axis_size(const Mesh& mesh, std::string_view axis) {
+  for (const auto& [name, size] : mesh)
+    if (name == axis) return size;
+  return 0;
 }
 
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
@@ -23,7 +22,11 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
     std::int64_t parts = 1;
     std::vector<std::string> quoted;
     for (const std::string& axis : axes[i]) {
-      parts *= axis_size(mesh, axis);
+      const std::int64_t size = axis_size(mesh, axis);
+      if (size == 0)
+        throw UsageError(str("sharding: the mesh has no axis '", axis, "'"),
+                         "use an axis of the mesh of the program");
+      parts *= size;
       quoted.push_back(str("\"", axis, "\""));
     }
     if (shape.dims[i] % parts != 0)

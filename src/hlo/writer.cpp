@@ -71,8 +71,14 @@ void HloWriter::region(const Region& region, std::string_view terminator, std::s
   line(end);
 }
 
-void HloWriter::splice(const Graph& graph, const Node& node, const std::vector<Tensor>& results) {
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) alias(graph.arguments()[i], node.inputs[i]);
+void HloWriter::splice(const Node& node, const Build& build) {
+  Graph graph;
+  std::vector<Tensor> inputs;
+  for (const Tensor& input : node.inputs) {
+    inputs.push_back(graph.argument(input.shape()));
+    alias(inputs.back(), input);
+  }
+  const std::vector<Tensor> results = build(graph, inputs);
   for (const Node* inner : reachable(results))
     if (inner->op->emit != nullptr) inner->op->emit(*inner, *this);
   for (std::size_t i = 0; i < results.size(); ++i)

@@ -2,6 +2,8 @@
 // the same text byte for byte.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +28,9 @@ std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 // The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
 
+// 0: the mesh has no such axis.
+std::int64_t axis_size(const Mesh& mesh, std::string_view axis);
+
 // How a value is laid over the devices, by Shardy: the mesh axes that split each dimension, none
 // of them for one that is whole; an empty list = replicated.
 struct Sharding {
@@ -48,9 +53,9 @@ class HloWriter {
   // %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types, with the node's inputs, regions,
   // results.
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});
-  // Emits what `results` of another graph need, whose arguments stand for the node's inputs, as the
-  // node's results.
-  void splice(const Graph& graph, const Node& node, const std::vector<Tensor>& results);
+  // Emits, as the node's results, those of a graph of its own made from the node's inputs.
+  using Build = std::function<std::vector<Tensor>(Graph&, std::span<const Tensor> inputs)>;
+  void splice(const Node& node, const Build& build);
   // Emits `results` of a region or function body up to and including its terminator.
   void body(const Graph& graph, const std::vector<Tensor>& results, std::string_view terminator);
   // Names the arguments of a graph: "%arg0" … in functions, fresh numbers in regions.

@@ -78,11 +78,12 @@ Tensor Graph::capture(Tensor t) {
   return captured_.back().argument;
 }
 
-std::vector<const Node*> reachable(std::span<const Tensor> results) {
+// What `results` need, in order of id, but for what `given` holds.
+static std::vector<const Node*> needed(std::span<const Tensor> results, const NodeMap& given) {
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> found;
   const auto visit = [&](Tensor t) {
-    if (seen.insert(&t.node()).second) found.push_back(&t.node());
+    if (!given.contains(t) && seen.insert(&t.node()).second) found.push_back(&t.node());
   };
   for (const Tensor& t : results) visit(t);
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -91,16 +92,10 @@ std::vector<const Node*> reachable(std::span<const Tensor> results) {
   return found;
 }
 
+std::vector<const Node*> reachable(std::span<const Tensor> results) { return needed(results, {}); }
+
 std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map) {
-  std::vector<const Node*> found;
-  std::unordered_set<const Node*> seen;
-  const auto visit = [&](Tensor t) {
-    if (!map.contains(t) && seen.insert(&t.node()).second) found.push_back(&t.node());
-  };
-  for (const Tensor& t : results) visit(t);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    for (const Tensor& input : found[i]->inputs) visit(input);
-  std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->id < b->id; });
+  const std::vector<const Node*> found = needed(results, map);
   for (const Node* node : found) {
     CHECK(node->op != &kArgument, "an argument has nothing that stands for it");
     std::vector<Tensor> inputs;
@@ -112,6 +107,15 @@ std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, No
   std::vector<Tensor> out;
   for (const Tensor& t : results) out.push_back(map.at(t));
   return out;
+}
+
+std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
+                                        std::span<const Tensor> results) {
+  const auto region = std::make_shared<Region>();
+  NodeMap map;
+  for (const Tensor& t : arguments) map.emplace(t, region->graph.argument(t.shape()));
+  region->results = copy_nodes(results, region->graph, map);
+  return region;
 }
 
 }  // namespace smelt

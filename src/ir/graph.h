@@ -123,5 +123,8 @@ using NodeMap = std::unordered_map<Tensor, Tensor>;
 // Copies what `results` need into `graph`, but for what `map` holds already; arguments must be in
 // it. The copies are added to `map`.
 std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map);
+// A region of such copies: `arguments`, in order, become its arguments, whatever they are here.
+std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
+                                        std::span<const Tensor> results);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
 #include "nn/partition.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -7,9 +8,7 @@
 namespace smelt {
 
 std::int64_t Partition::size(std::string_view axis) const {
-  for (const auto& [name, devices] : mesh)
-    if (name == axis) return devices;
-  return 1;
+  return std::max<std::int64_t>(axis_size(mesh, axis), 1);
 }
 
 std::vector<std::string> Partition::row_axes() const {

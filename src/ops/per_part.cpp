@@ -63,13 +63,9 @@ std::vector<Tensor> per_part(Graph& graph, const std::string& axis, std::int64_t
     inputs.push_back(outside);
     arguments.push_back(argument);
   }
-  const auto region = std::make_shared<Region>();
-  NodeMap map;
-  for (const Tensor& t : arguments) map.emplace(t, region->graph.argument(t.shape()));
-  region->results = copy_nodes(results, region->graph, map);
   return results_of(graph.apply(
       kPerPart, inputs, {{"axis", DimAxes{{axis}}}, {"parts", parts}, {"rows", std::ssize(rows)}},
-      {region}));
+      {region_of(arguments, results)}));
 }
 
 }  // namespace smelt

@@ -38,14 +38,12 @@ bool adds_rows(const Node& node) {
 // there.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
   if (!writer.sums_as_products() || !adds_rows(node)) return emit_reduce(node, writer);
-  Graph graph;
-  Tensors inputs;
-  for (const Tensor& input : node.inputs) inputs.push_back(graph.argument(input.shape()));
-  const std::int64_t columns = inputs[0].dim(-1);
-  const std::int64_t rows = inputs[0].shape().elements() / columns;
-  const Tensor ones = constant(graph, 1.0, DType::f32, {8, rows});
-  const Tensor sums = matmul(ones, reshape(inputs[0], {rows, columns}));
-  writer.splice(graph, node, {reshape(slice_axis(sums, 0, 0, 1), {columns})});
+  writer.splice(node, [](Graph& graph, Inputs in) {
+    const std::int64_t columns = in[0].dim(-1), rows = in[0].shape().elements() / columns;
+    const Tensor ones = constant(graph, 1.0, DType::f32, {8, rows});
+    const Tensor sums = matmul(ones, reshape(in[0], {rows, columns}));
+    return Tensors{reshape(slice_axis(sums, 0, 0, 1), {columns})};
+  });
 }
 
 // y over the kept axes, repeated along the reduced ones.

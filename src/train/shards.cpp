@@ -9,9 +9,9 @@ namespace smelt {
 namespace {
 
 std::int64_t mesh_size(const Mesh& mesh, const std::string& axis) {
-  const auto found = std::ranges::find(mesh, axis, &Mesh::value_type::first);
-  CHECK(found != mesh.end(), axis);
-  return found->second;
+  const std::int64_t size = axis_size(mesh, axis);
+  CHECK(size > 0, axis);
+  return size;
 }
 
 // Where the device stands on an axis.

@@ -79,27 +79,29 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want,
   }
 }
 
-TEST(Scan, GivesValuesAndGradientsOfTheUnrolledLoop) {
-  for (const ScanCase& c : scan_cases(DType::f64)) {
+// Every case under every policy, run by `run`, against the unrolled loop by the interpreter.
+void expect_the_unrolled_loop(DType dtype, const auto& run, double tolerance) {
+  for (const ScanCase& c : scan_cases(dtype)) {
     const auto arguments = arguments_of(c);
     const auto want = interpreted(program_of(c, Loop::unrolled()), arguments);
     for (const Save save : kPolicies) {
       SCOPED_TRACE(str(c.name, ", ", policy_name(save)));
-      expect_equal(interpreted(program_of(c, Loop::scanned(save)), arguments), want, 1e-12);
+      expect_equal(run(program_of(c, Loop::scanned(save)), arguments), want, tolerance);
     }
   }
 }
 
+TEST(Scan, GivesValuesAndGradientsOfTheUnrolledLoop) {
+  expect_the_unrolled_loop(
+      DType::f64, [](const auto& program, const auto& in) { return interpreted(program, in); },
+      1e-12);
+}
+
 TEST(Scan, GivesThemOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
-  for (const ScanCase& c : scan_cases(DType::f32)) {
-    const auto arguments = arguments_of(c);
-    const auto want = interpreted(program_of(c, Loop::unrolled()), arguments);
-    for (const Save save : kPolicies) {
-      SCOPED_TRACE(str(c.name, ", ", policy_name(save)));
-      expect_equal(run_on_cpu(program_of(c, Loop::scanned(save)), arguments), want, 2e-6);
-    }
-  }
+  expect_the_unrolled_loop(
+      DType::f32, [](const auto& program, const auto& in) { return run_on_cpu(program, in); },
+      2e-6);
 }
 
 TEST(Scan, ThatSavesNothingGivesTheValues) {
