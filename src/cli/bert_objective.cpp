@@ -98,6 +98,10 @@ void check(const Recipe& r) {
                  str("model.type_vocab_size ", model.type_vocab_size,
                      " has no kind for the second sentences of data.next_sentence"),
                  "set model.type_vocab_size to 2, or data.next_sentence to false");
+  check_program(r, bert_task({.model = model,
+                              .seq_length = data.seq_length,
+                              .max_predictions = data.max_predictions,
+                              .next_sentence = data.next_sentence}));
 }
 
 std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/philox.h"
 #include "optim/adamw.h"
 #include "store/file.h"
@@ -147,6 +148,11 @@ void add_form_flags(CLI::App& command, BenchOptions& o) {
       .add_option("--save", o.compute.save,
                   "what a scanned layer keeps for the backward pass: auto, all, products or layer")
       ->capture_default_str();
+  command
+      .add_option("--attention-rows", o.compute.attention_rows,
+                  "queries that attention takes at a time; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->capture_default_str();
   command.add_option("--mesh", o.mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
       ->capture_default_str();
   command.add_option("--mesh-rules", o.mesh.rules, "e.g. vocab=none");
@@ -178,12 +184,13 @@ void add_bench_command(CLI::App& app) {
   add_count("--predictions", o->predictions, "masked tokens per example");
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
-  command->add_option("--dropout", o->dropout, "dropout probability")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
+  command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_form_flags(*command, *o);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
+    if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
+      throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
+                       "give a probability");
     if (!o->emit.empty()) return emit_step(*o);
     std::cout << run_bench(*o).dump() << "\n";
   });

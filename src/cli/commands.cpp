@@ -112,6 +112,10 @@ int run_command_line(int argc, char** argv) {
   } catch (const BugError& error) {
     std::cerr << "bug: " << error.what() << "\n";
     return 70;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: this machine has not the memory for what was asked\n"
+                 "hint: lower the largest size that was given, such as the batch\n";
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "\n";
     return 1;

@@ -60,6 +60,17 @@ RecipePaths::RecipePaths(const std::string& out)
       evaluation(join_path(out, "model/eval_results.txt")),
       hugging_face(join_path(out, "huggingface")) {}
 
+void check_program(const Recipe& r, const Task& task) {
+  const RecipeChecks checks(r);
+  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows"}, [&] {
+    TrainingConfig config = training_config(r.train);
+    config.compute = compute_for(r.train.device, compute_choice(r.train));
+    (void)train_program(task, config,
+                        placement_for(r.train.device, config.devices, config.reduction,
+                                      partition_for(mesh_choice(r.train), config.devices)));
+  });
+}
+
 void make_text(const Recipe& r) {
   const RecipePaths paths(r.out);
   ProseJob job;

@@ -22,6 +22,10 @@ struct RecipePaths {
 
 TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
+// Builds the training program and drops it: whatever it would refuse is said before hours of other
+// stages. The task's vocabulary may still have another size then.
+void check_program(const Recipe& recipe, const Task& task);
+
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);

@@ -14,7 +14,10 @@ MeshChoice mesh_choice(const TrainSection& t) {
 }
 
 ComputeChoice compute_choice(const TrainSection& t) {
-  return {.precision = t.precision, .layers = t.layers, .save = t.save};
+  return {.precision = t.precision,
+          .layers = t.layers,
+          .save = t.save,
+          .attention_rows = t.attention_rows};
 }
 
 const nlohmann::json& RecipeChecks::value(const std::string& field) const {
@@ -96,6 +99,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.one_of("train.precision", {"f32", "bf16"});
   checks.one_of("train.layers", {"auto", "unrolled", "scan"});
   checks.one_of("train.save", {"auto", "all", "products", "layer"});
+  checks.at_least("train.attention_rows", 0);
   checks.at_least("train.warmup_steps", 0);
   checks.at_least("eval.steps", 0);
   for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})

@@ -60,6 +60,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit(
       "save", c.save,
       "what scanned layers keep for the backward pass: all, products, layer (least memory); auto");
+  visit("attention_rows", c.attention_rows,
+        "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");

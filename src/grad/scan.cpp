@@ -47,6 +47,7 @@ Tensor source_of(Tensor t) {
 }
 
 bool is_kept_product(const Node& node) {
+  if (node.op == &kScan) return true;
   if (node.op->name != "dot_general") return false;
   const std::int64_t size = node.results[0].elements();
   return node.attrs.dims("batch_a").empty() || size <= node.inputs[0].shape().elements() ||

@@ -16,7 +16,7 @@ namespace smelt {
 enum class Save {
   none,      // nothing: the loop has no gradient
   all,       // whatever the reverse pass reads, but for what follows from constants (random bits)
-  products,  // results of matrix products, but those larger than both factors (attention scores)
+  products,  // results of loops and of matrix products, but those larger than both factors (scores)
   layer,     // what the iteration begins with
 };
 

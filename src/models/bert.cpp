@@ -1,9 +1,9 @@
 #include "models/bert.h"
 
 #include <array>
-#include <cmath>
 
 #include "base/error.h"
+#include "nn/attention.h"
 #include "nn/einsum.h"
 #include "nn/layers.h"
 #include "ops/ops.h"
@@ -51,11 +51,8 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto qkv = dense_together(scopes, x, H, weights(c));
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
-  const Tensor products = in_f32(einsum("bqnd,bknd->bnqk", q, k));
-  const Tensor weights = softmax(products * (1.0 / std::sqrt(D)) + mask);
-  const Tensor probs =
-      convert(dropout(s / "dropout", weights, c.attention_probs_dropout_prob), x.dtype());
-  const Tensor context = einsum("bnqk,bknd->bqnd", probs.expect({B, N, S, S}), v);
+  const Tensor context = attention(
+      s, {.q = q, .k = k, .v = v, .bias = mask, .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, H});
 }
 

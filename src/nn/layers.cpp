@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "nn/random.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -113,9 +112,9 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
   return like(x, normed * gamma + beta);
 }
 
-Tensor dropout(const Scope& s, Tensor x, double rate) {
+Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part) {
   if (!s.random_source() || rate == 0) return x;
-  const Tensor bits = random_bits(s, x.dims());
+  const Tensor bits = random_bits(s, x.dims(), part);
   const Tensor keep = compare(bits, full_like(bits, std::round(rate * 0x1p32)), Compare::ge);
   const double scale = 1.0 / (1.0 - rate);
   const Tensor wide = in_f32(x);  // bf16 has no such scale

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nn/random.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -38,8 +39,8 @@ std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std:
 // Over the last axis (Ba et al. 2016); parameters "gamma" and "beta".
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon);
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
-// 2014), by the scope's random bits (nn/random.h).
-Tensor dropout(const Scope& s, Tensor x, double rate);
+// 2014), by the scope's random bits; x may be a part of what they are drawn for.
+Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part = {});
 
 // -log p(label) of each row: logits [N, V], labels s32 [N] -> [N].
 Tensor cross_entropy(Tensor logits, Tensor labels);

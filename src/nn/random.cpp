@@ -55,26 +55,28 @@ Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
 }
 
 // The number of each element within its row, times an odd constant.
-Tensor element_numbers(Graph& graph, const Dims& dims) {
+Tensor element_numbers(Graph& graph, const Dims& dims, const std::optional<Part>& part) {
   Tensor sum = constant(graph, 0, DType::u32, dims);
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
-    const Tensor number = iota(graph, {DType::u32, dims}, static_cast<std::int64_t>(axis));
+    const bool cut = part && part->axis == static_cast<std::int64_t>(axis);
+    Tensor number = iota(graph, {DType::u32, dims}, static_cast<std::int64_t>(axis));
+    if (cut) number = number + as_word(part->first);
     sum = sum + times(number, static_cast<std::uint32_t>(stride * kGolden));
-    stride *= static_cast<std::uint64_t>(dims[axis]);
+    stride *= static_cast<std::uint64_t>(cut ? part->whole : dims[axis]);
   }
   return sum;
 }
 
 }  // namespace
 
-Tensor random_bits(const Scope& s, const Dims& dims) {
+Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Part>& part) {
   CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
   CHECK(!dims.empty());
   const std::uint64_t key = random_key(s.random_source()->seed, s.place());
   const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
   const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
-  Tensor x = fold(element_numbers(s.graph(), dims) + first, 16);
+  Tensor x = fold(element_numbers(s.graph(), dims, part) + first, 16);
   x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
   return fold(times(fold(x, 15), 0x846CA68B), 16);
 }

@@ -48,7 +48,7 @@ Scope Scope::stacked(std::string_view name, std::int64_t count, ScanBody& body) 
   return inner;
 }
 
-Scope Scope::within(Graph& graph, RandomSource random) const {
+Scope Scope::within(Graph& graph, std::optional<RandomSource> random) const {
   Scope inner = *this;
   inner.graph_ = &graph;
   inner.random_ = std::move(random);

@@ -74,6 +74,8 @@ struct Compute {
   // Dropout's masks are made once and kept for the backward pass, which the CPU is faster with;
   // elsewhere they are made again from their bits wherever they are used.
   bool stored_masks = false;
+  // Queries that attention takes at a time (nn/attention.h); 0: all.
+  std::int64_t attention_rows = 0;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
 };
 
@@ -93,8 +95,8 @@ class Scope {
   Scope layer(std::string_view name, std::string_view label, Tensor number) const;
   Scope stacked(std::string_view name, std::int64_t count, ScanBody& body) const;
 
-  // The same model again within a region, on other rows: its parameters are declared already.
-  Scope within(Graph& graph, RandomSource random) const;
+  // The same within a region, maybe on other rows: its parameters are declared already.
+  Scope within(Graph& graph, std::optional<RandomSource> random) const;
   // The same with parameters and rows over another mesh.
   Scope over(Mesh mesh) const;
 

@@ -41,6 +41,9 @@ std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view siz
 std::vector<Wheel> plugin_wheels(std::string_view device) {
   if (device == "gpu") return parse_plugin_lock(kGpuLock, kWheelSizes);
   if (device == "tpu") return parse_plugin_lock(kTpuLock, kWheelSizes);
+  if (device == "cpu")
+    throw UsageError("setup: the plugin of device cpu is fetched by scripts/build",
+                     "--device cpu needs no smelt setup");
   const std::vector<std::string> known{"gpu", "tpu"};
   throw UsageError(str("setup: '", device, "' is no device with a plugin to fetch"),
                    did_you_mean(device, known));

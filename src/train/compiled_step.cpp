@@ -63,7 +63,11 @@ Execution CompiledStep::run(const Batch& batch, const ModelState& state,
     for (const Buffer& buffer : own) handles.push_back(&buffer);
     for (const Buffer* buffer : state.on_device(device)) handles.push_back(buffer);
   }
-  return executable_.execute(arguments);
+  try {
+    return executable_.execute(arguments);
+  } catch (const PjrtError& error) {
+    throw_does_not_fit(error, "train: a step");
+  }
 }
 
 }  // namespace smelt

@@ -43,17 +43,18 @@ Words words_of(const std::string& where, const std::string& text,
                const std::vector<std::string>& known) {
   Words out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::string item = text.substr(at, text.find(',', at) - at);
-    at += item.size() + 1;
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string item(trim(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
     const auto equals = item.find('=');
-    const std::string name = item.substr(0, equals);
+    const std::string name(trim(std::string_view(item).substr(0, equals)));
     if (std::ranges::find(known, name) == known.end())
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
     if (equals == std::string::npos)
       throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
     if (std::ranges::find(out, name, &Words::value_type::first) != out.end())
       throw UsageError(str(where, ": '", name, "' stands twice"), "leave one of the two");
-    out.emplace_back(name, item.substr(equals + 1));
+    out.emplace_back(name, trim(std::string_view(item).substr(equals + 1)));
   }
   return out;
 }
@@ -132,6 +133,7 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
   out.dtype = choose<DType>(fields("precision"), choice.precision,
                             {{"f32", DType::f32}, {"bf16", DType::bf16}});
   out.joined_products = out.stored_masks = cpu;
+  out.attention_rows = choice.attention_rows;
   // Only a scan keeps less than all.
   const bool less = save.value_or(Save::all) != Save::all;
   out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);

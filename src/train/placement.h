@@ -65,6 +65,7 @@ struct ComputeChoice {
   std::string precision = "f32";  // f32, bf16
   std::string layers = "auto";    // auto, unrolled, scan
   std::string save = "auto";      // auto, all, products, layer
+  std::int64_t attention_rows = 0;
 };
 
 // "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and

@@ -51,6 +51,9 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
   EXPECT_THAT(emitted("--device cpu --precision bf16"), HasSubstr("xbf16>"));
   EXPECT_NE(emitted("--device tpu --save layer"), emitted("--device tpu --save products"));
   EXPECT_EQ(emitted("--device tpu --save products"), emitted("--device tpu"));
+  EXPECT_THAT(emitted("--device tpu"), HasSubstr("<8x2x16x16xf32>"));  // scores
+  EXPECT_THAT(emitted("--device tpu --attention-rows 4"),
+              AllOf(HasSubstr("<8x2x4x16xf32>"), Not(HasSubstr("<8x2x16x16xf32>"))));
   EXPECT_THAT(emitted("--device tpu"), HasSubstr("stablehlo.shift_right_logical"));
   EXPECT_THAT(emitted("--device tpu --dropout 0"), Not(HasSubstr("stablehlo.shift_right_logical")));
 }
@@ -102,7 +105,11 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
   expect_refused("bench --devices 0", HasSubstr("--devices: Value 0 not in range"));
   expect_refused("bench --batch 0", HasSubstr("--batch: Value 0 not in range"));
   expect_refused("bench --depth 0", HasSubstr("--depth: Value 0 not in range"));
-  expect_refused("bench --dropout 1", HasSubstr("--dropout: Value 1 not in range"));
+  for (const char* rate : {"1", "nan", "-0.1"})
+    expect_refused(str("bench --dropout ", rate),
+                   HasSubstr(str("--dropout ", rate, " is not between 0 and 0.99")));
+  expect_refused("bench --seq 128 --attention-rows 48",
+                 AllOf(HasSubstr("attention: 128 tokens in blocks of 48"), HasSubstr("hint: ")));
   expect_refused("bench --model huge", HasSubstr("--model: huge not in {"));
   expect_refused("bench --batch 6 --devices 4",
                  HasSubstr("a batch of 6 examples does not divide over 4 devices"));

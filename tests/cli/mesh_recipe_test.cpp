@@ -61,7 +61,19 @@ TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
       "  hint: make the sizes of the axes multiply to the number of devices";
   EXPECT_THAT(from_recipe("devices: 8, mesh: 'data=2,fsdp=2'"), EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=2"}), "--set" + refusal);
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=tensor=2,data=4"}), "no error");
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh= tensor=2, data = 4 "}), "no error");
+}
+
+TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
+  EXPECT_EQ(
+      from_set({"train.devices=5", "train.mesh=tensor=5", "train.batch_size=5"}),
+      "--set: mesh: dimension 1 ('heads') of bert/encoder/layer_0/attention/self/query/kernel is "
+      "12, which 5 devices of axis 'tensor' do not divide\n"
+      "  hint: choose another mesh, or leave it whole by the rule heads=none");
+  EXPECT_THAT(from_recipe("attention_rows: 100"),
+              EndsWith("r.yaml: attention: 128 tokens in blocks of 100\n"
+                       "  hint: choose attention rows that divide the sequence, or 0"));
+  EXPECT_EQ(from_set({"train.attention_rows=32"}), "no error");
 }
 
 TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
@@ -90,7 +102,9 @@ TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
   EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=4,tensor=2", "train.batch_size=6"}),
             "--set: train.batch_size 6 does not divide over the data and fsdp axes, 4\n"
             "  hint: choose a multiple of 4");
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=tensor=8", "train.batch_size=3"}), "no error");
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=tensor=8", "train.batch_size=3",
+                      "model.num_attention_heads=8"}),
+            "no error");
   EXPECT_EQ(from_set({"train.devices=8", "train.micro_batches=3"}),
             "--set: train.batch_size 32, 4 a device, does not divide into train.micro_batches 3\n"
             "  hint: choose micro-batches that divide 4");

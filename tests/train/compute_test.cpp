@@ -89,6 +89,12 @@ TEST_F(ComputeTest, LayersInALoopLearnTheSameOnEightDevices) {
   }
 }
 
+TEST_F(ComputeTest, AttentionInBlocksLearnsTheSame) {
+  SMELT_OPEN_CPU(client, 1);
+  expect_same(run(client, {.layers = Layers::scan, .save = Save::products, .attention_rows = 4}),
+              run(client, scanned(Save::products)));
+}
+
 // ---- bf16 ----
 
 // Within one unit of the last place that bf16 has, 2^-8.
