@@ -142,7 +142,8 @@ nlohmann::json run_bench(const BenchOptions& o) {
 
 // How the step is computed and spread.
 void add_form_flags(CLI::App& command, BenchOptions& o) {
-  command.add_option("--precision", o.compute.precision, "f32 or bf16")->capture_default_str();
+  command.add_option("--precision", o.compute.precision, "f32, f32_exact or bf16")
+      ->capture_default_str();
   command.add_option("--layers", o.compute.layers, "auto, unrolled or scan")->capture_default_str();
   command
       .add_option("--save", o.compute.save,

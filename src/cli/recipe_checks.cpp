@@ -96,7 +96,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
                             "train.log_every", "train.keep", "eval.batch_size"})
     checks.at_least(field, 1);
   checks.at_least("train.micro_batches", 1);
-  checks.one_of("train.precision", {"f32", "bf16"});
+  checks.one_of("train.precision", {"f32", "f32_exact", "bf16"});
   checks.one_of("train.layers", {"auto", "unrolled", "scan"});
   checks.one_of("train.save", {"auto", "all", "products", "layer"});
   checks.at_least("train.attention_rows", 0);

@@ -54,7 +54,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "sum");
   visit("micro_batches", c.micro_batches,
         "parts of each device's share of a batch, one after another: less memory, same result");
-  visit("precision", c.precision, "f32 or bf16, of activations and products; parameters are f32");
+  visit("precision", c.precision,
+        "bf16 or f32, of activations and products; parameters are f32; f32_exact: products of all "
+        "bits "
+        "on a TPU or GPU, too");
   visit("layers", c.layers,
         "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
   visit(

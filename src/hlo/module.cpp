@@ -120,7 +120,7 @@ std::string emit_module(const Program& program, std::string_view module_name) {
   for (std::size_t i = 0; i < program.results.size(); ++i)
     results.push_back(result_text(program, i));
 
-  HloWriter writer(program.mesh, program.sums_as_products);
+  HloWriter writer(program.mesh, program.form);
   writer.bind_arguments(program.graph, "%arg");
   writer.body(program.graph, program.results, "func.return");
   return str(header(program, module_name), "  func.func public @main(", join(arguments, ", "),

@@ -42,11 +42,20 @@ struct Sharding {
 // the axes' sizes do not divide.
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape);
 
+// How a program's ops are written where there is a choice.
+struct HloForm {
+  // Sums over the rows of f32 matrices are products with ones, which XLA's CPU fusion needs
+  // (docs/performance.md); elsewhere they fuse with what makes the rows.
+  bool sums_as_products = false;
+  // Products of f32 matrices are of all their bits: a TPU would round their factors to bf16, a GPU
+  // to tf32.
+  bool exact_products = false;
+};
+
 // What Op::emit writes to: the lines of one function, with names for values.
 class HloWriter {
  public:
-  explicit HloWriter(Mesh mesh = {}, bool sums_as_products = false)
-      : mesh_(std::move(mesh)), sums_as_products_(sums_as_products) {}
+  explicit HloWriter(Mesh mesh = {}, HloForm form = {}) : mesh_(std::move(mesh)), form_(form) {}
 
   const std::string& name(Tensor t) const;  // "%12" or "%12#1"
   void alias(Tensor result, Tensor input);  // the op is nothing but a new name
@@ -63,7 +72,7 @@ class HloWriter {
 
   // Empty: the program knows no mesh, and sharding annotations vanish.
   const Mesh& mesh() const { return mesh_; }
-  bool sums_as_products() const { return sums_as_products_; }
+  const HloForm& form() const { return form_; }
   std::string take() { return std::move(text_); }
   void line(std::string_view text);
   void indent(int by) { depth_ += by; }
@@ -73,7 +82,7 @@ class HloWriter {
   std::string operands(const std::vector<Tensor>& tensors) const;
 
   Mesh mesh_;
-  bool sums_as_products_;
+  HloForm form_;
   std::string text_;
   std::unordered_map<Tensor, std::string> names_;
   std::int64_t next_ = 0;
@@ -87,9 +96,7 @@ struct Program {
   // Result i reuses the memory of argument donated_by[i]; -1 = none. Empty = no donation at all.
   std::vector<std::int64_t> donated_by;
   std::int64_t replicas = 1;  // that run it side by side, each with arguments of its own
-  // Sums over the rows of f32 matrices are written as products with ones, which XLA's CPU fusion
-  // needs (docs/performance.md); elsewhere they fuse with what makes the rows.
-  bool sums_as_products = false;
+  HloForm form = {};
   Mesh mesh;                                // empty = no sharding attributes are written
   std::vector<Sharding> argument_sharding;  // empty or one per argument
   std::vector<Sharding> result_sharding;    // empty or one per result

@@ -66,6 +66,7 @@ enum class Layers {
 struct Compute {
   // Of activations and matrix products. Parameters, norms, softmax, losses and sums are f32.
   DType dtype = DType::f32;
+  bool exact_products = false;  // HloForm::exact_products
   Layers layers = Layers::unrolled;
   Save save = Save::all;  // of a scanned layer, for its backward pass
   // Dense layers of one input as one product of matrices, which is faster on the CPU; a TPU would

@@ -122,10 +122,13 @@ void emit_dot(const Node& node, HloWriter& writer) {
   if (!d.batch_a.empty())
     numbers = str("lhs_batching_dimensions = ", hlo_list(d.batch_a),
                   ", rhs_batching_dimensions = ", hlo_list(d.batch_b), ", ");
+  const std::string precision = writer.form().exact_products ? "#stablehlo<precision HIGHEST>"
+                                                             : "#stablehlo<precision DEFAULT>";
   writer.generic(node, "stablehlo.dot_general",
                  str("dot_dimension_numbers = #stablehlo.dot<", numbers,
                      "lhs_contracting_dimensions = ", hlo_list(d.contract_a),
-                     ", rhs_contracting_dimensions = ", hlo_list(d.contract_b), ">"));
+                     ", rhs_contracting_dimensions = ", hlo_list(d.contract_b),
+                     ">, precision_config = [", precision, ", ", precision, "]"));
 }
 
 std::vector<OpExample> dot_examples() {

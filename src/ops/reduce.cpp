@@ -37,7 +37,7 @@ bool adds_rows(const Node& node) {
 // other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
 // there.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
-  if (!writer.sums_as_products() || !adds_rows(node)) return emit_reduce(node, writer);
+  if (!writer.form().sums_as_products || !adds_rows(node)) return emit_reduce(node, writer);
   writer.splice(node, [](Graph& graph, Inputs in) {
     const std::int64_t columns = in[0].dim(-1), rows = in[0].shape().elements() / columns;
     const Tensor ones = constant(graph, 1.0, DType::f32, {8, rows});

@@ -130,8 +130,10 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
       fields("save"), choice.save,
       {{"auto", {}}, {"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}});
   Compute out;
-  out.dtype = choose<DType>(fields("precision"), choice.precision,
-                            {{"f32", DType::f32}, {"bf16", DType::bf16}});
+  out.dtype =
+      choose<DType>(fields("precision"), choice.precision,
+                    {{"f32", DType::f32}, {"f32_exact", DType::f32}, {"bf16", DType::bf16}});
+  out.exact_products = choice.precision == "f32_exact";
   out.joined_products = out.stored_masks = cpu;
   out.attention_rows = choice.attention_rows;
   // Only a scan keeps less than all.

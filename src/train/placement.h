@@ -28,7 +28,7 @@ struct Placement {
   // Sums over replicas are added in the replicas' order, the same bits every time. Else by the
   // platform's own all-reduce.
   bool ordered_sums = false;
-  bool sums_as_products = false;  // Program::sums_as_products
+  bool sums_as_products = false;  // HloForm::sums_as_products
   Partition partition = {};       // of one program over a mesh
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
@@ -62,7 +62,7 @@ Partition partition_for(const MeshChoice& choice, std::int64_t devices,
 
 // How a model is computed, in a recipe's words.
 struct ComputeChoice {
-  std::string precision = "f32";  // f32, bf16
+  std::string precision = "f32";  // f32, f32_exact, bf16
   std::string layers = "auto";    // auto, unrolled, scan
   std::string save = "auto";      // auto, all, products, layer
   std::int64_t attention_rows = 0;

@@ -42,7 +42,7 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
 // The state is the last of the arguments, and the first of a training step's results.
 void place(Program& p, const Placement& placement, const StateLayout& state,
            bool state_is_result = false) {
-  p.sums_as_products = placement.sums_as_products;
+  p.form.sums_as_products = placement.sums_as_products;
   p.replicas = placement.replicas();
   if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
   p.mesh = placement.partition.mesh;
@@ -137,6 +137,7 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
+  p.form.exact_products = c.compute.exact_products;
   const std::int64_t rows = rows_per_program(c.batch_size, placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows, placement);
   const RandomSource random = random_arguments(out, c, rows);
@@ -173,6 +174,7 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
                          Compute compute) {
   StepProgram out{.features = task.features, .placement = placement};
   Program& p = out.program;
+  p.form.exact_products = compute.exact_products;
   const auto batch =
       batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;

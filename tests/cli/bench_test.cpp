@@ -49,6 +49,9 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
                          HasSubstr("tensor<2x128x128xf32>")));
   EXPECT_THAT(emitted("--device tpu --layers unrolled"), Not(HasSubstr("stablehlo.while")));
   EXPECT_THAT(emitted("--device cpu --precision bf16"), HasSubstr("xbf16>"));
+  EXPECT_THAT(tpu, AllOf(HasSubstr("precision DEFAULT"), Not(HasSubstr("precision HIGHEST"))));
+  EXPECT_THAT(emitted("--device tpu --precision f32_exact"),
+              AllOf(HasSubstr("precision HIGHEST"), Not(HasSubstr("precision DEFAULT"))));
   EXPECT_NE(emitted("--device tpu --save layer"), emitted("--device tpu --save products"));
   EXPECT_EQ(emitted("--device tpu --save products"), emitted("--device tpu"));
   EXPECT_THAT(emitted("--device tpu"), HasSubstr("<8x2x16x16xf32>"));  // scores

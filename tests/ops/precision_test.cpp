@@ -98,7 +98,7 @@ struct RowSums {
   RowSums(Dims dims, const Dims& axes, bool as_products) {
     const Tensor x = program.graph.argument({DType::f32, std::move(dims)});
     program.results = {reduce_sum(x, axes)};
-    program.sums_as_products = as_products;
+    program.form.sums_as_products = as_products;
     argument = random_value({.shape = x.shape(), .low = -1, .high = 1}, 5);
     for (std::size_t i = 0; i < argument.real.size(); i += 3) argument.real[i] += 100;
     for (double& value : argument.real) value = static_cast<float>(value);
