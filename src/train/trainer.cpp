@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <iomanip>
 #include <sstream>
 
@@ -32,7 +33,8 @@ class Trainer {
   TrainSummary run();
 
  private:
-  ModelState initial_state();
+  std::optional<ModelState> restored_state();
+  void compile();
   void step(Progress& progress);
   void read_report(Progress& progress);
   void show(Progress& progress, std::int64_t done);
@@ -85,17 +87,28 @@ Trainer::Trainer(const TrainJob& job)
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, source_);
-  state_.emplace(initial_state());
+  state_ = restored_state();
   job.accepted();
+  if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  compile();
+}
+
+// A new model's weights are drawn meanwhile.
+void Trainer::compile() {
+  std::future<ModelState> fresh;
+  if (!state_)
+    fresh = std::async(std::launch::async, [this] {
+      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
+    });
   const auto start = Clock::now();
   compiled_.emplace(client_, program_);
   summary_.compile_seconds = seconds_since(start);
+  if (fresh.valid()) state_.emplace(fresh.get());
 }
 
-ModelState Trainer::initial_state() {
+std::optional<ModelState> Trainer::restored_state() {
   const auto checkpoint = load_latest_checkpoint(job_.model_dir);
-  if (!checkpoint)
-    return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
+  if (!checkpoint) return std::nullopt;
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   check_same_run(checkpoint->state, settings_, where);
   auto state =
