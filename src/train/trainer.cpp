@@ -87,6 +87,7 @@ Trainer::Trainer(const TrainJob& job)
   check_described(job, source_);
   state_.emplace(initial_state());
   job.accepted();
+  if (step_ >= job.config.schedule.total_steps) return;  // nothing will run
   const auto start = Clock::now();
   compiled_.emplace(client_, program_);
   summary_.compile_seconds = seconds_since(start);
