@@ -23,6 +23,8 @@ class Draws {
   }
 
  private:
+  friend Random;
+  Draws() = default;
   std::uint32_t below(std::uint32_t limit) { return static_cast<Random*>(this)->below(limit); }
 };
 

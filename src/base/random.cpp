@@ -72,7 +72,7 @@ double PythonRandom::random() {
 
 std::uint32_t PythonRandom::below(std::uint32_t limit) {
   CHECK(limit >= 1);
-  const int bits = std::bit_width(limit);
+  const int bits = static_cast<int>(std::bit_width(limit));
   std::uint32_t draw = random_bits(bits);
   while (draw >= limit) draw = random_bits(bits);
   return draw;

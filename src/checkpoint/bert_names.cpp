@@ -23,8 +23,9 @@ class Names {
   void encoder_layer(std::int64_t i, std::int64_t hidden, std::int64_t intermediate) {
     const std::string original = str("bert/encoder/layer_", i, "/");
     const std::string other = str("bert.encoder.layer.", i, ".");
-    for (const std::string name : {"query", "key", "value"})
-      dense(original + "attention/self/" + name, other + "attention.self." + name, hidden, hidden);
+    for (const char* name : {"query", "key", "value"})
+      dense(str(original, "attention/self/", name), str(other, "attention.self.", name), hidden,
+            hidden);
     dense(original + "attention/output/dense", other + "attention.output.dense", hidden, hidden);
     layer_norm(original + "attention/output", other + "attention.output", hidden);
     dense(original + "intermediate/dense", other + "intermediate.dense", hidden, intermediate);

@@ -49,10 +49,10 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   if (bytes.size() != size)
     throw DamagedError(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
-  const std::string crc = hex_text(crc32c(bytes));
-  if (crc != line.at("crc32c"))
-    throw DamagedError(path, str(name, " is damaged: its crc32c is ", crc, ", the manifest says ",
-                                 line.at("crc32c").get<std::string>()));
+  const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
+  if (crc != said)
+    throw DamagedError(path,
+                       str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
   return SafetensorsFile(std::move(bytes), join_path(path, name));
 }
 

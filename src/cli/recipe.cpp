@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
 // A value as it is written, and who wrote it.
-struct Setting {
+struct Setting {  // NOLINT(bugprone-exception-escape): a moved YAML::Node may throw
   YAML::Node value;
   std::string origin;
 };

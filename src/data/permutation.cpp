@@ -29,7 +29,7 @@ std::uint64_t seed_of(std::uint64_t key, std::uint64_t number) {
 Permutation::Permutation(std::uint64_t size, std::uint64_t key, std::uint64_t number)
     : size_(size), seed_(seed_of(key, number)) {
   CHECK(size > 0 && size <= std::uint64_t{1} << 62, size);
-  const int bits = std::bit_width(size - 1);
+  const int bits = static_cast<int>(std::bit_width(size - 1));
   right_bits_ = bits / 2;
   left_bits_ = bits - right_bits_;
   rounds_ = bits <= kFewBits ? 2 * kRounds : kRounds;

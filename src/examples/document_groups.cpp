@@ -113,7 +113,7 @@ void read_batches(DocumentReader& reader, std::size_t batch_bytes, BoundedQueue<
   for (Document document; reader.next(document); ++next) {
     batch.bytes += document.text.size();
     batch.documents.push_back(std::move(document));
-    document.clear();
+    document = {};
     if (batch.bytes < batch_bytes) continue;
     if (!queue.push(std::move(batch))) return;
     batch = Batch{.first = next + 1, .documents = {}, .bytes = 0};

@@ -24,7 +24,7 @@ T take_value(std::string_view& from) {
   static_assert(std::is_trivially_copyable_v<T>);
   CHECK(from.size() >= sizeof(T));
   T value;
-  std::memcpy(&value, from.data(), sizeof value);
+  from.copy(reinterpret_cast<char*>(&value), sizeof value);
   from.remove_prefix(sizeof value);
   return value;
 }

@@ -65,9 +65,9 @@ void HloWriter::region(const Region& region, std::string_view terminator, std::s
   bind_arguments(region.graph, "");
   const auto argument = [this](const Tensor& t) { return str(name(t), ": ", hlo_type(t.shape())); };
   line(str("^bb0(", list_of(region.graph.arguments(), argument), "):"));
-  indent(1);
+  ++depth_;
   body(region.graph, region.results, terminator);
-  indent(-1);
+  --depth_;
   line(end);
 }
 

@@ -75,7 +75,6 @@ class HloWriter {
   const HloForm& form() const { return form_; }
   std::string take() { return std::move(text_); }
   void line(std::string_view text);
-  void indent(int by) { depth_ += by; }
 
  private:
   void region(const Region& region, std::string_view terminator, std::string_view end);
@@ -86,7 +85,7 @@ class HloWriter {
   std::string text_;
   std::unordered_map<Tensor, std::string> names_;
   std::int64_t next_ = 0;
-  int depth_ = 2;
+  std::size_t depth_ = 2;
 };
 
 // One program: `results` of `graph`, whose arguments are its own.

@@ -30,8 +30,8 @@ Tensor einsum(std::string_view pattern, Tensor a, Tensor b, std::optional<DType>
         " and ", b.shape());
   DotDims dims;
   std::string batch, free_a, free_b;
-  for (std::size_t i = 0; i < in_a.size(); ++i) {
-    const char letter = in_a[i];
+  for (std::int64_t i = 0; i < a.rank(); ++i) {
+    const char letter = in_a[static_cast<std::size_t>(i)];
     if (!has(in_b, letter)) {
       free_a += letter;
       continue;

@@ -51,7 +51,7 @@ Scope Scope::stacked(std::string_view name, std::int64_t count, ScanBody& body) 
 Scope Scope::within(Graph& graph, std::optional<RandomSource> random) const {
   Scope inner = *this;
   inner.graph_ = &graph;
-  inner.random_ = std::move(random);
+  inner.random_ = random;
   inner.again_ = true;
   return inner;
 }

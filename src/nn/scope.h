@@ -85,10 +85,7 @@ class Scope {
   // Without a source of random numbers, dropout is the identity (evaluation).
   Scope(Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
         Compute compute = {})
-      : graph_(&graph),
-        parameters_(&parameters),
-        random_(std::move(random)),
-        compute_(std::move(compute)) {}
+      : graph_(&graph), parameters_(&parameters), random_(random), compute_(std::move(compute)) {}
 
   Scope operator/(std::string_view name) const;
   // Layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place ".../layer_*". In a

@@ -80,7 +80,7 @@ constinit const Op kConstant{
                                 constant(g, -0.0, DType::f64),
                                 constant(g, 1e-45, DType::f32),
                                 constant(g, 1.7976931348623157e308, DType::f64),
-                                constant(g, -INFINITY, DType::f32),
+                                constant(g, -std::numeric_limits<double>::infinity(), DType::f32),
                                 constant(g, 3.140625, DType::bf16),
                                 constant(g, 65504, DType::f16),
                                 constant(g, -7, DType::s32, {3}),

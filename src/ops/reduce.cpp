@@ -1,5 +1,4 @@
 // Reductions. The init value and the reducing region are part of the node, as in StableHLO.
-#include <cmath>
 #include <limits>
 
 #include "ops/rules.h"
@@ -59,7 +58,8 @@ Tensor least_value(Graph& graph, DType dtype) {
     case DType::s64:
       return constant(graph, -0x1p63, dtype);
     default:
-      return constant(graph, is_float(dtype) ? -INFINITY : 0.0, dtype);
+      return constant(graph, is_float(dtype) ? -std::numeric_limits<double>::infinity() : 0.0,
+                      dtype);
   }
 }
 

@@ -1,6 +1,7 @@
 // Elementwise ops of one operand. In a vjp, x is the operand, y the result and ct the cotangent of
 // y.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "ops/rules.h"
@@ -187,7 +188,8 @@ constinit const Op kIsFinite{
         [] {
           return std::vector<OpExample>{
               {"infinite and not a number", {}, [](Graph& g, Inputs) {
-                 const std::vector<double> values{1, INFINITY, -INFINITY, NAN};
+                 const double infinity = std::numeric_limits<double>::infinity();
+                 const std::vector<double> values{1, infinity, -infinity, NAN};
                  return Tensors{is_finite(constant(g, values, {DType::f32, {4}}))};
                }}};
         }};

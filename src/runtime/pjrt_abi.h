@@ -51,8 +51,8 @@ struct Api {
 template <class T>
 std::size_t struct_size() {
   T t{};
-  const auto* last = reinterpret_cast<const char*>(&(t.*T::kLast));
-  return static_cast<std::size_t>(last - reinterpret_cast<const char*>(&t)) + sizeof(t.*T::kLast);
+  const auto* end = reinterpret_cast<const char*>(&(t.*T::kLast) + 1);
+  return static_cast<std::size_t>(end - reinterpret_cast<const char*>(&t));
 }
 
 enum class ErrorCode : int { ok = 0, unknown = 2, resource_exhausted = 8, unimplemented = 12 };

@@ -32,7 +32,7 @@ class JsonField {
   }
   template <class T>
   T as(T where_null) const {
-    return is_null() ? where_null : as<T>();
+    return is_null() ? std::move(where_null) : as<T>();
   }
   std::optional<bool> as_switch() const;
   // UsageError for anything but a whole number in T's range; T no larger than 64 bits.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <span>
 
 #include "base/error.h"
 #include "text/unicode.h"
@@ -133,8 +134,9 @@ void CharacterTable::add_block(char32_t first) {
     return a.action == b.action && a.characters == b.characters && a.length == b.length &&
            a.offset == b.offset;
   };
+  const auto block = [&](std::size_t at) { return std::span(entries_).subspan(at, kBlock); };
   for (std::size_t old = 0; old < begin; old += kBlock)
-    if (std::equal(entries_.begin() + begin, entries_.end(), entries_.begin() + old, same)) {
+    if (std::ranges::equal(block(begin), block(old), same)) {
       entries_.resize(begin);
       blocks_[first / kBlock] = old / kBlock;
       return;

@@ -31,7 +31,8 @@ Tensor in_parts(Tensor x, std::int64_t parts) {
 
 // Where the rows of micro-batch `index` of `parts` lie in the whole batch.
 RandomSource rows_of_part(RandomSource source, Tensor index, std::int64_t parts) {
-  const Tensor begin = index * constant(index.graph(), source.row_stride, DType::s32);
+  const Tensor begin =
+      index * constant(index.graph(), static_cast<double>(source.row_stride), DType::s32);
   source.first_row = source.first_row ? source.first_row + begin : begin;
   source.row_stride *= parts;
   return source;

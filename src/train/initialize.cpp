@@ -27,7 +27,7 @@ class TruncatedNormal {
  private:
   void refill() {
     const auto bits = philox(key_, counter_++, 0);
-    for (int pair = 0; pair < 2; ++pair) {
+    for (std::size_t pair = 0; pair < 2; ++pair) {
       const float u = (static_cast<float>(bits[2 * pair] >> 8) + 0.5f) * 0x1p-24f;
       const float angle =
           2 * std::numbers::pi_v<float> * static_cast<float>(bits[2 * pair + 1] >> 8) * 0x1p-24f;

@@ -12,21 +12,26 @@ namespace {
 
 using Values = std::map<std::string, std::vector<float>>;
 
-// First moments after one step are a tenth of the gradient that the optimizer saw.
-Values first_moments(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
-                     const TrainingConfig& config, const Batch& batch) {
+// First moments after one step on each of the batches are a tenth of the gradient that the
+// optimizer saw.
+std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
+                                  const GoldenBert& golden, const TrainingConfig& config,
+                                  const std::vector<Batch>& batches) {
   const StepProgram program =
       train_program(bert_task(golden.task()), config,
                     placement_for(client->platform_name(), config.devices, config.reduction));
   const CompiledStep step(client, program);
-  ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
-  Execution execution = step.run(batch, state, 0);
-  state.replace(execution.results);
-  Values moments;
-  const HostState host = state.download();
-  for (const auto& [name, view] : host.tensors)
-    if (name.ends_with("/adam_m")) moments[name] = tensor_values<float>(view);
+  std::vector<Values> moments;
+  for (const Batch& batch : batches) {
+    ModelState state =
+        ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+    Execution execution = step.run(batch, state, 0);
+    state.replace(execution.results);
+    auto& of_batch = moments.emplace_back();
+    const HostState host = state.download();
+    for (const auto& [name, view] : host.tensors)
+      if (name.ends_with("/adam_m")) of_batch[name] = tensor_values<float>(view);
+  }
   return moments;
 }
 
@@ -38,14 +43,15 @@ TEST(PerReplica, EightReplicasSumTheGradientsThatEachClippedAlone) {
   config.batch_size = config.devices = 8;
   config.reduction = Reduction::per_replica;
   const Batch batch = golden.double_batch(0);
-  const auto together = first_moments(client, golden, config, batch);
+  const auto together = first_moments(client, golden, config, {batch})[0];
 
   config.batch_size = config.devices = 1;
   config.reduction = Reduction::global;
+  std::vector<Batch> rows;
+  for (std::int64_t row = 0; row < 8; ++row) rows.push_back(rows_of(batch, row, row + 1));
   std::map<std::string, std::vector<double>> sums;
-  for (std::int64_t row = 0; row < 8; ++row)
-    for (const auto& [name, m] :
-         first_moments(client, golden, config, rows_of(batch, row, row + 1))) {
+  for (const Values& moments : first_moments(client, golden, config, rows))
+    for (const auto& [name, m] : moments) {
       auto& sum = sums[name];
       sum.resize(m.size());
       for (std::size_t i = 0; i < m.size(); ++i) sum[i] += m[i];
@@ -68,9 +74,9 @@ TEST(Devices, TheGlobalGradientIsThatOfOneDevice) {
   TrainingConfig config = golden.config();
   config.batch_size = 8;
   const Batch batch = golden.double_batch(0);
-  const auto one = first_moments(client, golden, config, batch);
+  const auto one = first_moments(client, golden, config, {batch})[0];
   config.devices = 8;
-  const auto eight = first_moments(client, golden, config, batch);
+  const auto eight = first_moments(client, golden, config, {batch})[0];
   for (const auto& [name, want] : one) {
     double size = 0;
     for (const float value : want) size = std::max<double>(size, std::abs(value));
@@ -92,10 +98,8 @@ TEST_F(DevicesRun, RunsOnEightDevicesAgreeToTheBitAlsoWhenResumed) {
   };
   train(on_eight("first"));
   const auto want = state("first", 40);
-  for (const char* model : {"second", "third", "fourth"}) {
-    train(on_eight(model));
-    EXPECT_EQ(state(model, 40), want) << model;
-  }
+  train(on_eight("second"));
+  EXPECT_EQ(state("second", 40), want);
   cut_back(dir_.file("first"), dir_.file("resumed"), 20);
   EXPECT_EQ(train(on_eight("resumed")).first_step, 20);
   EXPECT_EQ(state("resumed", 40), want);

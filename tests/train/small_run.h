@@ -26,6 +26,8 @@ class SmallRun : public testing::Test {
   // Hidden 16, one layer, sequences of 32 with at most 5 masks.
   static BertTask bert();
   TrainJob job(const std::string& model, std::int64_t steps) const;
+  // A checkpoint of step 0, for which nothing is compiled.
+  void save_first_weights(const std::string& model) const { train(job(model, 0)); }
   EvaluateJob evaluation(const std::string& model) const;
   // All tensors of a step, by name.
   std::map<std::string, std::vector<float>> state(const std::string& model,
