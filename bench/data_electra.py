@@ -10,6 +10,7 @@ Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). docs/
 import argparse
 import hashlib
 import os
+import resource
 import tempfile
 from pathlib import Path
 
@@ -34,6 +35,14 @@ def parse_flags():
     return p.parse_args()
 
 
+def measure(command, **environment):
+    """Seconds, processor seconds and peak resident MB of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, memory = run(command, **environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory
+
+
 def digest(folder):
     """Of the names and bytes of all files."""
     digest = hashlib.sha256()
@@ -56,14 +65,17 @@ def main():
         core = ["taskset", "-c", args.core]
         original = [*core, args.python, "-c", RUN, Path(args.original) / "build_pretraining_dataset.py", *flags]
         quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.path.abspath(args.original)}
-        best = min(run([*core, args.smelt, "electra", "build_pretraining_dataset", *flags, "--overwrite",
-                        f"--output-dir={folder / 'ours'}"]) for _ in range(3))
-        seconds, memory = run([*original, f"--output-dir={folder / 'theirs'}"], **quiet)
+        ours = min(measure([*core, args.smelt, "electra", "build_pretraining_dataset", *flags, "--overwrite",
+                            f"--output-dir={folder / 'ours'}"]) for _ in range(3))
+        theirs = measure([*original, f"--output-dir={folder / 'theirs'}"], **quiet)
         # The order of a message's map entries is fixed only in protobuf's slower Python runtime.
         run([*original, f"--output-dir={folder / 'theirs'}"], PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python", **quiet)
         same = "identical bytes" if digest(folder / "ours") == digest(folder / "theirs") else "DIFFERENT BYTES"
-        print(f"{args.mb} MB in {args.files} files, one core: smelt {best[0]:.2f} s, {best[1]:.0f} MB; original "
-              f"{seconds:.1f} s, {memory:.0f} MB; {seconds / best[0]:.0f} times as fast; {same}", flush=True)
+        print(f"{args.mb} MB in {args.files} files, one core:")
+        for name, (seconds, processor, memory) in (("smelt", ours), ("original", theirs)):
+            print(f"  {name}: {seconds:.2f} s, of the processor {processor:.2f} s, {memory:.0f} MB")
+        print(f"  {theirs[0] / ours[0]:.0f} times as fast, {theirs[1] / ours[1]:.0f} times by the processor's time; {same}",
+              flush=True)
 
 
 if __name__ == "__main__":

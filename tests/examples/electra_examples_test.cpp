@@ -218,6 +218,13 @@ TEST_F(ElectraExamplesTest, ADocumentsExamplesDependOnItsNumberAndTheSeedAlone) 
   EXPECT_FALSE(std::ranges::includes(many, records(bytes(other))));
 }
 
+// No change of the program changes data unseen.
+TEST_F(ElectraExamplesTest, TheShuffledOrderIsFrozen) {
+  for (const auto& made : {job(small_text(300)), small_job(300, "small")})
+    EXPECT_EQ(sha256(bytes(made)),
+              "840d24697e34e6899fe4f33274879ec8b063ee5bf415cca8321576cbca4c16e7");
+}
+
 TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyWhenTheyShall) {
   std::string text;
   for (int line = 0; line < 40; ++line) text += "One short line.\n\n";
