@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
 #include "cli/text_flags.h"
 #include "examples/bert_examples.h"
+#include "examples/electra_examples.h"
 
 namespace smelt {
 namespace {
@@ -24,17 +26,31 @@ std::string rounded(double value, int digits) {
   return text;
 }
 
-void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
-  const CorpusCounts& text = summary.text;
+void print_text(const CorpusCounts& text) {
   std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
             << text.sentences << " sentences, " << text.tokens << " tokens ("
             << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
   if (text.duplicate_documents + text.duplicate_lines > 0)
     std::cout << "left out: " << text.duplicate_documents << " documents and "
               << text.duplicate_lines << " lines that stood before\n";
+}
+
+void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
+  print_text(summary.text);
   std::cout << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
             << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
             << "written:  " << job.output << "\n";
+}
+
+void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary) {
+  print_text(summary.text);
+  const std::int64_t length = job.options.seq_length;
+  const double filled = share(summary.counts[0], summary.examples) / static_cast<double>(length);
+  std::cout << "examples: " << summary.examples << ", of " << length << " tokens, "
+            << rounded(100 * (1 - filled), 1) << " % padding\n"
+            << "written:  " << job.output;
+  if (job.shards > 1) std::cout << ", in " << job.shards << " files";
+  std::cout << "\n";
 }
 
 void add_text_options(CLI::App& command, DocumentOptions& o) {
@@ -69,32 +85,63 @@ void add_pair_options(CLI::App& command, PairOptions& o) {
                    "one run of text an example, no sentence pairs");
 }
 
+// What jobs of every kind have.
+void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
+  add_text_options(command, job.text);
+  command.add_option("--vocab", job.vocab, "vocab.txt or tokenizer.json")->required();
+  command.add_option("--out", job.output, "TFRecord files, separated by commas")->required();
+  command
+      .add_option_function<std::string>(
+          "--order", [&order](const std::string& word) { order = parse_example_order(word); },
+          "shuffled: threads, bounded memory; original: the original program's bytes")
+      ->default_str("shuffled");
+  command.add_option("--threads", job.threads, "0: all cores")->capture_default_str();
+  command.add_option("--memory", job.memory, "about so much, at least 256MB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("1GB");
+  command.add_option("--work", job.work, "local folder for temporary files; default: beside --out");
+  command.add_flag("--overwrite", job.overwrite, "replace existing output files");
+}
+
 void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
   auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
-  add_text_options(*command, job->text);
-  command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
-  command->add_option("--out", job->output, "TFRecord files, separated by commas")->required();
+  add_job_options(*command, *job, job->order);
   command
       ->add_option("--shards", job->shards,
                    "cut --out into so many files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
-  command
-      ->add_option_function<std::string>(
-          "--order", [job](const std::string& order) { job->order = parse_example_order(order); },
-          "shuffled: threads, bounded memory; original: the original program's bytes")
-      ->default_str("shuffled");
   add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
-  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
-  command->add_option("--memory", job->memory, "about so much, at least 256MB")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("1GB");
-  command->add_option("--work", job->work,
-                      "local folder for temporary files; default: beside --out");
   add_tokenizer_flags(*command, job->tokenizer);
-  command->add_flag("--overwrite", job->overwrite, "replace existing output files");
   command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
+}
+
+void add_electra(CLI::App& data) {
+  constexpr std::int64_t kOriginalFiles = 1000;
+  auto job = std::make_shared<ElectraExamplesJob>();
+  auto shards = std::make_shared<std::optional<std::int64_t>>();
+  auto* command =
+      data.add_subcommand("electra", "pairs of segments for ELECTRA, as TFRecord files");
+  add_job_options(*command, *job, job->order);
+  command->add_option("--shards", *shards,
+                      "cut --out into so many files, name-00000-of-0000N.tfrecord; order original: "
+                      "name.tfrecord-0-of-N, 1000 if not given");
+  command->add_option("--seq-length", job->options.seq_length, "tokens of an example")
+      ->capture_default_str();
+  command
+      ->add_option("--blanks-separate-docs", job->options.blanks_separate_docs,
+                   "true or false: whether blank lines of text files end documents")
+      ->capture_default_str();
+  command->add_option("--seed,--random-seed", job->seed, "of all random draws")
+      ->capture_default_str();
+  add_tokenizer_flags(*command, job->tokenizer);
+  command->callback([job, shards] {
+    const bool original = job->order == ExampleOrder::original;
+    job->shards = shards->value_or(original ? kOriginalFiles : 1);
+    job->shard_names = original ? ShardNames::original : ShardNames::sortable;
+    print_summary(*job, build_electra_examples(*job));
+  });
 }
 
 }  // namespace
@@ -103,6 +150,7 @@ void add_data_command(CLI::App& app) {
   auto* data = app.add_subcommand("data", "make training data and look into them");
   data->require_subcommand(1);
   add_bert(*data);
+  add_electra(*data);
   add_data_inspect_command(*data);
   add_data_index_command(*data);
   add_data_bench_command(*data);

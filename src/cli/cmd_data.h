@@ -1,4 +1,4 @@
-// smelt data bert | inspect, and the original program's command line under its own name.
+// smelt data bert | electra | inspect, and the original program's command line under its own name.
 #pragma once
 
 namespace CLI {

@@ -3,23 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "examples/example_job.h"
+#include "examples/example_order.h"
 #include "examples/sentence_pairs.h"
 #include "tokenize/tokenizer_config.h"
 
 namespace smelt {
-
-enum class ExampleOrder {
-  shuffled,  // shuffled_order.h
-  original,  // byte for byte what google-research/bert's create_pretraining_data.py makes; text
-             // files only, all in memory, one thread
-};
-// UsageError naming the nearest one for an unknown name.
-ExampleOrder parse_example_order(std::string_view name);
-std::string_view name(ExampleOrder order);
 
 // `vocab` is a vocab.txt or tokenizer.json.
 struct BertExamplesJob : ExampleJob {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -28,20 +29,24 @@ std::string key_of(const std::string& path) {
   return is_remote(path) ? parse_remote(path).key : path;
 }
 
-// "dir/train.tfrecord" of 16 -> "dir/train-00000-of-00016.tfrecord", …
-std::vector<std::string> shard_names(const std::string& path, std::int64_t shards) {
+std::vector<std::string> shard_keys(const std::string& path, std::int64_t shards,
+                                    ShardNames names) {
   const std::string key = key_of(path);
+  std::vector<std::string> keys;
+  if (names == ShardNames::original) {
+    for (std::int64_t shard = 0; shard < shards; ++shard)
+      keys.push_back(str(key, "-", shard, "-of-", shards));
+    return keys;
+  }
   const std::size_t name = key.rfind('/') + 1;
   const std::size_t dot = name + std::min(key.size() - name, key.substr(name).rfind('.'));
-  std::vector<std::string> names;
   for (std::int64_t shard = 0; shard < shards; ++shard) {
     std::array<char, 64> number;
     std::snprintf(number.data(), number.size(), "-%05lld-of-%05lld", static_cast<long long>(shard),
                   static_cast<long long>(shards));
-    const std::string shard_key = key.substr(0, dot) + number.data() + key.substr(dot);
-    names.push_back(is_remote(path) ? parse_remote(path).with_key(shard_key) : shard_key);
+    keys.push_back(key.substr(0, dot) + number.data() + key.substr(dot));
   }
-  return names;
+  return keys;
 }
 
 bool is_description(const std::string& path) {
@@ -64,6 +69,22 @@ void check_output(const ExampleFiles& files, const std::string& path) {
           "choose another name, remove the file, or say --overwrite");
 }
 
+void check_own_folder(const ExampleFiles& files, const std::string& work) {
+  const std::string folder = parent_path(files.outputs.front());
+  std::set<std::string> ours;
+  for (const std::string& path : files.outputs) ours.insert(path_name(path));
+  for (const std::string& name : list_folder(folder)) {
+    if (name == work) continue;
+    require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
+            str("choose another folder, or say --overwrite, which replaces ", files.own_name,
+                "-* there and touches nothing else"));
+    require(!name.starts_with(files.own_name) || ours.contains(name),
+            str("output folder ", folder, " holds ", name, ", which is none of the ",
+                files.outputs.size(), " files that are written, and would be read with them"),
+            "move it away, or choose another folder");
+  }
+}
+
 void check_companion(const std::string& path, bool ours, bool replaces, const std::string& of,
                      std::string_view what) {
   require(ours, str(path, " is not ", what, ", and would be replaced by that of ", of),
@@ -84,7 +105,8 @@ std::vector<std::string> ExampleFiles::all() const {
   return paths;
 }
 
-std::vector<std::string> output_names(const std::string& list, std::int64_t shards) {
+std::vector<std::string> output_names(const std::string& list, std::int64_t shards,
+                                      ShardNames names) {
   require(shards >= 1, str("shards ", shards, " is less than 1"), "1 is one file");
   std::vector<std::string> paths;
   for (const std::string_view piece : split(list, ',')) {
@@ -102,7 +124,12 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
   const std::size_t count = std::max(paths.size(), static_cast<std::size_t>(shards));
   require(count <= kMostFiles, str(count, " output files are more than ", kMostFiles),
           "cut the data into fewer files");
-  return shards == 1 ? paths : shard_names(paths.front(), shards);
+  if (shards == 1) return paths;
+  const std::string path = paths.front();
+  paths = shard_keys(path, shards, names);
+  if (is_remote(path))
+    for (std::string& key : paths) key = parse_remote(path).with_key(key);
+  return paths;
 }
 
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs) {
@@ -132,6 +159,9 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const std::string& first = files.outputs.front();
   check_bucket(first);
   const bool resumed = !ours.empty();
+  // One request, where looking at each file would be thousands.
+  if (!resumed && !files.own_name.empty())
+    return check_own_folder(files, path_name(first) + ".work");
   for_each_file(files.outputs.size(), first, [&](std::size_t i) {
     const std::string& path = files.outputs[i];
     if (resumed && ours[i]) return;

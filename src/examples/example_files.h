@@ -9,20 +9,29 @@
 
 namespace smelt {
 
+// What a file's shards are called.
+enum class ShardNames {
+  sortable,  // dir/train-00000-of-00016.tfrecord
+  original,  // dir/train.tfrecord-0-of-16, as google-research/electra does
+};
+
 struct ExampleFiles {
   std::vector<std::string> outputs;
   bool companions = true;  // whether indexes and the description are written
   bool overwrite = false;
+  // Not empty: the outputs' folder is theirs. Without `overwrite` it must be empty; with it,
+  // nothing else may stand there whose name begins so, for that would be taken for records too.
+  std::string own_name = {};
 
   std::string description() const;
   // All that is written: outputs, indexes, the description.
   std::vector<std::string> all() const;
 };
 
-// The files of a comma list; with `shards` above 1 "dir/train.tfrecord" becomes
-// "dir/train-00000-of-00016.tfrecord" and so on. UsageError for none, too many, patterns, and
-// shards of a list.
-std::vector<std::string> output_names(const std::string& list, std::int64_t shards);
+// The files of a comma list; with `shards` above 1 those of the one that it names. UsageError for
+// none, too many, patterns, and shards of a list.
+std::vector<std::string> output_names(const std::string& list, std::int64_t shards,
+                                      ShardNames names = ShardNames::sortable);
 
 // UsageError when a file that is written is also read or written twice, by whatever name.
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs);

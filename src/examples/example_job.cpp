@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -17,18 +18,24 @@ namespace {
 
 using Json = ExampleBuilder::Json;
 
+constexpr std::size_t kLoggedFiles = 20;
+
 }  // namespace
 
-CheckedJob::CheckedJob(const ExampleJob& checked) : job(checked) {
+CheckedJob::CheckedJob(const ExampleJob& checked)
+    : CheckedJob(checked, expand_patterns(checked.text.input, "input")) {}
+
+CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files_to_read)
+    : job(checked), inputs(std::move(files_to_read)) {
   require(job.threads >= 0, str("threads ", job.threads, " is less than 0"), "0 takes all cores");
   require(std::cmp_greater_equal(job.memory, job.sizes.least_memory),
           str("memory of ", job.memory, " bytes is less than ", job.sizes.least_memory),
           "the default is 1 GB");
-  files = {.outputs = output_names(job.output, job.shards),
+  files = {.outputs = output_names(job.output, job.shards, job.shard_names),
            .companions = job.description,
-           .overwrite = job.overwrite};
+           .overwrite = job.overwrite,
+           .own_name = job.own_folder ? path_name(job.output) : ""};
   if (std::ranges::any_of(files.outputs, is_device)) files.companions = false;
-  inputs = expand_patterns(job.text.input, "input");
   require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
           "name a file");
   std::vector<std::string> all_inputs = inputs;
@@ -69,7 +76,9 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
 
 void log_files(std::string_view title, const std::vector<std::string>& files) {
   spdlog::info("*** {} ***", title);
-  for (const std::string& file : files) spdlog::info("  {}", file);
+  const std::size_t shown = files.size() <= kLoggedFiles ? files.size() : kLoggedFiles - 1;
+  for (const std::string& file : std::span(files).first(shown)) spdlog::info("  {}", file);
+  if (shown < files.size()) spdlog::info("  … {} ({} in all)", files.back(), files.size());
 }
 
 }  // namespace smelt

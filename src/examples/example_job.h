@@ -19,6 +19,8 @@ struct ExampleJob {
   std::string output;       // comma list of files
   std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and
                             // "train-00000-of-00016.tfrecord" and so on are made
+  ShardNames shard_names = ShardNames::sortable;
+  bool own_folder = false;  // the output's folder is for these files alone
   bool overwrite = false;   // of existing outputs
   bool description = true;  // write <first output>.json: options, counts, checksum of the
                             // vocabulary; and indexes of the records
@@ -42,6 +44,8 @@ struct CheckedJob {
   // UsageError for options out of range, a missing vocabulary, inputs that are not there, outputs
   // that are inputs or given twice.
   explicit CheckedJob(const ExampleJob& job);
+  // These instead of what the job names.
+  CheckedJob(const ExampleJob& job, std::vector<std::string> inputs);
 
   const ExampleJob& job;
   std::vector<std::string> inputs;

@@ -13,6 +13,9 @@ namespace {
 constexpr std::size_t kUploadBytes = 24 << 20;  // of a file on its way to an object store
 constexpr std::uint64_t kMostWriters = 1024;
 constexpr int kMostUploads = 8;  // side by side
+// The time of so many files, so small, is that of waiting until each is on the disk.
+constexpr std::size_t kManyShards = 64;
+constexpr std::uint64_t kSmallShard = 1 << 20;  // in temporary files
 
 // The examples of one range of keys in their order.
 class SortedRange {
@@ -117,7 +120,9 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
   }
   const bool remote = is_remote(files.outputs.front());
   const int most = most_writers(examples.spill, remote, options);
-  const int lanes = remote ? std::min({most, kMostUploads, static_cast<int>(count)}) : 1;
+  const bool waits =
+      remote || (count >= kManyShards && examples.spill.bytes() / count < kSmallShard);
+  const int lanes = waits ? std::min({most, kMostUploads, static_cast<int>(count)}) : 1;
   const auto order = writing_order(ranges_of_each, static_cast<std::size_t>(lanes));
   Progress progress("writing", static_cast<std::int64_t>(examples.examples), "examples");
   std::mutex mutex;

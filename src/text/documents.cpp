@@ -38,12 +38,14 @@ struct DocumentReader::State {
   explicit State(const DocumentOptions& options)
       : cut(parse_sentences(options.sentences)),
         dedup(parse_dedup(options.dedup)),
+        blanks_end_documents(options.blanks_end_documents),
         lines_left(parse_max_lines(options.max_lines)),
         source(expand_patterns(options.input, "input"), options.format,
                options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {}
 
   const Cut cut;
   const Dedup dedup;
+  const bool blanks_end_documents;
   std::int64_t lines_left;  // until max_lines; negative: no limit
   LineSource source;
   bool ended = false;
@@ -80,7 +82,7 @@ bool DocumentReader::State::read(Document& document) {
 }
 
 bool DocumentReader::State::take_line(Document& document) {
-  if (line.empty()) return document.size() > 0 && !source.has_rows();
+  if (line.empty()) return blanks_end_documents && document.size() > 0 && !source.has_rows();
   if (dedup == Dedup::lines && lines.seen(line))
     ++counts.duplicate_lines;
   else

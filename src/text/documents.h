@@ -51,6 +51,7 @@ struct DocumentOptions {
   // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV, CSV or Parquet
   // is always one document.
   std::string sentences = "lines";
+  bool blanks_end_documents = true;  // false: an empty line of a text file in lines is nothing
   // What is left out: "none"; "lines" (in prose: paragraphs) that stood before; documents that
   // stood before, "exact" or "near" (text/duplicates.h, which says what it costs in memory).
   std::string dedup = "none";

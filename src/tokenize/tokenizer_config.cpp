@@ -80,7 +80,7 @@ void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
     check_flag(flags.lower_case_name, yes_or_no(*flags.lower_case), yes_or_no(options.lower_case),
                origin);
   if (flags.strip_accents)
-    check_flag("--strip-accents", yes_or_no(*flags.strip_accents),
+    check_flag(flags.strip_accents_name, yes_or_no(*flags.strip_accents),
                yes_or_no(options.strips_accents()), origin);
   if (flags.control)
     check_flag("--control-characters", name(*flags.control), name(options.control), origin);

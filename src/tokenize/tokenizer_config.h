@@ -17,7 +17,8 @@ namespace smelt {
 struct TokenizerFlags {
   std::optional<bool> lower_case = {}, strip_accents = {};
   std::optional<ControlCharacters> control = {};
-  std::string_view lower_case_name = "--lower-case";  // as the user writes it
+  // As the user writes them.
+  std::string_view lower_case_name = "--lower-case", strip_accents_name = "--strip-accents";
 
   bool operator==(const TokenizerFlags&) const = default;
 };

@@ -75,6 +75,26 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
     }
 }
 
+TEST_F(StorageTest, AThousandFilesGoIntoABucket) {
+  const std::string golden = source_path("tests/golden/pretraining/");
+  upload(golden + "english.txt", "text/english.txt");
+  for (const std::string& folder : {std::string("gs://bucket/electra"), dir_.file("electra")}) {
+    const CommandOutput made =
+        smelt(str("electra build_pretraining_dataset --corpus-dir gs://bucket/text --vocab-file ",
+                  golden, "vocab_uncased.txt --max-seq-length 16 --output-dir ", folder));
+    ASSERT_EQ(made.status, 0) << made.text;
+  }
+  EXPECT_EQ(list_folder(emulator_->path("electra")).size(), 1000u);
+  for (const int i : {0, 1, 7, 20, 999}) {
+    const std::string name = str("electra/pretrain_data.tfrecord-", i, "-of-1000");
+    EXPECT_TRUE(read_file(emulator_->path(name)) == read_file(dir_.file(name))) << name;
+  }
+  const CommandOutput again =
+      smelt(str("electra build_pretraining_dataset --corpus-dir gs://bucket/text --vocab-file ",
+                golden, "vocab_uncased.txt --output-dir gs://bucket/electra"));
+  EXPECT_THAT(again.text, HasSubstr("output folder gs://bucket/electra is not empty"));
+}
+
 TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
   const std::string golden = source_path("tests/golden/pretraining/");
   for (const char* order : {"shuffled", "original"}) {

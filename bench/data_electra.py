@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Times the making of ELECTRA examples against the original program, on one core, and compares the bytes.
+
+    bench/data_electra.py --text FILES… --original FOLDER
+
+FILES hold one sentence a line and a blank line between documents (a recipe's text/train.txt does). FOLDER holds
+build_pretraining_dataset.py, model/ and util/ of google-research/electra.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). docs/performance.md says what is compared.
+"""
+import argparse
+import hashlib
+import os
+import resource
+import tempfile
+from pathlib import Path
+
+from data_bert import ROOT, make_text, run
+
+SEED = 12345
+RUN = ("import random, runpy, sys, tensorflow; sys.argv.pop(0); "
+       f"random.seed({SEED}); runpy.run_path(sys.argv[0], run_name='__main__')")
+
+
+def parse_flags():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--text", nargs="+", required=True, help="repeated until it is large enough")
+    p.add_argument("--original", required=True, help="folder of the original program")
+    p.add_argument("--mb", type=float, default=20, help="text, MB")
+    p.add_argument("--files", type=int, default=4, help="that the text is in")
+    p.add_argument("--vocab-size", type=int, default=30000)
+    p.add_argument("--core", default="0", help="that both are bound to")
+    p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"))
+    p.add_argument("--folder", help="where to work; default: the system's folder for temporary files")
+    return p.parse_args()
+
+
+def measure(command, **environment):
+    """Seconds, processor seconds and peak resident MB of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, memory = run(command, **environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory
+
+
+def digest(folder):
+    """Of the names and bytes of all files."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def main():
+    args = parse_flags()
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        folder = Path(name)
+        vocab, corpus = folder / "vocab.txt", folder / "corpus"
+        run([args.smelt, "vocab", "train", "--input", ",".join(args.text), "--size", args.vocab_size,
+             "--control-characters", "electra", "--out", vocab])
+        corpus.mkdir()
+        for i in range(args.files):
+            make_text(args.text, args.mb / args.files, corpus / f"{i}.txt")
+        flags = [f"--corpus-dir={corpus}", f"--vocab-file={vocab}"]
+        core = ["taskset", "-c", args.core]
+        original = [*core, args.python, "-c", RUN, Path(args.original) / "build_pretraining_dataset.py", *flags]
+        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.path.abspath(args.original)}
+        ours = min(measure([*core, args.smelt, "electra", "build_pretraining_dataset", *flags, "--overwrite",
+                            f"--output-dir={folder / 'ours'}"]) for _ in range(3))
+        theirs = measure([*original, f"--output-dir={folder / 'theirs'}"], **quiet)
+        # The order of a message's map entries is fixed only in protobuf's slower Python runtime.
+        run([*original, f"--output-dir={folder / 'theirs'}"], PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python", **quiet)
+        same = "identical bytes" if digest(folder / "ours") == digest(folder / "theirs") else "DIFFERENT BYTES"
+        print(f"{args.mb} MB in {args.files} files, one core:")
+        for name, (seconds, processor, memory) in (("smelt", ours), ("original", theirs)):
+            print(f"  {name}: {seconds:.2f} s, of the processor {processor:.2f} s, {memory:.0f} MB")
+        print(f"  {theirs[0] / ours[0]:.0f} times as fast, {theirs[1] / ours[1]:.0f} times by the processor's time; {same}",
+              flush=True)
+
+
+if __name__ == "__main__":
+    main()

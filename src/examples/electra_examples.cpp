@@ -1,0 +1,62 @@
+#include "examples/electra_examples.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "examples/electra_original_order.h"
+#include "examples/require.h"
+#include "examples/shuffled_order.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "tokenize/tokenizer_json.h"
+
+namespace smelt {
+namespace {
+
+BertTokenizer load_electra_tokenizer(const ElectraExamplesJob& job) {
+  TokenizerFlags flags = job.tokenizer;
+  const bool stored = is_tokenizer_json(job.vocab) || load_tokenizer_config(job.vocab);
+  if (!stored && !flags.control) flags.control = ControlCharacters::electra;
+  return BertTokenizer::load(job.vocab, flags);
+}
+
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const std::string& name : list_folder(folder)) files.push_back(join_path(folder, name));
+  require(!files.empty(), str("folder ", folder, " holds no files"),
+          "name the folder that holds the text files");
+  for_each_file(files.size(), files.front(), [&](std::size_t i) {
+    const auto status = file_status(files[i]);
+    require(status && !status->is_folder, str(files[i], " is a folder among the text files"),
+            "move it away: the files of one folder are read, not those of folders in it");
+  });
+  return files;
+}
+
+ExampleSummary build_original(const ElectraExamplesJob& job) {
+  check_plain_text(job.text);
+  const CheckedJob checked =
+      job.folder.empty() ? CheckedJob(job) : CheckedJob(job, files_of(job.folder));
+  const BertTokenizer tokenizer = load_electra_tokenizer(job);
+  const ElectraBuilder builder(tokenizer, job.options);
+  return build_electra_in_original_order(checked, job, tokenizer, builder);
+}
+
+ExampleSummary build_shuffled(ElectraExamplesJob job) {
+  job.text.blanks_end_documents = job.options.blanks_separate_docs;
+  const CheckedJob checked(job);
+  const BertTokenizer tokenizer = load_electra_tokenizer(job);
+  const ElectraBuilder builder(tokenizer, job.options);
+  return build_in_shuffled_order(checked, tokenizer, builder);
+}
+
+}  // namespace
+
+ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
+  const ExampleSummary summary =
+      job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
+  spdlog::info("Wrote {} total examples", summary.examples);
+  return summary;
+}
+
+}  // namespace smelt

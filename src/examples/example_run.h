@@ -1,0 +1,27 @@
+// A job from its drawn examples to its files, in whichever order they were drawn; a run that was
+// killed after the drawing goes on with what was drawn.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "examples/example_builder.h"
+#include "examples/example_job.h"
+#include "examples/example_shuffle.h"
+
+namespace smelt {
+
+struct DrawnExamples {
+  ShuffledExamples examples;
+  CorpusCounts text;
+};
+// Puts its temporary files into the options' folder.
+using DrawExamples = std::function<DrawnExamples(const ShuffleOptions&)>;
+
+// Checks everything, then goes on with what an earlier run has drawn, or draws. The outputs appear
+// whole. UsageError for an output that exists already, a work folder that is not ours or of other
+// examples. `order` is the description's.
+ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
+                            std::string_view order, const DrawExamples& draw);
+
+}  // namespace smelt

@@ -1,0 +1,102 @@
+#include "store/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 18;
+
+// What libarchive reads from. No exception may pass through its frames.
+struct Source {
+  explicit Source(const std::string& path) : file(path), buffer(kReadBytes) {}
+
+  InputFile file;
+  std::vector<char> buffer;
+  std::exception_ptr failure;
+};
+
+::la_ssize_t read_some(::archive*, void* opaque, const void** bytes) {
+  auto& source = *static_cast<Source*>(opaque);
+  try {
+    *bytes = source.buffer.data();
+    return static_cast<::la_ssize_t>(source.file.read(source.buffer));
+  } catch (...) {
+    source.failure = std::current_exception();
+    return -1;
+  }
+}
+
+class TarReader {
+ public:
+  explicit TarReader(const std::string& path)
+      : source_(path), archive_(::archive_read_new(), ::archive_read_free) {
+    CHECK(archive_ != nullptr);
+    for (const auto add : {::archive_read_support_filter_xz, ::archive_read_support_filter_gzip,
+                           ::archive_read_support_filter_bzip2, ::archive_read_support_filter_zstd,
+                           ::archive_read_support_format_tar})
+      check(add(archive_.get()));
+    check(::archive_read_open(archive_.get(), &source_, nullptr, read_some, nullptr));
+  }
+
+  // The next entry; null at the end.
+  ::archive_entry* next() {
+    ::archive_entry* entry = nullptr;
+    const int status = ::archive_read_next_header(archive_.get(), &entry);
+    if (status == ARCHIVE_EOF) return nullptr;
+    check(status);
+    return entry;
+  }
+  // Appends some of its bytes; false at its end.
+  bool read(std::string& out) {
+    const auto count =
+        ::archive_read_data(archive_.get(), buffer_.data(), static_cast<std::size_t>(kReadBytes));
+    if (count < 0) check(static_cast<int>(count));
+    out.append(buffer_.data(), static_cast<std::size_t>(count));
+    return count > 0;
+  }
+
+ private:
+  void check(int status) {
+    if (source_.failure) std::rethrow_exception(source_.failure);
+    if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return;
+    const char* said = ::archive_error_string(archive_.get());
+    throw UsageError(str(source_.file.path(), ": not a whole tar archive: ",
+                         said == nullptr ? "its bytes make no sense" : said),
+                     "copy or make the file again; `tar -tf` checks it");
+  }
+
+  Source source_;
+  std::unique_ptr<::archive, decltype(&::archive_read_free)> archive_;
+  std::vector<char> buffer_ = std::vector<char>(kReadBytes);
+};
+
+}  // namespace
+
+std::map<std::string, std::string> read_archive(const std::string& path, std::uint64_t most) {
+  TarReader tar(path);
+  std::map<std::string, std::string> files;
+  std::uint64_t total = 0;
+  while (::archive_entry* entry = tar.next()) {
+    if (::archive_entry_filetype(entry) != AE_IFREG) continue;
+    const char* name = ::archive_entry_pathname(entry);
+    std::string& bytes = files[name == nullptr ? str("file ", files.size()) : name];
+    bytes.clear();
+    while (tar.read(bytes))
+      if (total + bytes.size() > most)
+        throw UsageError(str(path, ": holds more than ", most, " bytes of files"),
+                         "cut it into several archives");
+    total += bytes.size();
+  }
+  return files;
+}
+
+}  // namespace smelt

@@ -1,0 +1,127 @@
+// The original ELECTRA programs' command lines, and `smelt data electra`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/sha256.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ElectraData : public testing::Test {
+ protected:
+  ElectraData() {
+    for (const char* name : {"english.txt", "languages.txt", "corners.txt"})
+      write_file(dir_.file(str("corpus/", name)), read_file(golden(name)));
+  }
+  static std::string golden(const std::string& name) {
+    return source_path("tests/golden/pretraining/" + name);
+  }
+  static std::string recorded_hash(const std::string& name) {
+    const std::string file = source_path("tests/golden/electra/hashes.json");
+    for (const auto& item : nlohmann::json::parse(read_file(file)))
+      if (item["name"] == name) return item["sha256"];
+    return "no case " + name;
+  }
+  CommandOutput smelt(const std::string& arguments) const {
+    return run_command(str(SMELT_PROGRAM, " ", arguments));
+  }
+  CommandOutput build(const std::string& flags) const {
+    return smelt(str("electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),
+                     " --output-dir ", dir_.file("out"), " ", flags));
+  }
+  // Of the files as the recorded hashes have them; or what the program said.
+  std::string hash_of(const CommandOutput& output, const std::string& folder = "out") {
+    if (output.status != 0) return output.text;
+    std::string lines;
+    for (int i = 0; i < 1000; ++i)
+      lines +=
+          str(i, " ",
+              sha256(read_file(dir_.file(str(folder, "/pretrain_data.tfrecord-", i, "-of-1000")))),
+              "\n");
+    remove_tree(dir_.file(folder));
+    return sha256(lines);
+  }
+
+  TempDir dir_;
+  const std::string uncased_ = " --vocab-file=" + golden("vocab_uncased.txt");
+  const std::string cased_ = " --vocab-file=" + golden("vocab_cased.txt");
+};
+
+TEST_F(ElectraData, FlagsMeanWhatTheySay) {
+  const std::string short_ones = "--max-seq-length=16";
+  EXPECT_EQ(hash_of(build(short_ones + uncased_)), recorded_hash("uncased_16_blanks_12345"));
+  EXPECT_EQ(hash_of(build(short_ones + uncased_ +
+                          " --blanks-separate-docs False --random-seed 7 --num-processes 4")),
+            recorded_hash("uncased_16_joined_7"));
+  EXPECT_EQ(hash_of(build(short_ones + uncased_ +
+                          " --blanks-separate-docs=true "
+                          "--do-lower-case --no-strip-accents")),
+            recorded_hash("accents_16_blanks_12345"));
+  EXPECT_EQ(hash_of(build("--no-lower-case --do-strip-accents" + cased_)),
+            recorded_hash("cased_128_blanks_12345"));
+}
+
+TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
+  const CommandOutput made =
+      smelt(str("data electra --order original --random-seed 7 --seq-length 16 --input '",
+                dir_.file("corpus/*.txt"), "' --vocab ", golden("vocab_uncased.txt"), " --out ",
+                dir_.file("out/pretrain_data.tfrecord")));
+  EXPECT_THAT(made.text, HasSubstr("pretrain_data.tfrecord, in 1000 files\n"));
+  EXPECT_THAT(made.text, HasSubstr("padding\n"));
+  EXPECT_EQ(hash_of(made), recorded_hash("uncased_16_blanks_7"));
+}
+
+TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
+  const std::string golden_folder = source_path("tests/golden/electra/openwebtext");
+  for (const std::string& name : list_folder(golden_folder))
+    write_file(dir_.file("openwebtext/" + name), read_file(join_path(golden_folder, name)));
+  const std::string command = str("electra build_openwebtext_pretraining_dataset --data-dir ",
+                                  dir_.path(), " --max-seq-length 24");
+  EXPECT_THAT(smelt(command).text, HasSubstr("vocab.txt: No such file or directory"));
+  write_file(dir_.file("vocab.txt"), read_file(golden("vocab_uncased.txt")));
+  EXPECT_EQ(hash_of(smelt(command), "pretrain_tfrecords"), recorded_hash("openwebtext_12345"));
+}
+
+TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
+  write_file(dir_.file("out/notes.txt"), "keep");
+  const CommandOutput refused = build(uncased_);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.text,
+              AllOf(HasSubstr("out is not empty: it holds notes.txt\n"),
+                    HasSubstr("say --overwrite, which replaces pretrain_data.tfrecord-* there and "
+                              "touches nothing else")));
+  EXPECT_EQ(build(uncased_ + " --overwrite").status, 0);
+  EXPECT_EQ(read_file(dir_.file("out/notes.txt")), "keep");
+}
+
+TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {
+  EXPECT_THAT(build(uncased_ + " --max-seq-lenght 16").text,
+              AllOf(HasSubstr("smelt electra build_pretraining_dataset: unknown flag "
+                              "--max-seq-lenght"),
+                    HasSubstr("did you mean '--max-seq-length'?")));
+  EXPECT_THAT(build(uncased_ + " --num-processes 0").text, HasSubstr("--num-processes: "));
+  EXPECT_THAT(build(uncased_ + " --blanks-separate-docs maybe").text,
+              HasSubstr("--blanks-separate-docs"));
+  EXPECT_THAT(build("").text, HasSubstr("--vocab-file is required"));
+  write_file(dir_.file("vocab.txt"), read_file(golden("vocab_uncased.txt")));
+  write_file(dir_.file("tokenizer_config.json"), R"({"strip_accents": false})");
+  EXPECT_THAT(build("--vocab-file " + dir_.file("vocab.txt")).text,
+              AllOf(HasSubstr("--do-strip-accents: true, but "),
+                    HasSubstr("hint: set --do-strip-accents to false, or use")));
+  EXPECT_THAT(smelt("data electra --order orignal --input a --vocab b --out c").text,
+              AllOf(HasSubstr("order 'orignal' is unknown"), HasSubstr("original")));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,95 @@
+#include "store/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+using Filter = int (*)(::archive*);
+
+class ArchiveTest : public testing::Test {
+ protected:
+  ArchiveTest() : bs_(300000, 'b') {}
+
+  // Two files and a folder that holds a third.
+  std::string pack(Filter filter) {
+    std::unique_ptr<::archive, decltype(&::archive_write_free)> out(::archive_write_new(),
+                                                                    ::archive_write_free);
+    EXPECT_EQ(filter(out.get()), ARCHIVE_OK);
+    ::archive_write_set_format_pax_restricted(out.get());
+    EXPECT_EQ(::archive_write_open_filename(out.get(), path_.c_str()), ARCHIVE_OK);
+    add(out.get(), "b.txt", bs_);
+    add(out.get(), "c/", "", AE_IFDIR);
+    add(out.get(), "c/d.txt", "");
+    add(out.get(), "a.txt", "zero\n");
+    add(out.get(), "a.txt", "one\n");
+    EXPECT_EQ(::archive_write_close(out.get()), ARCHIVE_OK);
+    return path_;
+  }
+
+  TempDir dir_;
+  const std::string bs_, path_ = dir_.file("x");
+
+ private:
+  static void add(::archive* out, const char* name, std::string_view bytes,
+                  unsigned kind = AE_IFREG) {
+    ::archive_entry* entry = ::archive_entry_new();
+    ::archive_entry_set_pathname(entry, name);
+    ::archive_entry_set_filetype(entry, kind);
+    ::archive_entry_set_perm(entry, 0644);
+    ::archive_entry_set_size(entry, std::ssize(bytes));
+    EXPECT_EQ(::archive_write_header(out, entry), ARCHIVE_OK);
+    EXPECT_EQ(::archive_write_data(out, bytes.data(), bytes.size()), std::ssize(bytes));
+    ::archive_entry_free(entry);
+  }
+};
+
+TEST_F(ArchiveTest, HoldsItsRegularFilesHoweverItIsPacked) {
+  for (const Filter filter : {::archive_write_add_filter_none, ::archive_write_add_filter_xz,
+                              ::archive_write_add_filter_gzip, ::archive_write_add_filter_bzip2,
+                              ::archive_write_add_filter_zstd})
+    EXPECT_THAT(read_archive(pack(filter)),
+                ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", bs_), Pair("c/d.txt", "")));
+}
+
+TEST_F(ArchiveTest, RefusesWhatIsNone) {
+  write_file(dir_.file("x.xz"), "no archive\n");
+  EXPECT_THAT(error_of([&] { read_archive(dir_.file("x.xz")); }),
+              HasSubstr("x.xz: not a whole tar archive: Unrecognized archive format\n"
+                        "  hint: copy or make the file again; `tar -tf` checks it"));
+  EXPECT_THAT(error_of([&] { read_archive(dir_.file("none.xz")); }),
+              HasSubstr("none.xz: No such file or directory"));
+}
+
+TEST_F(ArchiveTest, RefusesOneThatIsCutShort) {
+  for (const Filter filter : {::archive_write_add_filter_none, ::archive_write_add_filter_xz}) {
+    const std::string whole = read_file(pack(filter));
+    write_file(dir_.file("x"), std::string_view(whole).substr(0, whole.size() / 2));
+    EXPECT_THAT(error_of([&] { read_archive(dir_.file("x")); }),
+                HasSubstr("x: not a whole tar archive: "));
+  }
+}
+
+TEST_F(ArchiveTest, RefusesMoreThanMemoryShallHold) {
+  const std::string path = pack(::archive_write_add_filter_xz);
+  EXPECT_EQ(read_archive(path, 300009).size(), 3u);
+  EXPECT_THAT(error_of([&] { read_archive(path, 300008); }),
+              HasSubstr("x: holds more than 300008 bytes of files\n"
+                        "  hint: cut it into several archives"));
+}
+
+}  // namespace
+}  // namespace smelt
