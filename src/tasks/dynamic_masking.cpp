@@ -29,7 +29,7 @@ Tensor keys(const Scope& s, Tensor allowed, const Dims& dims) {
 // s32 [B,N], each a position that is allowed where the row has as many.
 Tensor draw_positions(const Scope& s, const MaskingRule& rule, Tensor allowed) {
   const auto B = allowed.dim(0), S = allowed.dim(1), N = rule.most;
-  if (rule.draws == Draws::distinct) return top_k(keys(s, allowed, {B, S}), N)[1];
+  if (rule.draws == MaskDraws::distinct) return top_k(keys(s, allowed, {B, S}), N)[1];
   return argmax(keys(s, reshape(allowed, {B, 1, S}), {B, N, S}), -1);
 }
 
@@ -41,7 +41,7 @@ Tensor count_masks(const MaskingRule& rule, Tensor allowed, Tensor input_mask) {
   const Tensor one = ones_like(wanted), most = full_like(wanted, static_cast<double>(rule.most));
   const Tensor there = reduce_sum(allowed, {1}, KeepDims::yes);
   const Tensor count = clamp(one, wanted, most);
-  return minimum(count, rule.draws == Draws::distinct ? there : minimum(there, one) * most);
+  return minimum(count, rule.draws == MaskDraws::distinct ? there : minimum(there, one) * most);
 }
 
 }  // namespace

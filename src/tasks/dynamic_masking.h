@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-enum class Draws {
+enum class MaskDraws {
   distinct,  // N different positions
   original,  // each of the N by itself, so that some are the same: the original's way
 };
@@ -20,7 +20,7 @@ struct MaskingRule {
   std::int64_t most = 1;      // N
   std::int32_t mask_id = 0;
   std::vector<std::int32_t> kept_ids = {};  // never masked
-  Draws draws = Draws::distinct;
+  MaskDraws draws = MaskDraws::distinct;
 };
 
 struct Masks {

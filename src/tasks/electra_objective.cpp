@@ -35,15 +35,15 @@ Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in)
 Generated generate(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
   Generated out;
-  if (c.generator == Generator::uniform) {
+  if (c.settings.uniform_generator) {
     out.logits = constant(root.graph(), 0, DType::f32, {B * N, V});
     out.shared = Shared::nothing;
     return out;
   }
-  const bool full = c.learns == ElectraLearns::masked_tokens || !c.model.untied_generator;
+  const bool full = !c.has_discriminator() || !c.model.untied_generator;
   const bool own = !full && c.model.untied_generator_embeddings;
   const Shared shared = full ? Shared::all : own ? Shared::nothing : Shared::embeddings;
-  if (c.generator == Generator::two_towers) {
+  if (c.has_two_towers()) {
     out = cloze(root, c, in);
   } else {
     EncoderInputs masked = in.inputs;
@@ -66,7 +66,7 @@ void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated
                        .sum = total(cross_entropy(generated.logits, ids) * weights),
                        .weight = weight,
                        .norm = Norm::mean_tiny_epsilon,
-                       .factor = c.gen_weight};
+                       .factor = c.settings.gen_weight};
   if (generated.all) {
     const EncoderInputs& tokens = in.inputs;
     const Tensor counted =
@@ -76,7 +76,7 @@ void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated
          .sum = total(cross_entropy(generated.all, flat(tokens.input_ids)) * counted),
          .weight = total(counted),
          .norm = Norm::mean_tiny_epsilon,
-         .factor = c.gen_weight});
+         .factor = c.settings.gen_weight});
     out.metrics.push_back(masked);
   } else {
     out.losses.push_back(masked);
@@ -106,7 +106,7 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g
                         .sum = total(loss * g.weights),
                         .weight = weight,
                         .norm = Norm::mean_tiny_epsilon,
-                        .factor = c.disc_weight});
+                        .factor = c.settings.disc_weight});
   const Tensor said = convert(compare(x, zero, Compare::gt), DType::f32);
   const Tensor hits = total(said * g.labels * g.weights);
   out.metrics.push_back(
@@ -118,7 +118,7 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g
                          .weight = weight});
   if (root.training()) return;
   // The original's is over padding, too, as tokens that are surely original.
-  const bool padding = c.masks == Draws::original;
+  const bool padding = c.masking().draws == MaskDraws::original;
   const Tensor probability = logistic(x) * g.weights;
   out.metrics.push_back(
       roc_auc("disc_auc", probability, g.labels, padding ? ones_like(x) : g.weights));
@@ -132,10 +132,10 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   const Generated generated = generate(root, c, in);
   Objective out;
   add_masked_lm(c, in, generated, out);
-  if (c.learns == ElectraLearns::masked_tokens) return out;
+  if (!c.has_discriminator()) return out;
 
-  Tensor logits = stop_gradient(reshape(generated.logits, {B, N, V})) / c.temperature;
-  if (c.disallow_correct) logits = logits - 1000.0 * one_hot(in.masks.ids, V, DType::f32);
+  Tensor logits = stop_gradient(reshape(generated.logits, {B, N, V})) / c.settings.temperature;
+  if (c.settings.disallow_correct) logits = logits - 1000.0 * one_hot(in.masks.ids, V, DType::f32);
   const Tensor sampled = sample(logits).expect({B, N});
   out.metrics.push_back(
       {.name = "sampled_masked_lm_accuracy",
@@ -151,10 +151,10 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
       .labels = flat(convert(replaced.where, DType::f32)),
       .weights = flat(convert(fake.input_mask, DType::f32)),
   };
-  if (c.learns == ElectraLearns::noise) {
+  if (c.settings.electric_objective) {
+    const double p = c.settings.mask_prob;
     const Tensor log_q = -cross_entropy(generated.all, flat(fake.input_ids));
-    guesses.logits =
-        guesses.logits + stop_gradient(log_q) + std::log(c.mask_prob / (1 - c.mask_prob));
+    guesses.logits = guesses.logits + stop_gradient(log_q) + std::log(p / (1 - p));
   } else {
     const Tensor other = compare(fake.input_ids, in.inputs.input_ids, Compare::ne);
     guesses.labels = guesses.labels * flat(convert(other, DType::f32));

@@ -1,6 +1,9 @@
 #include "tasks/electra_task.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "format/config.h"
 #include "models/electra.h"
 #include "tasks/token_features.h"
@@ -14,11 +17,12 @@ void refuse(const std::string& what, const std::string& hint) {
 
 void check_lengths(const ElectraTask& c) {
   check_positions("electra", discriminator_config(c.model), c.seq_length);
-  if (!(c.mask_prob > 0 && c.mask_prob < 1))
-    refuse(str("mask_prob is ", c.mask_prob, ", must be between 0 and 1"), "0.15 is usual");
-  const std::int64_t N = c.max_predictions();
+  const double p = c.settings.mask_prob;
+  if (!(p > 0 && p < 1))
+    refuse(str("mask_prob is ", p, ", must be between 0 and 1"), "0.15 is usual");
+  const std::int64_t N = c.masking().most;
   if (N < 1 || N > c.seq_length)
-    refuse(str("mask_prob ", c.mask_prob, " of ", c.seq_length, " tokens are ", N, " masks"),
+    refuse(str("mask_prob ", p, " of ", c.seq_length, " tokens are ", N, " masks"),
            "choose a mask_prob that gives at least one and at most all tokens");
   for (const std::int32_t id : {c.ids.cls, c.ids.sep, c.ids.mask})
     if (id < 0 || id >= c.model.vocab_size)
@@ -28,57 +32,31 @@ void check_lengths(const ElectraTask& c) {
 }
 
 void check_generator(const ElectraTask& c) {
-  if (c.temperature <= 0)
-    refuse(str("temperature is ", c.temperature, ", must be above 0"), "1 is usual");
-  if (c.gen_weight < 0 || c.disc_weight < 0)
+  const ElectraSettings& s = c.settings;
+  if (!(s.temperature > 0))
+    refuse(str("temperature is ", s.temperature, ", must be above 0"), "1 is usual");
+  if (!(s.gen_weight >= 0 && s.disc_weight >= 0))
     refuse(
-        str("gen_weight ", c.gen_weight, " and disc_weight ", c.disc_weight, " must be at least 0"),
+        str("gen_weight ", s.gen_weight, " and disc_weight ", s.disc_weight, " must be at least 0"),
         "1 and 50 are usual");
-  if (c.learns == ElectraLearns::noise && c.generator != Generator::two_towers)
-    refuse("electric_objective without two_tower_generator", "set two_tower_generator");
-  if (c.generator == Generator::two_towers && !c.model.untied_generator)
-    refuse("two_tower_generator without untied_generator", "set untied_generator");
-  if (c.learns == ElectraLearns::masked_tokens && c.generator != Generator::masked_lm)
+  const std::vector<std::string> masks{"distinct", "original"};
+  if (std::ranges::find(masks, s.masks) == masks.end())
+    refuse(str("masks is '", s.masks, "'"), did_you_mean(s.masks, masks));
+  if (s.uniform_generator && c.has_two_towers())
+    refuse("uniform_generator together with two towers",
+           "leave uniform_generator out, or two_tower_generator and electric_objective");
+  if (c.has_two_towers() && !c.model.untied_generator)
+    refuse("two towers without untied_generator", "set untied_generator");
+  if (!c.has_discriminator() && (s.uniform_generator || s.two_tower_generator))
     refuse("a masked LM has no generator beside itself",
            "leave uniform_generator and two_tower_generator out");
 }
 
-const char* name_of(ElectraLearns learns) {
-  switch (learns) {
-    case ElectraLearns::replaced_tokens:
-      return "replaced_tokens";
-    case ElectraLearns::noise:
-      return "noise";
-    case ElectraLearns::masked_tokens:
-      return "masked_tokens";
-  }
-  throw BugError("no such objective");
-}
-
-const char* name_of(Generator generator) {
-  switch (generator) {
-    case Generator::masked_lm:
-      return "masked_lm";
-    case Generator::two_towers:
-      return "two_towers";
-    case Generator::uniform:
-      return "uniform";
-  }
-  throw BugError("no such generator");
-}
-
 nlohmann::json settings(const ElectraTask& c) {
   return {{"model", config_json(c.model)},
+          {"objective", config_json(c.settings)},
           {"seq_length", c.seq_length},
-          {"special_ids", {c.ids.cls, c.ids.sep, c.ids.mask}},
-          {"learns", name_of(c.learns)},
-          {"generator", name_of(c.generator)},
-          {"mask_prob", c.mask_prob},
-          {"gen_weight", c.gen_weight},
-          {"disc_weight", c.disc_weight},
-          {"temperature", c.temperature},
-          {"disallow_correct", c.disallow_correct},
-          {"masks", c.masks == Draws::original ? "original" : "distinct"}};
+          {"special_ids", {c.ids.cls, c.ids.sep, c.ids.mask}}};
 }
 
 Objective objective(const ElectraTask& c, const Scope& root, const Inputs& in) {
@@ -95,11 +73,12 @@ Objective objective(const ElectraTask& c, const Scope& root, const Inputs& in) {
 }  // namespace
 
 MaskingRule ElectraTask::masking() const {
-  return {.probability = mask_prob,
-          .most = max_predictions(),
+  const double p = settings.mask_prob;
+  return {.probability = p,
+          .most = static_cast<std::int64_t>((p + 0.005) * static_cast<double>(seq_length)),
           .mask_id = ids.mask,
           .kept_ids = {ids.cls, ids.sep, ids.mask},
-          .draws = masks};
+          .draws = settings.masks == "original" ? MaskDraws::original : MaskDraws::distinct};
 }
 
 Task electra_task(const ElectraTask& c) {

@@ -3,9 +3,11 @@
 // with the same switches.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "models/electra_config.h"
 #include "models/encoder.h"
@@ -14,40 +16,54 @@
 
 namespace smelt {
 
-enum class ElectraLearns {
-  replaced_tokens,  // electra_objective
-  noise,            // electric_objective: which tokens are noise, given how likely noise is
-  masked_tokens,    // neither: a masked LM of the discriminator's size
+// Fields and defaults of the original's configure_pretraining.py, and `masks`.
+struct ElectraSettings {
+  bool electra_objective = true;    // learn which tokens were replaced; neither: a masked LM
+  bool electric_objective = false;  // learn which tokens are noise; has two towers
+  double gen_weight = 1, disc_weight = 50;
+  double mask_prob = 0.15;
+  bool uniform_generator = false;
+  bool two_tower_generator = false;
+  bool disallow_correct = false;
+  double temperature = 1;
+  std::string masks = "distinct";
 };
 
-enum class Generator {
-  masked_lm,
-  two_towers,  // two_tower_generator, Electric's: all tokens from those before and after them
-  uniform,     // uniform_generator: any token
-};
+template <class Config, class Visitor>
+  requires std::same_as<std::remove_const_t<Config>, ElectraSettings>
+void visit_fields(Config& c, Visitor&& visit) {
+  visit("electra_objective", c.electra_objective, "learn which tokens a generator replaced");
+  visit("electric_objective", c.electric_objective,
+        "learn which tokens are noise, given how likely noise they are (Electric); neither of the "
+        "two: a masked LM");
+  visit("gen_weight", c.gen_weight, "of the generator's loss");
+  visit("disc_weight", c.disc_weight, "of the discriminator's loss");
+  visit("mask_prob", c.mask_prob, "share of tokens masked, drawn anew in each step");
+  visit("uniform_generator", c.uniform_generator, "any token takes a masked one's place");
+  visit("two_tower_generator", c.two_tower_generator,
+        "the generator sees what is before and after a token (Electric's)");
+  visit("disallow_correct", c.disallow_correct, "what is sampled is never the masked token");
+  visit("temperature", c.temperature, "of sampling from the generator");
+  visit("masks", c.masks, "distinct positions, or original: drawn with replacement");
+}
 
 struct SpecialIds {
   std::int32_t cls = 101, sep = 102, mask = 103;  // of BERT's lower-cased vocabulary
 };
 
-// Fields as the original's hyper-parameters of these names.
 struct ElectraTask {
   ElectraConfig model = {};
+  ElectraSettings settings = {};
   std::int64_t seq_length = 128;
   SpecialIds ids = {};
-  ElectraLearns learns = ElectraLearns::replaced_tokens;
-  Generator generator = Generator::masked_lm;
-  double mask_prob = 0.15;
-  double gen_weight = 1, disc_weight = 50;
-  double temperature = 1;         // of sampling from the generator
-  bool disallow_correct = false;  // what the generator samples is never the masked token
-  Draws masks = Draws::distinct;
   // The most frequent answer in the training data, if known, for majority_token_accuracy.
   std::optional<std::int32_t> majority_token = {};
 
-  // N: masked tokens of a sequence, at most.
-  std::int64_t max_predictions() const {
-    return static_cast<std::int64_t>((mask_prob + 0.005) * static_cast<double>(seq_length));
+  bool has_discriminator() const {
+    return settings.electra_objective || settings.electric_objective;
+  }
+  bool has_two_towers() const {
+    return settings.two_tower_generator || settings.electric_objective;
   }
   MaskingRule masking() const;
 };
