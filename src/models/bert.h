@@ -1,22 +1,15 @@
 // BERT (Devlin et al. 2019) as google-research/bert modeling.py and run_pretraining.py have it:
 // post-LN encoder, pooler, masked-LM head on gathered positions with tied weights, next-sentence
 // head. Parameters carry the original checkpoint's names.
-//   B batch   S sequence   H hidden   N heads   D = H/N   P masked positions   V vocabulary
+//   B batch   S sequence   H hidden   P masked positions   V vocabulary
 #pragma once
 
-#include "models/bert_config.h"
-#include "nn/scope.h"
+#include "models/encoder.h"
 
 namespace smelt {
 
 // The names of a parameter's dimensions for nn/partition.h.
 DimNames bert_dim_names(const BertConfig& config, std::string_view parameter);
-
-struct BertInputs {
-  Tensor input_ids;    // s32 [B,S]
-  Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding
-  Tensor segment_ids;  // s32 [B,S]
-};
 
 struct BertEncoded {
   Tensor sequence;  // [B,S,H] in the scope's type
@@ -24,7 +17,7 @@ struct BertEncoded {
 };
 
 // UsageError when S exceeds max_position_embeddings.
-BertEncoded bert(const Scope& root, const BertConfig& config, const BertInputs& inputs);
+BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
 // f32 [B*P, V] from the rows of `sequence` at `positions` [B,P].
 Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor sequence,

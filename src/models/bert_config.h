@@ -8,6 +8,8 @@
 #include <string>
 #include <type_traits>
 
+#include "nn/layers.h"
+
 namespace smelt {
 
 // Fields and defaults of google-research/bert modeling.py, BertConfig.
@@ -23,6 +25,7 @@ struct BertConfig {
   std::int64_t max_position_embeddings = 512;
   std::int64_t type_vocab_size = 16;
   double initializer_range = 0.02;
+  Gelu gelu = Gelu::tanh;  // not in the file: ELECTRA's encoders have erf
 };
 
 // The fields' names in bert_config.json, values and help (format/config.h).

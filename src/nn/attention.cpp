@@ -19,8 +19,16 @@ Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional
   return einsum("bnqk,bknd->bqnd", probs.expect({B, N, R, S}), in.v);
 }
 
+// [B,1,Q,S] -> [Q / R,B,1,R,S]
+Tensor bias_of_blocks(Tensor bias, std::int64_t R) {
+  const auto B = bias.dim(0), Q = bias.dim(2), S = bias.dim(3);
+  return transpose(reshape(bias, {B, 1, Q / R, R, S}), {2, 0, 1, 3, 4});
+}
+
 Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const auto B = in.q.dim(0), Q = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), blocks = Q / R;
+  const bool own_bias = in.bias.dim(2) > 1;
+  const Tensor bias = own_bias ? bias_of_blocks(in.bias, R) : in.bias;
   const Tensor q = transpose(reshape(in.q, {B, blocks, R, N, D}), {1, 0, 2, 3, 4});
   // Their gradients are sums over blocks, in f32.
   const Tensor k = in_f32(in.k), v = in_f32(in.v);
@@ -32,7 +40,7 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
         const AttentionInputs block{.q = body.slice(q),
                                     .k = rounded(body.graph().capture(k), q.dtype()),
                                     .v = rounded(body.graph().capture(v), q.dtype()),
-                                    .bias = in.bias,
+                                    .bias = own_bias ? body.slice(bias) : bias,
                                     .dropout = in.dropout};
         return {.carry = {},
                 .outputs = {context_of(inner, block, Part{.axis = 2, .first = first, .whole = Q})}};

@@ -8,7 +8,7 @@ namespace smelt {
 struct AttentionInputs {
   Tensor q;        // [B,Q,N,D]: what asks
   Tensor k, v;     // [B,S,N,D]: what is asked
-  Tensor bias;     // f32 [B,1,1,S], added to the scores
+  Tensor bias;     // f32 [B,1,1,S] or [B,1,Q,S], added to the scores
   double dropout;  // of the probabilities, by the scope "dropout"
 };
 

@@ -52,10 +52,11 @@ Tensor gelu_erf(Tensor x) { return 0.5 * x * (1.0 + erf(x * std::numbers::sqrt2 
 
 Tensor relu(Tensor x) { return maximum(x, zeros_like(x)); }
 
-Tensor activation(std::string_view name, Tensor x) {
+Tensor activation(std::string_view name, Tensor x, Gelu gelu) {
   if (name == "linear") return x;
   if (name == "relu") return relu(x);
-  if (name == "gelu") return like(x, gelu_tanh(in_f32(x)));
+  if (name == "gelu")
+    return like(x, gelu == Gelu::erf ? gelu_erf(in_f32(x)) : gelu_tanh(in_f32(x)));
   if (name == "tanh") return like(x, tanh(in_f32(x)));
   throw UsageError(str("hidden_act: unknown activation '", name, "'"),
                    did_you_mean(name, activation_names()));
@@ -64,6 +65,10 @@ Tensor activation(std::string_view name, Tensor x) {
 const std::vector<std::string>& activation_names() {
   static const std::vector<std::string> kNames{"linear", "relu", "gelu", "tanh"};
   return kNames;
+}
+
+Init glorot_uniform(std::int64_t in, std::int64_t out) {
+  return {.kind = Init::uniform, .limit = std::sqrt(6.0 / static_cast<double>(in + out))};
 }
 
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel) {
@@ -113,7 +118,7 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
 }
 
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part) {
-  if (!s.random_source() || rate == 0) return x;
+  if (!s.training() || rate == 0) return x;
   const Tensor bits = random_bits(s, x.dims(), part);
   const Tensor keep = compare(bits, full_like(bits, std::round(rate * 0x1p32)), Compare::ge);
   const double scale = 1.0 / (1.0 - rate);

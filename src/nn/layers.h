@@ -27,9 +27,14 @@ Tensor one_hot(Tensor ids, std::int64_t depth, DType dtype);
 Tensor gelu_tanh(Tensor x);
 Tensor gelu_erf(Tensor x);
 Tensor relu(Tensor x);
+// What a model means by "gelu".
+enum class Gelu { tanh, erf };
 // linear, relu, gelu, tanh as the original's names; UsageError with the known ones otherwise.
-Tensor activation(std::string_view name, Tensor x);
+Tensor activation(std::string_view name, Tensor x, Gelu gelu = Gelu::tanh);
 const std::vector<std::string>& activation_names();
+
+// How TensorFlow starts a kernel that is told nothing (Glorot & Bengio 2010).
+Init glorot_uniform(std::int64_t in, std::int64_t out);
 
 // [..., in] x kernel [in, out] + bias [out]; parameters "kernel" and "bias".
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);

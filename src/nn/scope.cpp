@@ -56,6 +56,13 @@ Scope Scope::within(Graph& graph, std::optional<RandomSource> random) const {
   return inner;
 }
 
+Scope Scope::again(std::string_view use) const {
+  Scope inner = *this;
+  inner.place_ = joined_path(place_, use);
+  inner.again_ = true;
+  return inner;
+}
+
 Scope Scope::over(Mesh mesh) const {
   CHECK(compute_.partition != nullptr);
   Partition partition = *compute_.partition;

@@ -20,9 +20,10 @@ namespace smelt {
 
 // How a parameter starts.
 struct Init {
-  enum Kind { constant, truncated_normal } kind = constant;
+  enum Kind { constant, truncated_normal, uniform } kind = constant;
   double value = 0;   // constant
   double stddev = 0;  // truncated_normal: cut at +-2 stddev, not rescaled
+  double limit = 0;   // uniform: within +-limit
 };
 
 struct Parameter {
@@ -55,6 +56,7 @@ struct RandomSource {
   Tensor stream = {};     // s32 scalar: who draws bits of its own; empty: all draw the same
   Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
+  bool training = true;  // false: in evaluation, where only the task itself draws
 };
 
 enum class Layers {
@@ -82,7 +84,7 @@ struct Compute {
 
 class Scope {
  public:
-  // Without a source of random numbers, dropout is the identity (evaluation).
+  // Without a source of random numbers, or with one of evaluation, dropout is the identity.
   Scope(Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
         Compute compute = {})
       : graph_(&graph), parameters_(&parameters), random_(random), compute_(std::move(compute)) {}
@@ -95,6 +97,8 @@ class Scope {
 
   // The same within a region, maybe on other rows: its parameters are declared already.
   Scope within(Graph& graph, std::optional<RandomSource> random) const;
+  // The same parameters once more in the same graph, for another `use`, which keys what is drawn.
+  Scope again(std::string_view use) const;
   // The same with parameters and rows over another mesh.
   Scope over(Mesh mesh) const;
 
@@ -104,6 +108,7 @@ class Scope {
   Tensor layer() const { return layer_; }  // s32 scalar; empty outside of a stack
   Graph& graph() const { return *graph_; }
   const std::optional<RandomSource>& random_source() const { return random_; }
+  bool training() const { return random_ && random_->training; }
   const Compute& compute() const { return compute_; }
 
   // Declares a new f32 parameter; a name declared twice is a bug: say shared() to use one again.

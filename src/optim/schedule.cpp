@@ -12,6 +12,7 @@ Tensor learning_rate(const Schedule& o, Tensor step) {
       o.learning_rate * (o.power == 1.0 ? remaining : power(remaining, full_like(t, o.power)));
   if (o.warmup_steps == 0) return decayed;
   const auto warmup = static_cast<double>(o.warmup_steps);
+  if (o.warmup == Warmup::multiplies) return decayed * minimum(t / warmup, ones_like(t));
   const Tensor warming = o.learning_rate * (t / warmup);
   return select(compare(t, full_like(t, warmup), Compare::lt), warming, decayed);
 }

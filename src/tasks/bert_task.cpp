@@ -1,37 +1,17 @@
 #include "tasks/bert_task.h"
 
-#include "base/error.h"
 #include "format/config.h"
 #include "models/bert.h"
 #include "nn/layers.h"
 #include "ops/ops.h"
+#include "tasks/metrics.h"
+#include "tasks/token_features.h"
 
 namespace smelt {
 namespace {
 
-Features sequence_features(const BertConfig& model, std::int64_t S) {
-  return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
-          {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
-          {.name = "segment_ids",
-           .row = {S},
-           .limit = model.type_vocab_size,
-           .limit_name = "type_vocab_size"}};
-}
-
 Feature positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
-}
-
-BertInputs bert_inputs(const Inputs& in) {
-  return {.input_ids = in["input_ids"],
-          .input_mask = in["input_mask"],
-          .segment_ids = in["segment_ids"]};
-}
-
-// Rows where the prediction is the label, weighted.
-Tensor count_hits(Tensor predicted, Tensor labels, Tensor weights) {
-  const Tensor hit = compare(predicted, labels, Compare::eq);
-  return reduce_sum(convert(hit, DType::f32) * weights, {0});
 }
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
@@ -68,7 +48,7 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
 }
 
 Objective objective(const BertTask& c, const Scope& root, const Inputs& in) {
-  const BertEncoded encoded = bert(root, c.model, bert_inputs(in));
+  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in));
   Objective out;
   add_masked_lm(c, root, in, encoded.sequence, out);
   if (c.next_sentence)
@@ -81,11 +61,7 @@ Objective objective(const BertTask& c, const Scope& root, const Inputs& in) {
 }  // namespace
 
 Task bert_task(const BertTask& c) {
-  if (c.seq_length > c.model.max_position_embeddings)
-    throw UsageError(
-        str("bert: sequence length ", c.seq_length, " is longer than max_position_embeddings ",
-            c.model.max_position_embeddings),
-        "make the data with a shorter --seq-length, or raise max_position_embeddings");
+  check_positions("bert", c.model, c.seq_length);
   Task task;
   task.name = "bert";
   task.settings = {{"model", config_json(c.model)},
@@ -95,7 +71,7 @@ Task bert_task(const BertTask& c) {
   task.described = {{"seq_length", c.seq_length}, {"max_predictions", c.max_predictions}};
   if (c.next_sentence) task.described.emplace_back("next_sentence", true);
   const Dims answers{c.max_predictions};
-  task.features = sequence_features(c.model, c.seq_length);
+  task.features = token_features(c.model, c.seq_length);
   task.features.push_back(positions_feature(c.seq_length, c.max_predictions));
   task.features.push_back({.name = "masked_lm_ids",
                            .row = answers,
@@ -114,10 +90,10 @@ Task bert_task(const BertTask& c) {
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
                              std::int64_t top) {
   Prediction out;
-  out.features = sequence_features(model, S);
+  out.features = token_features(model, S);
   out.features.push_back(positions_feature(S, P));
   out.outputs = [model, top](const Scope& root, const Inputs& in) {
-    const BertEncoded encoded = bert(root, model, bert_inputs(in));
+    const BertEncoded encoded = bert(root, model, encoder_inputs(in));
     const Tensor logits =
         masked_lm_logits(root, model, encoded.sequence, in["masked_lm_positions"]);
     return top_k(softmax(logits), top);

@@ -14,6 +14,8 @@ Tensor norm_factor(Norm norm, Tensor weight) {
       return 1.0 / some;
     case Norm::mean_epsilon:
       return 1.0 / (weight + 1e-5);
+    case Norm::mean_tiny_epsilon:
+      return 1.0 / (weight + 1e-6);
     case Norm::root:
       return rsqrt(some);
   }

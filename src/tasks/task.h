@@ -18,17 +18,25 @@ namespace smelt {
 // How the sum over a batch's items becomes its loss: a factor that depends on the weight alone, so
 // that sums and weights add up over micro-batches, replicas and hosts.
 enum class Norm {
-  mean,          // sum / weight
-  mean_epsilon,  // sum / (weight + 1e-5): the original BERT's
-  root,          // sum / sqrt(weight): JEstimator's
+  mean,               // sum / weight
+  mean_epsilon,       // sum / (weight + 1e-5): the original BERT's
+  mean_tiny_epsilon,  // sum / (weight + 1e-6): the original ELECTRA's
+  root,               // sum / sqrt(weight): JEstimator's
 };
+
+// What a measure's sums over all batches come to.
+using Finish = double (*)(std::span<const double> sums);
 
 // A figure of a batch. What is reported is sum / weight over all batches, whatever the norm.
 struct Measure {
-  std::string name;    // "masked_lm_loss"
-  Tensor sum, weight;  // f32 scalars; no gradient flows through the weight
+  std::string name;  // "masked_lm_loss"
+  // f32 scalars; no gradient flows through the weight, which with micro-batches must not depend on
+  // parameters.
+  Tensor sum, weight;
   Norm norm = Norm::mean;
   double factor = 1;  // of a loss, in the sum of losses
+  // Of a metric that is no quotient of two sums: `sum` is a vector [n], and this is reported of it.
+  Finish finish = nullptr;
 };
 
 struct Objective {
@@ -57,6 +65,8 @@ struct Task {
   nlohmann::json settings;  // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
+  // Whether the objective draws random numbers of its own, in evaluation, too.
+  bool draws = false;
   // Of the model's parameters, for nn/partition.h; empty: none is split.
   std::function<DimNames(std::string_view parameter)> dim_names = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.

@@ -27,7 +27,8 @@ ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const Reco
   Progress progress("eval", batches, "batches");
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = source.batch_in_order(static_cast<std::uint64_t>(i), job.batch_size);
-    const Execution execution = step.run(batch, state);
+    const auto number = program.takes_step ? std::optional(i) : std::nullopt;
+    const Execution execution = step.run(batch, state, number);
     sums.add(execution.results.front().front().to_host<float>());
     progress.update(i + 1);
   }

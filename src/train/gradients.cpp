@@ -19,6 +19,19 @@ std::vector<Tensor> elements(Tensor vector) {
   return out;
 }
 
+// A vector cut into parts of the shapes of `like`.
+std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like) {
+  std::vector<Tensor> out;
+  std::int64_t at = 0;
+  for (const Tensor& t : like) {
+    const std::int64_t end = at + t.shape().elements();
+    out.push_back(reshape(slice_axis(vector, 0, at, end), t.dims()));
+    at = end;
+  }
+  CHECK(at == vector.dim(0), at, " elements of ", vector.shape());
+  return out;
+}
+
 // [rows, …] -> [parts, rows / parts, …]: every parts-th row. Rows of one device stay there.
 Tensor in_parts(Tensor x, std::int64_t parts) {
   Dims dims = x.dims(), order;
@@ -61,7 +74,9 @@ ScanStep add_part(const GradientJob& job, ScanBody& body, std::span<const Tensor
 
 // The sums of the measures, then the gradients, of micro-batches added up.
 std::vector<Tensor> sums_of_parts(const GradientJob& job, Graph& graph) {
-  std::vector<Tensor> zeros{constant(graph, 0, DType::f32, {std::ssize(job.measures.sums)})};
+  std::int64_t numbers = 0;
+  for (const Tensor& sum : job.measures.sums) numbers += sum.shape().elements();
+  std::vector<Tensor> zeros{constant(graph, 0, DType::f32, {numbers})};
   for (const Tensor& w : job.wrt) zeros.push_back(constant(graph, 0, w.dtype(), w.dims()));
   return scan(graph, job.micro_batches, zeros, Save::none,
               [&](ScanBody& body, std::span<const Tensor> carry) {
@@ -97,9 +112,9 @@ std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices
 
 }  // namespace
 
-Tensor vector_of(const std::vector<Tensor>& scalars) {
+Tensor vector_of(const std::vector<Tensor>& parts) {
   std::vector<Tensor> items;
-  for (const Tensor& t : scalars) items.push_back(reshape(t, {1}));
+  for (const Tensor& t : parts) items.push_back(reshape(t, {t.shape().elements()}));
   return concatenate(items, 0);
 }
 
@@ -108,7 +123,10 @@ Measures::Measures(const Objective& objective, const Placement& placement)
   all.insert(all.end(), objective.metrics.begin(), objective.metrics.end());
   std::vector<Tensor> weights;
   for (const Measure& m : all) {
-    names.push_back(m.name);
+    CHECK(m.finish != nullptr || m.sum.rank() == 0, m.name, " is a vector ", m.sum.shape());
+    reported.push_back({.name = m.name,
+                        .sums = static_cast<std::size_t>(m.sum.shape().elements()),
+                        .finish = m.finish});
     weights.push_back(stop_gradient(m.weight));
   }
   total_weights = elements(sum_over_replicas(vector_of(weights), placement));
@@ -128,7 +146,8 @@ Tensor Measures::loss(const std::vector<Tensor>& of, Reduction reduction) const 
 }
 
 Tensor Measures::totals(const std::vector<Tensor>& of, const Placement& placement) const {
-  const auto sums_of_all = elements(stop_gradient(sum_over_replicas(vector_of(of), placement)));
+  const auto sums_of_all =
+      parts_like(stop_gradient(sum_over_replicas(vector_of(of), placement)), sums);
   std::vector<Tensor> numbers;
   for (std::size_t i = 0; i < sums_of_all.size(); ++i) {
     numbers.push_back(sums_of_all[i]);
@@ -138,8 +157,13 @@ Tensor Measures::totals(const std::vector<Tensor>& of, const Placement& placemen
 }
 
 std::vector<Tensor> Measures::sums_in(Tensor totals) const {
-  std::vector<Tensor> out;
-  for (std::size_t i = 0; i < all.size(); ++i) out.push_back(element(totals, 2 * i));
+  std::vector<Tensor> pairs, out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    pairs.push_back(sums[i]);
+    pairs.push_back(total_weights[i]);
+  }
+  pairs = parts_like(totals, pairs);
+  for (std::size_t i = 0; i < all.size(); ++i) out.push_back(pairs[2 * i]);
   return out;
 }
 
@@ -153,7 +177,7 @@ Gradients gradients_of(const GradientJob& job) {
       partition != nullptr && partition->mesh.size() == 1 && partition->size("data") > 1;
   const auto found = data_alone ? sums_of_devices(job, partition->size("data"))
                                 : sums_of_parts(job, job.root.graph());
-  return {.of_parameters = {found.begin() + 1, found.end()}, .sums = elements(found[0])};
+  return {.of_parameters = {found.begin() + 1, found.end()}, .sums = parts_like(found[0], sums)};
 }
 
 }  // namespace smelt

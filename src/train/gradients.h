@@ -9,11 +9,12 @@
 #include "nn/scope.h"
 #include "tasks/task.h"
 #include "train/placement.h"
+#include "train/report.h"
 
 namespace smelt {
 
-// An f32 vector [n] of n scalars.
-Tensor vector_of(const std::vector<Tensor>& scalars);
+// An f32 vector of the elements of scalars and vectors.
+Tensor vector_of(const std::vector<Tensor>& parts);
 
 // The measures of an objective, losses first, over one program's rows.
 struct Measures {
@@ -23,12 +24,12 @@ struct Measures {
   Tensor loss(const std::vector<Tensor>& sums, Reduction reduction) const;
   // The sums of totals().
   std::vector<Tensor> sums_in(Tensor totals) const;
-  // f32 [2 * names]: sum, weight, sum, weight, … of the whole batch, from this program's sums.
+  // An f32 vector: sum, weight, sum, weight, … of the whole batch, from this program's sums.
   Tensor totals(const std::vector<Tensor>& sums, const Placement& placement) const;
 
   std::vector<Measure> all;
   std::size_t losses = 0;
-  std::vector<std::string> names;
+  std::vector<ReportedMeasure> reported;
   std::vector<Tensor> sums;           // of this program's rows
   std::vector<Tensor> total_weights;  // of the whole batch
 };

@@ -43,19 +43,43 @@ class TruncatedNormal {
   int used_ = 4;
 };
 
+// Within +-1.
+class Uniform {
+ public:
+  explicit Uniform(std::uint64_t key) : key_(key) {}
+
+  float next() {
+    if (used_ == 4) {
+      bits_ = philox(key_, counter_++, 0);
+      used_ = 0;
+    }
+    return 2 * ((static_cast<float>(bits_[used_++] >> 8) + 0.5f) * 0x1p-24f) - 1;
+  }
+
+ private:
+  std::uint64_t key_, counter_ = 0;
+  std::array<std::uint32_t, 4> bits_{};
+  std::size_t used_ = 4;
+};
+
 }  // namespace
 
 std::vector<float> initial_value(const StateTensor& tensor, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(tensor.shape.elements());
   if (tensor.init.kind == Init::constant)
     return std::vector<float>(count, static_cast<float>(tensor.init.value));
-  const auto stddev = static_cast<float>(tensor.init.stddev);
   std::vector<float> values;
   values.reserve(count);
-  for (const std::string& name : tensor.names()) {
-    TruncatedNormal normal(random_key(seed, name));
+  const auto draw = [&](auto source, double scale) {
     for (std::int64_t i = 0; i < tensor.shape_of_one().elements(); ++i)
-      values.push_back(stddev * normal.next());
+      values.push_back(static_cast<float>(scale) * source.next());
+  };
+  for (const std::string& name : tensor.names()) {
+    const std::uint64_t key = random_key(seed, name);
+    if (tensor.init.kind == Init::uniform)
+      draw(Uniform(key), tensor.init.limit);
+    else
+      draw(TruncatedNormal(key), tensor.init.stddev);
   }
   return values;
 }

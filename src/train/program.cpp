@@ -98,6 +98,24 @@ std::vector<Tensor> trained(const Parameters& parameters, const Measures& measur
   return out;
 }
 
+// What an evaluation draws by: examples are numbered over all batches.
+RandomSource numbered_examples(StepProgram& out, std::int64_t batch_size) {
+  Graph& graph = out.program.graph;
+  const auto scaled = [](Tensor t, std::int64_t rows) {
+    return t * full_like(t, static_cast<double>(rows));
+  };
+  const Tensor batch = graph.argument({DType::s32, {}});
+  out.takes_step = true;
+  out.takes_replica = out.placement.spread == Spread::replicas;
+  Tensor first = scaled(batch, batch_size);
+  if (out.takes_replica)
+    first = first + scaled(graph.argument({DType::s32, {}}), batch_size / out.placement.replicas());
+  return {.seed = TrainingConfig().seed,
+          .step = zeros_like(batch),
+          .first_row = first,
+          .training = false};
+}
+
 // The step, and with replicas the replica's number, as arguments: what random numbers depend on.
 RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
   Graph& graph = out.program.graph;
@@ -165,7 +183,8 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), g.totals}, 0));
   p.donated_by.push_back(-1);
   out.state = training_layout(parameters, c.optimizer, *root.compute().partition);
-  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = measures.names};
+  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"},
+                .measures = measures.reported};
   place(p, placement, out.state, true);
   return out;
 }
@@ -179,13 +198,15 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
       batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;
   compute.save = Save::none;
-  const Scope root(p.graph, parameters, {}, split(compute, task, placement));
+  std::optional<RandomSource> random;
+  if (task.draws) random = numbered_examples(out, batch_size);
+  const Scope root(p.graph, parameters, random, split(compute, task, placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
   const Tensor totals = measures.totals(measures.sums, placement);
   const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
   p.results = {concatenate({vector_of({loss}), totals}, 0)};
   out.state = values_layout(parameters, *root.compute().partition);
-  out.report = {.figures = {"loss"}, .measures = measures.names};
+  out.report = {.figures = {"loss"}, .measures = measures.reported};
   place(p, placement, out.state);
   return out;
 }

@@ -26,8 +26,9 @@ struct TrainingConfig {
   std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
 };
 
-// Arguments: the batch in the features' order, then the step (s32, training only), then the number
-// of the replica (s32, in training by replicas), then the state's tensors.
+// Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
+// number of the batch), then the number of the replica (s32, where replicas draw), then the state's
+// tensors.
 struct StepProgram {
   Program program = {};
   Features features = {};
@@ -42,7 +43,8 @@ struct StepProgram {
 // as it is, with its slots. UsageError when the batch does not divide over the devices.
 StepProgram train_program(const Task& task, const TrainingConfig& config,
                           const Placement& placement);
-// Result: the report: loss, the task's losses and metrics. Without dropout; takes values only.
+// Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
+// the task draws for an example depends on the example's number over all batches alone.
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
                          Compute compute = {});
 // Results: the prediction's outputs; one device.

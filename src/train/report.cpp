@@ -6,6 +6,12 @@
 
 namespace smelt {
 
+std::size_t ReportLayout::size() const {
+  std::size_t size = figures.size();
+  for (const ReportedMeasure& m : measures) size += m.sums + 1;
+  return size;
+}
+
 ReportSums::ReportSums(ReportLayout layout) : layout_(std::move(layout)), sums_(layout_.size()) {}
 
 void ReportSums::add(std::span<const float> report) {
@@ -28,11 +34,13 @@ double ReportSums::figure(std::string_view name) const {
 
 std::vector<MeasuredValue> ReportSums::measures() const {
   std::vector<MeasuredValue> out;
-  for (std::size_t i = 0; i < layout_.measures.size(); ++i) {
-    const double sum = sums_[layout_.figures.size() + 2 * i],
-                 weight = sums_[layout_.figures.size() + 2 * i + 1];
-    out.push_back(
-        {.name = layout_.measures[i], .value = weight == 0 ? 0 : sum / weight, .weight = weight});
+  std::span<const double> rest = std::span(sums_).subspan(layout_.figures.size());
+  for (const ReportedMeasure& m : layout_.measures) {
+    const auto sums = rest.first(m.sums);
+    const double weight = rest[m.sums];
+    rest = rest.subspan(m.sums + 1);
+    out.push_back({.name = m.name, .weight = weight});
+    if (weight != 0) out.back().value = m.finish ? m.finish(sums) : sums[0] / weight;
   }
   return out;
 }

@@ -7,18 +7,28 @@
 #include <string_view>
 #include <vector>
 
+#include "tasks/task.h"
+
 namespace smelt {
 
-// The names of the f32 vector that a program returns last: the figures, then two numbers for each
-// measure.
+struct ReportedMeasure {
+  std::string name;
+  std::size_t sums = 1;
+  Finish finish = nullptr;
+};
+
+// What stands in the f32 vector that a program returns last: the figures, then the sums and the
+// weight of each measure.
 struct ReportLayout {
-  std::vector<std::string> figures, measures;
-  std::size_t size() const { return figures.size() + 2 * measures.size(); }
+  std::vector<std::string> figures;
+  std::vector<ReportedMeasure> measures;
+  std::size_t size() const;
 };
 
 struct MeasuredValue {
   std::string name;
-  double value = 0;   // sum / weight over all that was added; 0 where the weight is
+  double value = 0;   // of all that was added: sum / weight, or what the measure makes of its sums;
+                      // 0 where the weight is
   double weight = 0;  // items counted: masked tokens, sentences …
 };
 

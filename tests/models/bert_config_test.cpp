@@ -99,7 +99,7 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
   c.type_vocab_size = 2;
   Graph graph;
   const auto ints = [&](Dims dims) { return graph.argument({DType::s32, std::move(dims)}); };
-  const BertInputs inputs{
+  const EncoderInputs inputs{
       .input_ids = ints({2, 16}), .input_mask = ints({2, 16}), .segment_ids = ints({2, 16})};
   Parameters parameters;
   const Scope root(graph, parameters);

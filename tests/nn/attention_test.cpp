@@ -22,7 +22,7 @@ Shape f32(Dims dims) { return {DType::f32, std::move(dims)}; }
 
 // The context, and the gradients of q, k, v of a sum of it with unequal weights.
 struct Attended {
-  explicit Attended(std::int64_t rows, double dropout = 0.3) {
+  explicit Attended(std::int64_t rows, double dropout = 0.3, std::int64_t bias_rows = 1) {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
     const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
@@ -30,7 +30,7 @@ struct Attended {
     const Tensor q = program.graph.argument(f32({B, Q, N, D}));
     const Tensor k = program.graph.argument(f32({B, S, N, D}));
     const Tensor v = program.graph.argument(f32({B, S, N, D}));
-    const Tensor bias = program.graph.argument(f32({B, 1, 1, S}));
+    const Tensor bias = program.graph.argument(f32({B, 1, bias_rows, S}));
     const Tensor weights = program.graph.argument(f32({B, Q, N, D}));
     const Tensor context =
         attention(s / "self", {.q = q, .k = k, .v = v, .bias = bias, .dropout = dropout});
@@ -62,6 +62,7 @@ void expect_same(const Attended& got, const Attended& want) {
 TEST(Attention, InBlocksOfQueriesIsThatOfAllWithTheirDropoutAndGradients) {
   for (const std::int64_t rows : {1, 2, 4}) expect_same(Attended(rows), Attended(0));
   expect_same(Attended(Q), Attended(0));
+  expect_same(Attended(2, 0.3, Q), Attended(0, 0.3, Q));
 }
 
 TEST(Attention, DropsSome) {

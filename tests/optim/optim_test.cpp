@@ -40,6 +40,18 @@ TEST(Schedule, RaisesToThePowerAndMayHaveNoWarmUp) {
   EXPECT_NEAR(rate_at(s, 1), 2.0 * 0.75 * 0.75, 1e-12);
 }
 
+TEST(Schedule, ElectrasWarmUpMultipliesTheDecayedRate) {
+  const Schedule s{.learning_rate = 5e-4,
+                   .warmup_steps = 10,
+                   .total_steps = 100,
+                   .power = 0.5,
+                   .warmup = Warmup::multiplies};
+  for (const std::uint64_t step : {0, 3, 9, 10, 50, 100})
+    EXPECT_NEAR(rate_at(s, step), 5e-4 * std::sqrt(1 - step / 100.0) * std::min(1.0, step / 10.0),
+                1e-10)
+        << step;
+}
+
 std::vector<std::vector<double>> clipped(const std::vector<double>& a,
                                          const std::vector<double>& b) {
   Graph graph;

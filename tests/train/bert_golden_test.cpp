@@ -5,28 +5,14 @@
 
 #include <cmath>
 
-#include "grad/grad.h"
 #include "models/bert.h"
 #include "ops/ops.h"
 #include "support/plugins.h"
-#include "train/compiled_step.h"
 #include "train/golden_bert.h"
+#include "train/probe.h"
 
 namespace smelt {
 namespace {
-
-constexpr double kGradientTolerance = 1e-4;  // relative, f32
-constexpr double kLossTolerance = 1e-5;      // relative
-
-// sqrt(sum (a-b)^2), sqrt(sum b^2)
-std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    difference += (a[i] - b[i]) * static_cast<double>(a[i] - b[i]);
-    size += b[i] * static_cast<double>(b[i]);
-  }
-  return {std::sqrt(difference), std::sqrt(size)};
-}
 
 double global_norm(const GoldenBert& golden, const StateLayout& layout) {
   double sum = 0;
@@ -37,33 +23,17 @@ double global_norm(const GoldenBert& golden, const StateLayout& layout) {
   return std::sqrt(sum);
 }
 
-// What a prediction of the golden weights gives for the first golden batch.
-struct Probe {
-  StateLayout layout;
-  std::vector<std::vector<float>> results;
-};
-
-using Outputs = std::function<std::vector<Tensor>(const Scope&, const Inputs&)>;
-
-Probe probe(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
-            const Outputs& outputs) {
-  const Batch batch = golden.batch(0);
-  const StepProgram program = predict_program(
-      {.features = bert_task(golden.task()).features, .outputs = outputs}, batch.rows);
-  const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
-  const Execution execution = step.run(batch, state);
-  Probe out{.layout = program.state, .results = {}};
-  for (const Buffer& buffer : execution.results[0]) out.results.push_back(buffer.to_host<float>());
-  return out;
+Probe probe_golden(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
+                   const std::function<std::vector<Tensor>(const Scope&, const Inputs&)>& outputs) {
+  return probe(client, {.features = bert_task(golden.task()).features, .outputs = outputs},
+               golden.batch(0), golden.state());
 }
 
 TEST(Bert, LogitsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;
   const BertConfig model = golden.task().model;
-  const Probe got = probe(client, golden, [&](const Scope& root, const Inputs& in) {
+  const Probe got = probe_golden(client, golden, [&](const Scope& root, const Inputs& in) {
     const BertEncoded encoded =
         bert(root, model, {in["input_ids"], in["input_mask"], in["segment_ids"]});
     return std::vector<Tensor>{
@@ -80,17 +50,8 @@ TEST(Bert, LossesAndEveryGradientMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;
   const Task task = bert_task(golden.task());
-  const Probe got = probe(client, golden, [&](const Scope& root, const Inputs& in) {
-    const auto before = static_cast<std::ptrdiff_t>(root.graph().arguments().size());
-    const Objective objective = task.objective(root, in);
-    std::vector<Tensor> losses;
-    for (const Measure& m : objective.losses)
-      losses.push_back(m.sum * norm_factor(m.norm, m.weight));
-    const auto& all = root.graph().arguments();
-    const std::vector<Tensor> parameters(all.begin() + before, all.end());
-    std::vector<Tensor> out{losses[0] + losses[1], losses[0], losses[1]};
-    for (const Tensor& g : grad(out[0], parameters)) out.push_back(g);
-    return out;
+  const Probe got = probe_golden(client, golden, [&](const Scope& root, const Inputs& in) {
+    return losses_and_gradients(task, root, in);
   });
   for (const auto& [i, name] : {std::pair{0, "loss"}, {1, "mlm_loss"}, {2, "nsp_loss"}}) {
     const double want = golden.facts()["loss"][name];

@@ -77,8 +77,10 @@ Batch GoldenBert::batch(int index) const {
 }
 
 Batch GoldenBert::double_batch(int index) const {
-  Batch batch = this->batch(2 * index);
-  const Batch more = this->batch(2 * index + 1);
+  return joined(batch(2 * index), batch(2 * index + 1));
+}
+
+Batch joined(Batch batch, const Batch& more) {
   batch.rows += more.rows;
   for (std::size_t i = 0; i < batch.arrays.size(); ++i) {
     HostArray& array = batch.arrays[i];

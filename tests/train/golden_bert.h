@@ -37,6 +37,8 @@ class GoldenBert {
   std::vector<std::byte> zeros_;
 };
 
+// The rows of both.
+Batch joined(Batch batch, const Batch& more);
 // Rows [first, last) of a batch.
 Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
 

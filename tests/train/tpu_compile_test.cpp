@@ -6,6 +6,7 @@
 #include "runtime/topology.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
+#include "tasks/electra_task.h"
 #include "train/program.h"
 
 namespace smelt {
@@ -104,10 +105,44 @@ TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
   EXPECT_LT(blocks, most);
 }
 
+const auto topology_name = [](const auto& info) {
+  const std::string topology = info.param;
+  return "V" + topology.substr(1, topology.find(':') - 1);
+};
 INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompileOnEach, testing::Values("v2:2x2", "v5e:2x4"),
-                         [](const auto& info) {
-                           return std::string(info.param).substr(0, 2) == "v2" ? "V2" : "V5e";
-                         });
+                         topology_name);
+
+class ElectraTpuCompile : public TpuCompileOnEach {
+ protected:
+  static Task electra(const char* masks) {
+    ElectraTask c{.model = {.vocab_size = 1000,
+                            .embedding_size = 64,
+                            .hidden_size = 128,
+                            .num_hidden_layers = 2,
+                            .generator_hidden_size = 0.5}};
+    c.settings.masks = masks;
+    return electra_task(c);
+  }
+};
+
+TEST_P(ElectraTpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
+  TrainingConfig c = config(Reduction::global);
+  c.compute = compute_for("tpu", {});
+  const auto program = train_program(electra("distinct"), c, placement(Reduction::global));
+  EXPECT_EQ(program.placement.spread, Spread::mesh);
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+}
+
+TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
+  for (const char* masks : {"distinct", "original"}) {
+    const auto program =
+        eval_program(electra(masks), 16, placement(Reduction::global), compute_for("tpu", {}));
+    EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, ElectraTpuCompile,
+                         testing::Values("v2:2x2", "v3:2x2", "v5e:2x4"), topology_name);
 
 }  // namespace
 }  // namespace smelt

@@ -1,0 +1,132 @@
+#include "models/encoder.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "nn/attention.h"
+#include "nn/einsum.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kMaskedScore = -10000.0;
+
+// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product.
+Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+  const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_attention_heads, D = H / N;
+  const std::array scopes{s / "query", s / "key", s / "value"};
+  const auto qkv = dense_together(scopes, x, H, encoder_weights(c));
+  const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
+  const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
+  const Tensor context = attention(
+      s, {.q = q, .k = k, .v = v, .bias = mask, .dropout = c.attention_probs_dropout_prob});
+  return reshape(context, {B, S, H});
+}
+
+// Dense, dropout, residual sum, layer norm: how both halves of a layer end (post-LN).
+Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
+  const Tensor projected = dense(s / "dense", x, c.hidden_size, encoder_weights(c));
+  const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
+  return layer_norm(s / "LayerNorm", dropped + residual, kLayerNormEpsilon);
+}
+
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask);
+  const Tensor a = output_block(s / "attention" / "output", c, attended, x);
+  const Tensor f = activation(
+      c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, encoder_weights(c)),
+      c.gelu);
+  return output_block(s / "output", c, f, a);
+}
+
+struct NamedDims {
+  std::string_view end;  // of the parameter's name
+  DimNames dims;
+};
+
+const std::vector<NamedDims>& named_dims() {
+  static const std::vector<NamedDims> kTable{
+      {"/word_embeddings", {"vocab", "embed"}},
+      {"/token_type_embeddings", {"", "embed"}},
+      {"/position_embeddings", {"", "embed"}},
+      {"/query/kernel", {"embed", "heads"}},
+      {"/query/bias", {"heads"}},
+      {"/key/kernel", {"embed", "heads"}},
+      {"/key/bias", {"heads"}},
+      {"/value/kernel", {"embed", "heads"}},
+      {"/value/bias", {"heads"}},
+      {"/attention/output/dense/kernel", {"heads", "embed"}},
+      {"/intermediate/dense/kernel", {"embed", "mlp"}},
+      {"/intermediate/dense/bias", {"mlp"}},
+      {"/output/dense/kernel", {"mlp", "embed"}}};  // after attention's, which ends in it, too
+  return kTable;
+}
+
+}  // namespace
+
+Init encoder_weights(const BertConfig& c) {
+  return {.kind = Init::truncated_normal, .stddev = c.initializer_range};
+}
+
+void check_positions(std::string_view where, const BertConfig& c, std::int64_t S) {
+  if (S > c.max_position_embeddings)
+    throw UsageError(str(where, ": sequence length ", S, " is longer than max_position_embeddings ",
+                         c.max_position_embeddings),
+                     "make the data with a shorter --seq-length, or raise max_position_embeddings");
+}
+
+// Section 3.1 of Devlin et al. 2019.
+Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const EncoderInputs& in) {
+  const auto S = in.input_ids.dim(1);
+  check_positions(s.path(), c, S);
+  const Init start = encoder_weights(c);
+  const Tensor words = s.parameter("word_embeddings", {c.vocab_size, E}, start);
+  const Tensor types = s.parameter("token_type_embeddings", {c.type_vocab_size, E}, start);
+  const Tensor positions =
+      s.parameter("position_embeddings", {c.max_position_embeddings, E}, start);
+  const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
+  const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
+  const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,te->bse", type_one_hot, types) +
+                     slice_axis(positions, 0, 0, S);
+  const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
+  const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
+  return convert(dropped, s.compute().dtype);
+}
+
+Tensor attention_mask(Tensor mask) {
+  const auto B = mask.dim(0), S = mask.dim(-1), Q = mask.rank() == 3 ? mask.dim(1) : 1;
+  return reshape((1.0 - convert(mask, DType::f32)) * kMaskedScore, {B, 1, Q, S});
+}
+
+Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+  const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
+  x = by_rows(s, x);
+  return layer_stack(
+      s, "layer", c.num_hidden_layers, x.expect({B, S, H}),
+      [&](const Scope& layer, Tensor in) { return encoder_layer(layer, c, in, mask); });
+}
+
+Tensor rows_at(Tensor sequence, Tensor positions) {
+  // A product with one-hot rows: it stays on its own device when the batch is split.
+  const Tensor picked = one_hot(positions, sequence.dim(1), sequence.dtype());
+  return einsum("bps,bsh->bph", picked, sequence);
+}
+
+Tensor word_scores(const Scope& s, Tensor x, Tensor words) {
+  const Tensor bias = s.parameter("output_bias", {words.dim(0)}, {});
+  return einsum("ie,ve->iv", x, rounded(words, x.dtype()), DType::f32) + bias;
+}
+
+DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {
+  for (auto [end, dims] : named_dims()) {
+    if (!parameter.ends_with(end)) continue;
+    for (DimName& dim : dims)
+      if (dim.name == "heads") dim.unit = c.hidden_size / c.num_attention_heads;
+    return dims;
+  }
+  return {};
+}
+
+}  // namespace smelt

@@ -1,0 +1,49 @@
+// The encoder that BERT and ELECTRA share (modeling.py of google-research/bert and electra): summed
+// embeddings, then post-LN layers. Parameters carry the originals' names.
+//   B batch   S sequence   E embedding   H hidden   N heads   D = H/N   P picked positions
+#pragma once
+
+#include <string_view>
+
+#include "models/bert_config.h"
+#include "nn/scope.h"
+
+namespace smelt {
+
+constexpr double kLayerNormEpsilon = 1e-12;
+
+// How weights of products and tables start.
+Init encoder_weights(const BertConfig& config);
+
+struct EncoderInputs {
+  Tensor input_ids;    // s32 [B,S]
+  Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding
+  Tensor segment_ids;  // s32 [B,S]
+};
+
+// UsageError, which `where` begins, when S tokens are more than max_position_embeddings.
+void check_positions(std::string_view where, const BertConfig& config, std::int64_t S);
+
+// [B,S,E] in the scope's type: words, token types and positions, normed and dropped out. S as
+// check_positions() has it.
+Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
+                    const EncoderInputs& inputs);
+
+// 0 where a key may be attended to, -10000 where not: f32 [B,1,1,S] from a mask s32 [B,S] of keys,
+// [B,1,S,S] from one of queries and keys [B,S,S].
+Tensor attention_mask(Tensor mask);
+
+// The layers below `s`: [B,S,H] -> [B,S,H]. `mask` is added to scores [B,N,S,S].
+Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask);
+
+// The rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
+Tensor rows_at(Tensor sequence, Tensor positions);
+
+// Scores of every word by rows x [I,E] of a masked-LM head: f32 [I,V]; words [V,E] is the table of
+// embeddings. Declares "output_bias" in `s`.
+Tensor word_scores(const Scope& s, Tensor x, Tensor words);
+
+// The names of a parameter's dimensions for nn/partition.h; none for what is not the encoder's.
+DimNames encoder_dim_names(const BertConfig& config, std::string_view parameter);
+
+}  // namespace smelt

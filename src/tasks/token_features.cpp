@@ -1,0 +1,20 @@
+#include "tasks/token_features.h"
+
+namespace smelt {
+
+Features token_features(const BertConfig& model, std::int64_t S) {
+  return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
+          {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
+          {.name = "segment_ids",
+           .row = {S},
+           .limit = model.type_vocab_size,
+           .limit_name = "type_vocab_size"}};
+}
+
+EncoderInputs encoder_inputs(const Inputs& in) {
+  return {.input_ids = in["input_ids"],
+          .input_mask = in["input_mask"],
+          .segment_ids = in["segment_ids"]};
+}
+
+}  // namespace smelt

@@ -1,0 +1,14 @@
+// The features that examples of tokens have in common.
+#pragma once
+
+#include "data/feature.h"
+#include "models/encoder.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+// input_ids, input_mask and segment_ids of S tokens.
+Features token_features(const BertConfig& model, std::int64_t S);
+EncoderInputs encoder_inputs(const Inputs& in);
+
+}  // namespace smelt
