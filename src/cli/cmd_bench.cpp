@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <future>
 #include <iostream>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
 #include "optim/adamw.h"
@@ -19,8 +19,6 @@
 
 namespace smelt {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   std::string model = "base", device = "cpu", emit;
@@ -96,10 +94,6 @@ void emit_step(const BenchOptions& o) {
   OutputFile file(o.emit);
   file.write(emit_module(step.program, "step"));
   file.commit();
-}
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
