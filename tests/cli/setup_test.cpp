@@ -137,8 +137,9 @@ TEST_F(SetupTest, AnEnvironmentThatNoLongerRunsIsMadeAgain) {
   write_file(python + "/.whole", "");
   fs::create_directories(python + "/bin");
   fs::create_symlink(dir_.file("gone"), python + "/bin/python");
-  setup({wheel("alpha", "1.0")}).install();
-  EXPECT_TRUE(setup({wheel("alpha", "1.0")}).installed());
+  const PluginSetup wanted = setup({wheel("alpha", "1.0")});
+  wanted.install();
+  EXPECT_TRUE(wanted.installed());
 }
 
 CommandOutput smelt_setup(const std::string& environment, const std::string& arguments) {
