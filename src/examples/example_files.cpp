@@ -70,7 +70,8 @@ void check_output(const ExampleFiles& files, const std::string& path) {
 }
 
 void check_own_folder(const ExampleFiles& files, const std::string& work) {
-  const std::string folder = parent_path(files.outputs.front());
+  const std::string parent = parent_path(files.outputs.front());
+  const std::string folder = parent.empty() ? "." : parent;
   std::set<std::string> ours;
   for (const std::string& path : files.outputs) ours.insert(path_name(path));
   for (const std::string& name : list_folder(folder)) {

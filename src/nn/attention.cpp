@@ -30,7 +30,8 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const bool own_bias = in.bias.dim(2) > 1;
   const Tensor bias = own_bias ? bias_of_blocks(in.bias, R) : in.bias;
   const Tensor q = transpose(reshape(in.q, {B, blocks, R, N, D}), {1, 0, 2, 3, 4});
-  // Their gradients are sums over blocks, in f32.
+  // Their gradients are sums over blocks, in f32. Each block's has q's type: XLA's CPU has no
+  // product of batches of bf16 in f32.
   const Tensor k = in_f32(in.k), v = in_f32(in.v);
   const ScanStep done = scan(
       s.graph(), blocks, {}, Save::layer, [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
@@ -38,8 +39,8 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
         const Tensor first =
             body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
         const AttentionInputs block{.q = body.slice(q),
-                                    .k = rounded(body.graph().capture(k), q.dtype()),
-                                    .v = rounded(body.graph().capture(v), q.dtype()),
+                                    .k = convert(body.graph().capture(k), q.dtype()),
+                                    .v = convert(body.graph().capture(v), q.dtype()),
                                     .bias = own_bias ? body.slice(bias) : bias,
                                     .dropout = in.dropout};
         return {.carry = {},

@@ -59,15 +59,17 @@ class TarReader {
   bool read(std::string& out) {
     const auto count =
         ::archive_read_data(archive_.get(), buffer_.data(), static_cast<std::size_t>(kReadBytes));
-    if (count < 0) check(static_cast<int>(count));
+    if (count < 0) fail();
     out.append(buffer_.data(), static_cast<std::size_t>(count));
     return count > 0;
   }
 
  private:
   void check(int status) {
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) fail();
+  }
+  [[noreturn]] void fail() {
     if (source_.failure) std::rethrow_exception(source_.failure);
-    if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return;
     const char* said = ::archive_error_string(archive_.get());
     throw UsageError(str(source_.file.path(), ": not a whole tar archive: ",
                          said == nullptr ? "its bytes make no sense" : said),
@@ -79,6 +81,16 @@ class TarReader {
   std::vector<char> buffer_ = std::vector<char>(kReadBytes);
 };
 
+// What a second name of a file holds, which the archive has no bytes of.
+const std::string& linked(const std::map<std::string, std::string>& files, const std::string& path,
+                          const std::string& name, const std::string& other) {
+  const auto found = files.find(other);
+  if (found == files.end())
+    throw UsageError(str(path, ": ", name, " is a link to ", other, ", which is not before it"),
+                     "make the archive again, with `tar --hard-dereference`");
+  return found->second;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> read_archive(const std::string& path, std::uint64_t most) {
@@ -86,15 +98,19 @@ std::map<std::string, std::string> read_archive(const std::string& path, std::ui
   std::map<std::string, std::string> files;
   std::uint64_t total = 0;
   while (::archive_entry* entry = tar.next()) {
-    if (::archive_entry_filetype(entry) != AE_IFREG) continue;
-    const char* name = ::archive_entry_pathname(entry);
-    std::string& bytes = files[name == nullptr ? str("file ", files.size()) : name];
-    bytes.clear();
-    while (tar.read(bytes))
+    const char *given = ::archive_entry_pathname(entry), *other = ::archive_entry_hardlink(entry);
+    if (other == nullptr && ::archive_entry_filetype(entry) != AE_IFREG) continue;
+    const std::string name = given == nullptr ? str("file ", files.size()) : given;
+    std::string bytes;
+    if (other != nullptr && ::archive_entry_size(entry) == 0)
+      bytes = linked(files, path, name, other);
+    do {
       if (total + bytes.size() > most)
         throw UsageError(str(path, ": holds more than ", most, " bytes of files"),
                          "cut it into several archives");
+    } while (tar.read(bytes));
     total += bytes.size();
+    files[name] = std::move(bytes);
   }
   return files;
 }

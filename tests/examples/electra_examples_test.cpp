@@ -372,5 +372,19 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
                                    "  hint: move it away, or choose another folder"));
 }
 
+TEST_F(ElectraExamplesTest, AFolderOfItsOwnMayBeTheCurrentOne) {
+  ElectraExamplesJob own = job();
+  own.order = ExampleOrder::original;
+  own.output = "r";
+  own.shards = 2;
+  own.shard_names = ShardNames::original;
+  own.own_folder = true;
+  const fs::path before = fs::current_path();
+  fs::current_path(dir_.path());
+  const std::string message = error_of([&] { build_electra_examples(own); });
+  fs::current_path(before);
+  EXPECT_THAT(message, HasSubstr("output folder . is not empty: it holds in.txt"));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 
 #include "store/file.h"
@@ -26,35 +27,39 @@ class ArchiveTest : public testing::Test {
 
   // Two files and a folder that holds a third.
   std::string pack(Filter filter) {
+    return write(filter, [&](::archive* out) {
+      add(out, "b.txt", bs_);
+      add(out, "c/", "", AE_IFDIR);
+      add(out, "c/d.txt", "");
+      add(out, "a.txt", "zero\n");
+      add(out, "a.txt", "one\n");
+    });
+  }
+  std::string write(Filter filter, const std::function<void(::archive*)>& add_all) {
     std::unique_ptr<::archive, decltype(&::archive_write_free)> out(::archive_write_new(),
                                                                     ::archive_write_free);
     EXPECT_EQ(filter(out.get()), ARCHIVE_OK);
     ::archive_write_set_format_pax_restricted(out.get());
     EXPECT_EQ(::archive_write_open_filename(out.get(), path_.c_str()), ARCHIVE_OK);
-    add(out.get(), "b.txt", bs_);
-    add(out.get(), "c/", "", AE_IFDIR);
-    add(out.get(), "c/d.txt", "");
-    add(out.get(), "a.txt", "zero\n");
-    add(out.get(), "a.txt", "one\n");
+    add_all(out.get());
     EXPECT_EQ(::archive_write_close(out.get()), ARCHIVE_OK);
     return path_;
   }
-
-  TempDir dir_;
-  const std::string bs_, path_ = dir_.file("x");
-
- private:
   static void add(::archive* out, const char* name, std::string_view bytes,
-                  unsigned kind = AE_IFREG) {
+                  unsigned kind = AE_IFREG, const char* link = nullptr) {
     ::archive_entry* entry = ::archive_entry_new();
     ::archive_entry_set_pathname(entry, name);
     ::archive_entry_set_filetype(entry, kind);
     ::archive_entry_set_perm(entry, 0644);
     ::archive_entry_set_size(entry, std::ssize(bytes));
+    if (link != nullptr) ::archive_entry_set_hardlink(entry, link);
     EXPECT_EQ(::archive_write_header(out, entry), ARCHIVE_OK);
     EXPECT_EQ(::archive_write_data(out, bytes.data(), bytes.size()), std::ssize(bytes));
     ::archive_entry_free(entry);
   }
+
+  TempDir dir_;
+  const std::string bs_, path_ = dir_.file("x");
 };
 
 TEST_F(ArchiveTest, HoldsItsRegularFilesHoweverItIsPacked) {
@@ -63,6 +68,23 @@ TEST_F(ArchiveTest, HoldsItsRegularFilesHoweverItIsPacked) {
                               ::archive_write_add_filter_zstd})
     EXPECT_THAT(read_archive(pack(filter)),
                 ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", bs_), Pair("c/d.txt", "")));
+}
+
+// tar keeps a file's bytes once, however many names it has.
+TEST_F(ArchiveTest, ASecondNameOfAFileHoldsWhatItHolds) {
+  const auto with_link = [&](const char* to) {
+    return write(::archive_write_add_filter_none, [&](::archive* out) {
+      add(out, "a.txt", "one\n");
+      add(out, "b.txt", "", AE_IFREG, to);
+    });
+  };
+  EXPECT_THAT(read_archive(with_link("a.txt"), 8),
+              ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", "one\n")));
+  EXPECT_THAT(error_of([&] { read_archive(with_link("a.txt"), 7); }),
+              HasSubstr("x: holds more than 7 bytes of files"));
+  EXPECT_THAT(error_of([&] { read_archive(with_link("c.txt")); }),
+              HasSubstr("x: b.txt is a link to c.txt, which is not before it\n"
+                        "  hint: make the archive again, with `tar --hard-dereference`"));
 }
 
 TEST_F(ArchiveTest, RefusesWhatIsNone) {

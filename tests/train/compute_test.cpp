@@ -84,6 +84,7 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   least.attention_rows = 4;
   expect_same(run(client, least), unrolled);
   expect_near(run(client, {.dtype = DType::bf16}), unrolled);
+  expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
 
 TEST_F(ComputeTest, LayersInALoopLearnTheSameOnEightDevicesAndInBf16Nearly) {
