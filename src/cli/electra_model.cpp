@@ -4,7 +4,7 @@
 
 namespace smelt {
 
-SpecialIds special_ids(const Vocabulary& vocabulary) {
+ElectraIds special_ids(const Vocabulary& vocabulary) {
   return {.cls = vocabulary.id("[CLS]"),
           .sep = vocabulary.id("[SEP]"),
           .mask = vocabulary.id("[MASK]")};

@@ -11,7 +11,7 @@
 namespace smelt {
 
 // UsageError when one of them is missing.
-SpecialIds special_ids(const Vocabulary& vocabulary);
+ElectraIds special_ids(const Vocabulary& vocabulary);
 
 // The settings with what the vocabulary and the training data say: vocab_size, ids, majority_token.
 // UsageError as cli/vocabulary_facts.h has it.
