@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def parse_flags():
+def parse_flags(defaults):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="base", help="tiny, small or base")
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
@@ -24,6 +24,7 @@ def parse_flags():
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
+    p.set_defaults(**defaults)
     return p.parse_args()
 
 
@@ -35,11 +36,11 @@ def run(command):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(args):
+def measure(peer, args):
     shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--steps={args.steps}",
              f"--dropout={args.dropout}"]
     sides = {"smelt": [args.smelt, "bench", *shape],
-             "jax": [args.python, str(ROOT / "bench/jax_bert.py"), *shape]}
+             "jax": [args.python, str(ROOT / "bench" / peer), *shape]}
     runs = {side: [] for side in sides}
     for _ in range(args.rounds):
         for side, command in sides.items():
@@ -47,9 +48,9 @@ def measure(args):
     return runs
 
 
-def main():
-    args = parse_flags()
-    runs = measure(args)
+def main(peer, **defaults):
+    args = parse_flags(defaults)
+    runs = measure(peer, args)
     best = {side: min(r["step_s_min"] for r in rs) for side, rs in runs.items()}
     processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
     median = {side: statistics.median(r["step_s_median"] for r in rs) for side, rs in runs.items()}
@@ -69,4 +70,5 @@ def main():
           f"ratio {start / ready:.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main("jax_bert.py")
