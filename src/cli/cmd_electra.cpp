@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/electra_flops.h"
+#include "cli/electra_run.h"
 #include "examples/electra_examples.h"
 #include "store/path.h"
 
@@ -96,6 +97,7 @@ void add_electra_command(CLI::App& app) {
   electra->require_subcommand(1);
   add_build_pretraining_dataset(*electra);
   add_build_openwebtext_pretraining_dataset(*electra);
+  add_electra_run_pretraining(*electra);
   add_electra_flops(*electra);
 }
 
