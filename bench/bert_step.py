@@ -9,7 +9,10 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 from pathlib import Path
+
+from flops import FlopCounter
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,21 +39,40 @@ def run(command):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+SGEMM = """
+import json, time, numpy as np
+a, b = (np.random.rand(4096, 4096).astype(np.float32) for _ in range(2))
+times = []
+for _ in range(4):
+    start = time.perf_counter(); a @ b; times.append(time.perf_counter() - start)
+print(json.dumps({"flops_per_s": 2 * 4096**3 / min(times)}))
+"""
+
+
+def step_flops(args, shape):
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "step.mlir"
+        subprocess.run([args.smelt, "bench", *shape, f"--emit={program}"], check=True, cwd=ROOT)
+        return FlopCounter(program.read_text()).count()
+
+
 def measure(peer, args):
     shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--steps={args.steps}",
              f"--dropout={args.dropout}"]
     sides = {"smelt": [args.smelt, "bench", *shape],
-             "jax": [args.python, str(ROOT / "bench" / peer), *shape]}
+             "jax": [args.python, str(ROOT / "bench" / peer), *shape],
+             "sgemm": [args.python, "-c", SGEMM]}
     runs = {side: [] for side in sides}
     for _ in range(args.rounds):
         for side, command in sides.items():
             runs[side].append(run(command))
-    return runs
+    return runs, step_flops(args, shape)
 
 
 def main(peer, **defaults):
     args = parse_flags(defaults)
-    runs = measure(peer, args)
+    runs, flops = measure(peer, args)
+    peak = max(r["flops_per_s"] for r in runs.pop("sgemm"))
     best = {side: min(r["step_s_min"] for r in rs) for side, rs in runs.items()}
     processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
     median = {side: statistics.median(r["step_s_median"] for r in rs) for side, rs in runs.items()}
@@ -68,6 +90,8 @@ def main(peer, **defaults):
     print(f"build, compile  smelt {built:.2f} s    jax {ready:.2f} s    time of smelt / jax {built / ready:.2f}")
     print(f"start           smelt to its first step's end {start:.2f} s   jax trace + compile {ready:.2f} s   "
           f"ratio {start / ready:.2f}")
+    print(f"products        {flops / 1e12:.3f} Tflop a step: smelt {flops / best['smelt'] / peak:.0%}, "
+          f"jax {flops / best['jax'] / peak:.0%} of this machine's sgemm ({peak / 1e9:.0f} Gflop/s by numpy, all cores)")
 
 
 if __name__ == "__main__":

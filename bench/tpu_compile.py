@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from flops import FlopCounter
+
 ROOT = Path(__file__).resolve().parents[1]
 FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "jax unrolled": (None, ["--layers=loop"]),
@@ -23,6 +25,7 @@ FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "scan all": (["--layers=scan", "--save=all"], None),
     "scan products": (["--layers=scan", "--save=products"], None),
     "scan layer": (["--layers=scan", "--save=layer"], None),
+    "scan layer blocks": (["--layers=scan", "--save=layer", "--attention-rows=128"], None),
 }
 CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2": ("v2:4x4", 32, 256, 512, 76),
@@ -50,59 +53,6 @@ def parse_flags():
 def run(command):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     return done.stdout if done.returncode == 0 else None, done.stderr
-
-
-def dims(text):
-    return [int(d) for d in text.split("x")[:-1]]
-
-
-def product_flops(line):
-    """2 x result x contracted of one dot_general, pretty or generic."""
-    types = re.findall(r"tensor<([^>]*)>", line[line.rindex(" : ("):])
-    contracted = re.search(r"lhs_contracting_dimensions = \[([\d, ]*)\]|contracting_dims = \[([\d, ]*)\]", line)
-    axes = [int(a) for a in (contracted[1] or contracted[2] or "").split(",") if a.strip()] if contracted else []
-    flops = 2
-    for d in dims(types[2]) + [dims(types[0])[a] for a in axes]:
-        flops *= d
-    return flops
-
-
-class FlopCounter:
-    """Of a module's text: products in each function, with calls and loops followed."""
-
-    def __init__(self, text):
-        self.functions, lines = {}, []
-        for line in text.splitlines():
-            if found := re.search(r"func\.func (?:public |private )?@([\w.]+)", line):
-                lines = self.functions.setdefault(found[1], [])
-            lines.append(line)
-
-    def count(self, name="main"):
-        return self.block(iter(self.functions[name]))
-
-    def block(self, lines, depth=None):
-        total = 0
-        for line in lines:
-            indent = len(line) - len(line.lstrip())
-            if "stablehlo.while" in line:
-                total += self.loop(lines, indent)
-            elif "dot_general" in line:
-                total += product_flops(line)
-            elif found := re.search(r"(?:func\.)?call @([\w.]+)", line):
-                total += self.count(found[1])
-            elif depth is not None and indent <= depth and line.strip().startswith("}"):
-                return total
-        return total
-
-    def loop(self, lines, depth):
-        """A while: the largest constant of its condition is how often it runs."""
-        trips = 0
-        for line in lines:
-            if re.search(r"\}(, \{| do \{)", line) or line.strip().startswith("} do"):
-                break
-            trips = max([trips] + [int(n) for n in re.findall(r"dense<(\d+)> : tensor<i(?:32|64)>", line)])
-        assert trips, "a loop whose condition names no number"
-        return trips * self.block(lines, depth)
 
 
 def figures(args, case, form, precision, dropout, folder):

@@ -2,10 +2,11 @@
 // lines otherwise.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/clock.h"
 
 namespace smelt {
 
@@ -27,7 +28,6 @@ class Progress {
   double seconds() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   void draw(std::int64_t done, std::string_view detail);
   std::string amount(double value, int digits) const;
 

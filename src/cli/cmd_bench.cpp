@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <future>
 #include <iostream>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
 #include "optim/adamw.h"
@@ -20,8 +20,6 @@
 
 namespace smelt {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   std::string model = "base", device = "cpu", emit;
@@ -111,31 +109,12 @@ void emit_step(const BenchOptions& o) {
   file.commit();
 }
 
-nlohmann::json run_bench(const BenchOptions& o) {
-  const auto begin = Clock::now();
-  const auto seconds = [](auto from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  };
-  const Task task = bench_task(o);
-  const int devices = static_cast<int>(o.devices);
-  const auto client = open_device(o.device, devices);
-  const TrainingConfig config = bench_config(o, client->platform_name());
-  const auto built = Clock::now();
-  const StepProgram program =
-      train_program(task, config, bench_placement(o, client->platform_name()));
-  const double build_s = seconds(built);
-  // As in training.
-  auto fresh = std::async(std::launch::async, [&] {
-    return ModelState::fresh(*client, program.placement, program.state, config.seed);
-  });
-  const auto compiling = Clock::now();
-  const CompiledStep step(client, program);
-  const double compile_s = seconds(compiling);
-  ModelState state = fresh.get();
-  const Batch batch = random_batch(task.features, o.batch);
+// Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
+nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
+                          std::int64_t steps, Clock::time_point begin) {
   std::vector<double> times, processor_times;
-  nlohmann::json result{{"build_s", build_s}, {"compile_s", compile_s}};
-  for (std::int64_t i = 0; i <= o.steps; ++i) {
+  nlohmann::json result;
+  for (std::int64_t i = 0; i <= steps; ++i) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
     Execution execution = step.run(batch, state, i);
@@ -144,17 +123,42 @@ nlohmann::json run_bench(const BenchOptions& o) {
     result["gradient_norm"] = report[1];
     state.replace(execution.results);
     if (i == 0) {
-      result["start_to_first_step_s"] = seconds(begin);
+      result["start_to_first_step_s"] = seconds_since(begin);
       continue;
     }
-    times.push_back(seconds(start));
+    times.push_back(seconds_since(start));
     processor_times.push_back(static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC);
   }
   std::ranges::sort(times);
+  const double median = times[times.size() / 2];
   result["step_s_min"] = times.front();
   result["step_cpu_s_min"] = std::ranges::min(processor_times);
-  result["step_s_median"] = times[times.size() / 2];
-  result["sequences_per_s"] = static_cast<double>(o.batch) / times[times.size() / 2];
+  result["step_s_median"] = median;
+  result["sequences_per_s"] = static_cast<double>(batch.rows) / median;
+  return result;
+}
+
+nlohmann::json run_bench(const BenchOptions& o) {
+  const auto begin = Clock::now();
+  const Task task = bench_task(o);
+  const auto client = open_device(o.device, static_cast<int>(o.devices));
+  const TrainingConfig config = bench_config(o, client->platform_name());
+  const auto building = Clock::now();
+  const StepProgram program =
+      train_program(task, config, bench_placement(o, client->platform_name()));
+  const double build_s = seconds_since(building);
+  // As in training.
+  auto fresh = std::async(std::launch::async, [&] {
+    return ModelState::fresh(*client, program.placement, program.state, config.seed);
+  });
+  const auto compiling = Clock::now();
+  const CompiledStep step(client, program);
+  const double compile_s = seconds_since(compiling);
+  ModelState state = fresh.get();
+  nlohmann::json result =
+      time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
+  result["build_s"] = build_s;
+  result["compile_s"] = compile_s;
   return result;
 }
 

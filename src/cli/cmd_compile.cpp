@@ -1,12 +1,12 @@
 #include "cli/cmd_compile.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "runtime/topology.h"
 #include "store/file.h"
@@ -74,16 +74,16 @@ nlohmann::json compile_program(const CompileCommand& c) {
     throw UsageError(str(c.program, " is for ", wanted, " devices, --topology ", c.topology,
                          " has ", topology.device_count()),
                      "choose a larger topology");
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const CompiledProgram compiled = compiled_for(topology, c, text, options);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = seconds_since(begin);
   const CompiledMemory memory = compiled.memory();
   const auto cost = compiled.cost();
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
   return {{"topology", c.topology},
           {"devices", topology.device_count()},
           {"device_kind", topology.device_kind()},
-          {"compile_s", seconds.count()},
+          {"compile_s", seconds},
           {"flops", figure("flops")},
           {"bytes_accessed", figure("bytes accessed")},
           {"argument_bytes", memory.argument_bytes},

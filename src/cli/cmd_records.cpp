@@ -1,12 +1,12 @@
 #include "cli/cmd_records.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <ctime>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "data/record_features.h"
 #include "data/record_index_file.h"
 #include "data/record_source.h"
@@ -15,12 +15,6 @@
 
 namespace smelt {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 struct ReadingBench {
   std::string input;

@@ -112,7 +112,8 @@ void PluginSetup::require_space() const {
 // An environment of its own: the pip that a system carries may be missing, patched or locked.
 void PluginSetup::make_python() const {
   const std::string whole = partial("python/.whole");
-  if (fs::exists(whole)) return;  // from an earlier try
+  const std::vector<std::string> earlier{partial("python/bin/python"), "-c", "import pip"};
+  if (fs::exists(whole) && run_program(earlier) == 0) return;  // from an earlier try
   constexpr const char* kProbe =
       "from importlib.util import find_spec as f; exit(not (f('venv') and f('ensurepip')))";
   if (run_program({"python3", "-c", kProbe}) != 0)
@@ -166,11 +167,11 @@ void PluginSetup::publish() const {
 
 void PluginSetup::install() const {
   refuse_foreign_folder();
-  make_folder(partial("wheels"));
+  make_folder(fs::path(folder_).parent_path().string());
   const Descriptor held = lock(folder_ + ".lock");
   if (installed()) return;  // by the one that held it before
   for (const char* left : {"tmp", "packages", "old"}) remove_folder(partial(left));
-  make_folder(partial("tmp"));
+  for (const char* folder : {"wheels", "tmp"}) make_folder(partial(folder));
   require_space();
   make_python();
   for (std::size_t i = 0; i < wheels_.size(); ++i) {

@@ -13,13 +13,13 @@
 #include <memory>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/descriptor.h"
 
 namespace smelt {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kToConnect(1000), kBetween(200);

@@ -10,10 +10,6 @@
 namespace smelt {
 namespace {
 
-Feature positions_feature(std::int64_t S, std::int64_t P) {
-  return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
-}
-
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
                    Objective& out) {
   const Tensor logits = masked_lm_logits(root, c.model, sequence, in["masked_lm_positions"]);

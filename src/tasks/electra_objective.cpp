@@ -26,23 +26,17 @@ Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in)
   const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1), V = c.model.vocab_size;
   const Tensor rows = reshape(towers.sequence, {B * S, towers.sequence.dim(2)});
   const Tensor all = electra_word_logits(root / "cloze_predictions", c.model, rows, towers.words);
-  const Tensor row = iota(all.graph(), {DType::s32, in.masks.positions.dims()}, 0);
-  const Tensor at = in.masks.positions + row * full_like(row, static_cast<double>(S));
-  return {.logits = gather_rows(all, flat(at)).expect({B * in.masks.positions.dim(1), V}),
-          .all = all};
+  const Tensor picked = rows_at(reshape(all, {B, S, V}), in.masks.positions);
+  return {.logits = reshape(picked, {B * picked.dim(1), V}), .all = all};
 }
 
 Generated generate(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
+  if (c.settings.uniform_generator)
+    return {.logits = constant(root.graph(), 0, DType::f32, {B * N, V})};
   Generated out;
-  if (c.settings.uniform_generator) {
-    out.logits = constant(root.graph(), 0, DType::f32, {B * N, V});
-    out.shared = Shared::nothing;
-    return out;
-  }
   const bool full = !c.has_discriminator() || !c.model.untied_generator;
   const bool own = !full && c.model.untied_generator_embeddings;
-  const Shared shared = full ? Shared::all : own ? Shared::nothing : Shared::embeddings;
   if (c.has_two_towers()) {
     out = cloze(root, c, in);
   } else {
@@ -54,7 +48,7 @@ Generated generate(const Scope& root, const ElectraTask& c, const MaskedInputs& 
     out.logits = electra_word_logits(root / "generator_predictions", c.model,
                                      reshape(picked, {B * N, picked.dim(2)}), encoded.words);
   }
-  out.shared = shared;
+  out.shared = full ? Shared::all : own ? Shared::nothing : Shared::embeddings;
   return out;
 }
 

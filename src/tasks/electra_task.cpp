@@ -6,6 +6,8 @@
 #include "base/nearest_name.h"
 #include "format/config.h"
 #include "models/electra.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
 #include "tasks/token_features.h"
 
 namespace smelt {
@@ -96,6 +98,32 @@ Task electra_task(const ElectraTask& c) {
   };
   task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
   return task;
+}
+
+Prediction electra_mask_guesses(const ElectraConfig& model, std::int64_t S, std::int64_t P,
+                                std::int64_t top) {
+  Prediction out;
+  out.features = token_features(discriminator_config(model), S);
+  out.features.push_back(positions_feature(S, P));
+  out.outputs = [model, top](const Scope& root, const Inputs& in) {
+    const ElectraEncoded encoded = electra_generator(root, model, encoder_inputs(in));
+    const Tensor picked = rows_at(encoded.sequence, in["masked_lm_positions"]);
+    const Tensor rows = reshape(picked, {picked.dim(0) * picked.dim(1), picked.dim(2)});
+    const Tensor logits =
+        electra_word_logits(root / "generator_predictions", model, rows, encoded.words);
+    return top_k(softmax(logits), top);
+  };
+  return out;
+}
+
+Prediction electra_replaced_tokens(const ElectraConfig& model, std::int64_t S) {
+  Prediction out;
+  out.features = token_features(discriminator_config(model), S);
+  out.outputs = [model](const Scope& root, const Inputs& in) {
+    const ElectraEncoded encoded = electra(root, model, encoder_inputs(in));
+    return std::vector<Tensor>{logistic(electra_replaced_logits(root, model, encoded.sequence))};
+  };
+  return out;
 }
 
 }  // namespace smelt

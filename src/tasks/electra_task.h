@@ -74,6 +74,14 @@ struct ElectraTask {
 // UsageError for settings that do not fit each other.
 Task electra_task(const ElectraTask& config);
 
+// input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the generator's `top` best
+// guesses at each position: probabilities f32 [B*P, top], ids s32 [B*P, top].
+Prediction electra_mask_guesses(const ElectraConfig& model, std::int64_t S, std::int64_t P,
+                                std::int64_t top);
+// input_ids, input_mask, segment_ids [S] -> how likely the discriminator finds that each token was
+// replaced: f32 [B,S].
+Prediction electra_replaced_tokens(const ElectraConfig& model, std::int64_t S);
+
 // ---- the objective without its draws ----
 
 struct MaskedInputs {

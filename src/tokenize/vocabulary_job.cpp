@@ -1,8 +1,8 @@
 #include "tokenize/vocabulary_job.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "base/parallel.h"
@@ -85,7 +85,7 @@ void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummar
 }  // namespace
 
 VocabularySummary train_vocabulary(const VocabularyJob& job) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   check(job);
   VocabularySummary summary;
   SampledLines lines(job.text);
@@ -102,7 +102,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
         vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
   }
   summary.text = lines.summary();
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary.seconds = seconds_since(start);
   return summary;
 }
 

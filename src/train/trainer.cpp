@@ -2,12 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <cmath>
 #include <future>
 #include <iomanip>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
@@ -20,12 +20,6 @@
 
 namespace smelt {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Trainer {
  public:

@@ -129,6 +129,17 @@ TEST_F(SetupTest, OneAtATime) {
   EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
               AllOf(StartsWith("setup: another smelt setup holds " + dir_.file("data/gpu.lock")),
                     HasSubstr("hint: wait for it to end")));
+  EXPECT_FALSE(fs::exists(dir_.file("data/gpu.partial")));
+}
+
+TEST_F(SetupTest, AnEnvironmentThatNoLongerRunsIsMadeAgain) {
+  const std::string python = dir_.file("data/gpu.partial/python");
+  write_file(python + "/.whole", "");
+  fs::create_directories(python + "/bin");
+  fs::create_symlink(dir_.file("gone"), python + "/bin/python");
+  const PluginSetup wanted = setup({wheel("alpha", "1.0")});
+  wanted.install();
+  EXPECT_TRUE(wanted.installed());
 }
 
 CommandOutput smelt_setup(const std::string& environment, const std::string& arguments) {

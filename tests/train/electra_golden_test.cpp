@@ -2,7 +2,9 @@
 // (tools/golden_electra.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "models/electra.h"
 #include "nn/layers.h"
@@ -138,6 +140,64 @@ TEST(ElectraGolden, TheDiscriminatorsLogitsAreTheOriginals) {
       golden.batch(0), golden.state());
   const auto [difference, size] = distance(got.results[0], golden.values("output/disc_logits"));
   EXPECT_LE(difference, kLossTolerance * size);
+}
+
+// The golden batch with other ids.
+Batch with_ids(const GoldenElectra& golden, const Features& features,
+               std::vector<std::int32_t> ids) {
+  Batch batch = golden.batch(0, features);
+  const auto bytes = std::as_bytes(std::span(ids));
+  batch.arrays[0].bytes.assign(bytes.begin(), bytes.end());
+  return batch;
+}
+
+TEST(ElectraGolden, GuessesAtMasksAreTheGeneratorsBest) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden("electra");
+  const ElectraTask c = golden.settings();
+  const std::int64_t P = c.masking().most, V = c.model.vocab_size;
+  Prediction guesses = electra_mask_guesses(c.model, c.seq_length, P, 2);
+  guesses.outputs = [inner = guesses.outputs](const Scope& root, const Inputs& in) {
+    return std::vector<Tensor>{inner(root, in)[0]};
+  };
+  const Probe got =
+      probe(client, guesses,
+            with_ids(golden, guesses.features, golden.whole_values("input/0/masked_ids")),
+            golden.state());
+  const auto logits = golden.values("output/generator_logits");
+  ASSERT_EQ(got.results[0].size() / 2, logits.size() / static_cast<std::size_t>(V));
+  for (std::size_t row = 0; row < got.results[0].size() / 2; ++row) {
+    const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row) * V;
+    double sum = 0;
+    for (auto at = begin; at != begin + V; ++at) sum += std::exp(*at);
+    const double best = std::exp(*std::max_element(begin, begin + V)) / sum;
+    EXPECT_NEAR(got.results[0][2 * row], best, kLossTolerance);
+  }
+}
+
+TEST(ElectraGolden, ReplacedTokensAreToldAsTheDiscriminatorDoes) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden("untied_embeddings");
+  const ElectraTask c = golden.settings();
+  const auto S = static_cast<std::size_t>(c.seq_length);
+  auto ids = golden.whole_values("input/0/input_ids");
+  const auto at = golden.whole_values("input/0/masked_lm_positions"),
+             sampled = golden.whole_values("input/0/sampled_ids");
+  const std::size_t N = at.size() / (ids.size() / S);
+  std::map<std::size_t, std::pair<int, int>> put;  // sum and number of samples by their place
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (at[i] > 0) {
+      auto& [sum, count] = put[i / N * S + static_cast<std::size_t>(at[i])];
+      sum += sampled[i];
+      ++count;
+    }
+  for (const auto& [place, of] : put) ids[place] = of.first / of.second;
+  const Prediction prediction = electra_replaced_tokens(c.model, c.seq_length);
+  const Probe got =
+      probe(client, prediction, with_ids(golden, prediction.features, ids), golden.state());
+  const auto logits = golden.values("output/disc_logits");
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    EXPECT_NEAR(got.results[0][i], 1 / (1 + std::exp(-logits[i])), kLossTolerance);
 }
 
 TEST(ElectraGolden, TenStepsOfTheOptimizerAreTheOriginals) {

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "support/error_of.h"
+#include "support/plugins.h"
 #include "train/compiled_step.h"
+#include "train/golden_bert.h"
 #include "train/golden_electra.h"
 #include "train/probe.h"
 #include "train/state_values.h"

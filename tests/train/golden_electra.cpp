@@ -121,6 +121,10 @@ std::vector<float> GoldenElectra::values(const std::string& name) const {
   return tensor_values<float>(file_.at(name_ + "/" + name));
 }
 
+std::vector<std::int32_t> GoldenElectra::whole_values(const std::string& name) const {
+  return tensor_values<std::int32_t>(file_.at(name_ + "/" + name));
+}
+
 TensorMap GoldenElectra::state() const {
   const std::string prefix = name_ + "/param/";
   TensorMap state;

@@ -26,18 +26,18 @@ class GoldenElectra {
 
   bool has(const std::string& name) const;
   std::vector<float> values(const std::string& name) const;
+  std::vector<std::int32_t> whole_values(const std::string& name) const;
   // "param/…" under the parameters' own names, with zero moments.
   TensorMap state() const;
   std::int64_t batches() const;
   Batch batch(std::int64_t index) const;  // of task()'s features
+  Batch batch(std::int64_t index, const Features& features) const;
   // With what was sampled in that step of the golden run.
   Batch training_batch(std::int64_t index) const;
   // The tokens alone of batches 2 * index and the next.
   Batch tokens(std::int64_t index) const;
 
  private:
-  Batch batch(std::int64_t index, const Features& features) const;
-
   std::string name_;
   SafetensorsFile file_;
   nlohmann::json facts_;
