@@ -17,7 +17,7 @@ from flops import FlopCounter
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def parse_flags():
+def parse_flags(defaults):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="base", help="tiny, small or base")
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
@@ -27,6 +27,7 @@ def parse_flags():
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
+    p.set_defaults(**defaults)
     return p.parse_args()
 
 
@@ -55,11 +56,11 @@ def step_flops(args, shape):
         return FlopCounter(program.read_text()).count()
 
 
-def measure(args):
+def measure(peer, args):
     shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--steps={args.steps}",
              f"--dropout={args.dropout}"]
     sides = {"smelt": [args.smelt, "bench", *shape],
-             "jax": [args.python, str(ROOT / "bench/jax_bert.py"), *shape],
+             "jax": [args.python, str(ROOT / "bench" / peer), *shape],
              "sgemm": [args.python, "-c", SGEMM]}
     runs = {side: [] for side in sides}
     for _ in range(args.rounds):
@@ -68,9 +69,9 @@ def measure(args):
     return runs, step_flops(args, shape)
 
 
-def main():
-    args = parse_flags()
-    runs, flops = measure(args)
+def main(peer, **defaults):
+    args = parse_flags(defaults)
+    runs, flops = measure(peer, args)
     peak = max(r["flops_per_s"] for r in runs.pop("sgemm"))
     best = {side: min(r["step_s_min"] for r in rs) for side, rs in runs.items()}
     processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
@@ -93,4 +94,5 @@ def main():
           f"jax {flops / best['jax'] / peak:.0%} of this machine's sgemm ({peak / 1e9:.0f} Gflop/s by numpy, all cores)")
 
 
-main()
+if __name__ == "__main__":
+    main("jax_bert.py")

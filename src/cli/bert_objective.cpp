@@ -9,13 +9,12 @@
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
-#include "data/description.h"
+#include "cli/vocabulary_facts.h"
 #include "examples/bert_examples.h"
 #include "models/bert_config.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "tasks/bert_task.h"
-#include "tokenize/vocabulary.h"
 #include "train/resume.h"
 
 namespace smelt {
@@ -54,19 +53,10 @@ void visit_fields(C& c, Visitor&& visit) {
 BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }
 BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, "model"); }
 
-// The model with the size of its vocabulary. Ids beyond a smaller one would train to NaN.
+// The model with the size of its vocabulary.
 BertConfig resolved_model(const Recipe& r) {
   BertConfig model = model_of(r);
-  const std::string vocab = RecipePaths(r.out).vocab;
-  if (!exists(vocab))
-    throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
-                     "`smelt run` makes text, vocabulary and data, and trains");
-  const std::int64_t lines = Vocabulary::load(vocab).size();
-  if (model.vocab_size == 0) model.vocab_size = lines;
-  if (model.vocab_size < lines)
-    throw UsageError(str("model.vocab_size ", model.vocab_size, " is smaller than the ", lines,
-                         " lines of ", vocab),
-                     "set model.vocab_size to 0, which takes the vocabulary's size");
+  model.vocab_size = vocabulary_rows(model.vocab_size, vocabulary_of(r), "model.vocab_size");
   return model;
 }
 
@@ -126,27 +116,14 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
   return build_bert_examples(job).examples;
 }
 
-// What is known of the training data.
-std::optional<std::int32_t> majority_token(const Recipe& r) {
-  const RecipePaths paths(r.out);
-  const auto description = find_description({paths.train_records});
-  if (!description || !description->majority_token) return std::nullopt;
-  const std::int32_t id = description->majority_token->id;
-  const std::int64_t lines = Vocabulary::load(paths.vocab).size();
-  if (id < 0 || id >= lines)
-    throw UsageError(str(description->origin, ": majority_token.id ", id, " is none of the ", lines,
-                         " tokens of ", paths.vocab),
-                     "make the data again");
-  return id;
-}
-
 Task task(const Recipe& r) {
   const BertData data = data_of(r);
-  return bert_task({.model = resolved_model(r),
-                    .seq_length = data.seq_length,
-                    .max_predictions = data.max_predictions,
-                    .next_sentence = data.next_sentence,
-                    .majority_token = majority_token(r)});
+  return bert_task(
+      {.model = resolved_model(r),
+       .seq_length = data.seq_length,
+       .max_predictions = data.max_predictions,
+       .next_sentence = data.next_sentence,
+       .majority_token = majority_token({RecipePaths(r.out).train_records}, vocabulary_of(r))});
 }
 
 std::string remark(const Recipe& r, const Evaluation& e) {
@@ -154,10 +131,10 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
       << " % of " << std::setprecision(0) << right.weight << " held-out ones";
-  if (const auto token = majority_token(r))
-    out << "; always answering '" << Vocabulary::load(RecipePaths(r.out).vocab).token(*token)
-        << "': " << std::setprecision(1) << 100 * e.measure("majority_token_accuracy").value
-        << " %";
+  const Vocabulary vocabulary = vocabulary_of(r);
+  if (const auto token = majority_token({RecipePaths(r.out).train_records}, vocabulary))
+    out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
+        << 100 * e.measure("majority_token_accuracy").value << " %";
   return out.str();
 }
 

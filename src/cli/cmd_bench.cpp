@@ -15,6 +15,7 @@
 #include "optim/adamw.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
+#include "tasks/electra_task.h"
 #include "train/compiled_step.h"
 
 namespace smelt {
@@ -47,7 +48,19 @@ const std::map<std::string, BertConfig>& models() {
   return kModels;
 }
 
+constexpr const char* kElectra = "electra-small";
+
+Task electra_bench_task(const BenchOptions& o) {
+  ElectraTask task;
+  task.model.vocab_size = 30522;
+  task.model.num_hidden_layers = o.depth;
+  task.model.hidden_dropout_prob = task.model.attention_probs_dropout_prob = o.dropout;
+  task.seq_length = o.seq;
+  return electra_task(task);
+}
+
 Task bench_task(const BenchOptions& o) {
+  if (o.model == kElectra) return electra_bench_task(o);
   BertConfig model = models().at(o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
@@ -176,7 +189,8 @@ void add_bench_command(CLI::App& app) {
   auto o = std::make_shared<BenchOptions>();
   std::vector<std::string> names;
   for (const auto& [name, config] : models()) names.push_back(name);
-  command->add_option("--model", o->model, "tiny, small, base or large")
+  names.push_back(kElectra);
+  command->add_option("--model", o->model, "BERT's tiny, small, base or large, or electra-small")
       ->check(CLI::IsMember(names));
   command->add_option("--device", o->device, "cpu, gpu or tpu")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
@@ -191,7 +205,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--devices", o->devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
-  add_count("--predictions", o->predictions, "masked tokens per example");
+  add_count("--predictions", o->predictions, "BERT's masked tokens per example");
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/electra_flops.h"
+#include "cli/electra_run.h"
 #include "examples/electra_examples.h"
 #include "store/path.h"
 
@@ -95,6 +97,8 @@ void add_electra_command(CLI::App& app) {
   electra->require_subcommand(1);
   add_build_pretraining_dataset(*electra);
   add_build_openwebtext_pretraining_dataset(*electra);
+  add_electra_run_pretraining(*electra);
+  add_electra_flops(*electra);
 }
 
 }  // namespace smelt

@@ -60,6 +60,14 @@ RecipePaths::RecipePaths(const std::string& out)
       evaluation(join_path(out, "model/eval_results.txt")),
       hugging_face(join_path(out, "huggingface")) {}
 
+Vocabulary vocabulary_of(const Recipe& r) {
+  const std::string vocab = RecipePaths(r.out).vocab;
+  if (!exists(vocab))
+    throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
+                     "`smelt run` makes text, vocabulary and data, and trains");
+  return Vocabulary::load(vocab);
+}
+
 void check_program(const Recipe& r, const Task& task) {
   const RecipeChecks checks(r);
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows"}, [&] {

@@ -7,6 +7,7 @@
 
 #include "cli/recipe.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/vocabulary.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 #include "train/trainer.h"
@@ -21,6 +22,9 @@ struct RecipePaths {
 };
 
 TokenizerFlags tokenizer_flags(const Recipe& recipe);
+
+// The recipe's, once it was made; UsageError before.
+Vocabulary vocabulary_of(const Recipe& recipe);
 
 // Builds the training program and drops it: whatever it would refuse is said before hours of other
 // stages. The task's vocabulary may still have another size then.

@@ -47,7 +47,7 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("masks", c.masks, "distinct positions, or original: drawn with replacement");
 }
 
-struct SpecialIds {
+struct ElectraIds {
   std::int32_t cls = 101, sep = 102, mask = 103;  // of BERT's lower-cased vocabulary
 };
 
@@ -55,7 +55,7 @@ struct ElectraTask {
   ElectraConfig model = {};
   ElectraSettings settings = {};
   std::int64_t seq_length = 128;
-  SpecialIds ids = {};
+  ElectraIds ids = {};
   // The most frequent answer in the training data, if known, for majority_token_accuracy.
   std::optional<std::int32_t> majority_token = {};
 

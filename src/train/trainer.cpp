@@ -166,10 +166,18 @@ void Trainer::show(Progress& progress, std::int64_t done) {
   text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
        << " seq/s";
   progress.update(done, text.str());
-  if (done % job_.log_every != 0) return;
-  progress.line(str("step ", done, "/", job_.config.schedule.total_steps, ": ", text.str(), ", lr ",
-                    last_.figure("learning_rate"), ", grad norm ",
-                    since_line_.figure("gradient_norm")));
+  const std::int64_t total = job_.config.schedule.total_steps;
+  if (done % job_.log_every != 0 && done != total) return;
+  if (job_.log_line)
+    progress.line(job_.log_line({.step = done,
+                                 .total = total,
+                                 .first_step = summary_.first_step,
+                                 .seconds = progress.seconds(),
+                                 .loss = since_line_.figure("loss")}));
+  else
+    progress.line(str("step ", done, "/", total, ": ", text.str(), ", lr ",
+                      last_.figure("learning_rate"), ", grad norm ",
+                      since_line_.figure("gradient_norm")));
   since_line_.clear();
 }
 

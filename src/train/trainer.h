@@ -10,6 +10,14 @@
 
 namespace smelt {
 
+// What a line of the log is made from.
+struct LogPoint {
+  std::int64_t step = 0, total = 0;
+  std::int64_t first_step = 0;  // > 0 when resumed
+  double seconds = 0;           // since then
+  double loss = 0;              // the mean since the last line
+};
+
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
@@ -23,6 +31,7 @@ struct TrainJob {
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
   std::int64_t log_every = 100;
+  std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step.
   std::function<void()> accepted = [] {};

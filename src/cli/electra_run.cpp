@@ -1,0 +1,221 @@
+#include "cli/electra_run.h"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/electra_hparams.h"
+#include "cli/electra_log.h"
+#include "cli/electra_model.h"
+#include "data/record_index.h"
+#include "format/config.h"
+#include "optim/adamw.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "tokenize/vocabulary.h"
+#include "train/evaluate.h"
+#include "train/trainer.h"
+
+namespace smelt {
+namespace {
+
+struct ElectraRunFlags {
+  std::string data_dir, model_name, hparams = "{}";
+  // Over what use_tpu and num_tpu_cores say.
+  std::optional<std::string> device;
+  std::optional<std::int64_t> devices;
+  ComputeChoice compute = {};
+  std::int64_t micro_batches = 1;
+  bool rescale_learning_rate = false, overwrite = false;
+
+  std::string device_for(const ElectraHparams& h) const {
+    return device.value_or(h.use_tpu ? "tpu" : "cpu");
+  }
+  std::int64_t devices_for(const ElectraHparams& h) const {
+    return devices.value_or(h.use_tpu ? h.num_tpu_cores : 1);
+  }
+};
+
+// What a run leaves beside its checkpoints for the runs that go on from it.
+struct EarlierRun {
+  static std::string path(const ElectraHparams& h) {
+    return join_path(h.model_dir, "hparams.json");
+  }
+
+  explicit EarlierRun(const ElectraHparams& h) {
+    if (!exists(path(h))) return;
+    const auto saved = nlohmann::json::parse(read_file(path(h), kSmallFileBytes), nullptr, false);
+    if (!saved.is_object()) return;
+    steps = saved.value("num_train_steps", std::int64_t{0});
+    continued_from = saved.value("continued_from", std::int64_t{0});
+  }
+
+  static void save(const ElectraHparams& h, std::int64_t continued_from) {
+    nlohmann::json out = config_json(h);
+    out["model_hparam_overrides"] = h.model_hparam_overrides;
+    out["continued_from"] = continued_from;
+    write_file(path(h), out.dump(2) + "\n");
+  }
+
+  std::int64_t steps = 0;           // that it was to make
+  std::int64_t continued_from = 0;  // the steps of the finished run before it
+};
+
+// The step that a finished run with fewer steps ended at; 0 where this is no continuation.
+std::int64_t continued_from(const ElectraHparams& h) {
+  const EarlierRun earlier(h);
+  const auto done = latest_checkpoint(h.model_dir);
+  const bool raised = done && *done == earlier.steps && h.num_train_steps > earlier.steps;
+  return raised ? earlier.steps : earlier.continued_from;
+}
+
+// The decay is over all steps from the first: a run of A steps that is given B more goes on at
+// lr * B/(A+B), far below lr.
+double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
+                               std::int64_t from) {
+  const std::int64_t more = h.num_train_steps - from;
+  if (f.rescale_learning_rate && (from == 0 || more <= 0))
+    throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
+                         " holds no finished run of fewer steps than ", h.num_train_steps),
+                     "leave the flag out, or raise num_train_steps of a finished run");
+  if (from == 0 || more <= 0) return h.learning_rate;
+  const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
+  const double rescaled = h.learning_rate * total / rest;
+  if (f.rescale_learning_rate) {
+    spdlog::info("learning_rate {:.6g} instead of {}: the {} steps after {} begin at {}", rescaled,
+                 h.learning_rate, more, from, h.learning_rate);
+    return rescaled;
+  }
+  if (latest_checkpoint(h.model_dir) == from)
+    spdlog::warn(
+        "num_train_steps is raised from {} to {}: the learning rate decays over all of them and "
+        "goes on at {:.3g}, not {}; --rescale-learning-rate makes it go on at {} (learning_rate "
+        "{:.6g})",
+        from, h.num_train_steps, h.learning_rate * std::pow(rest / total, h.lr_decay_power),
+        h.learning_rate, h.learning_rate, rescaled);
+  return h.learning_rate;
+}
+
+// The task with what vocabulary and data say.
+ElectraTask task_of(const ElectraHparams& h) {
+  ElectraTask task = electra_task_settings(h);
+  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
+  const std::int64_t lines = Vocabulary::load(h.vocab_file).size();
+  if (task.model.vocab_size != lines)
+    throw UsageError(str("--hparams: vocab_size is ", task.model.vocab_size, ", but ", h.vocab_file,
+                         " has ", lines, " lines"),
+                     str(R"(give "vocab_size": )", lines));
+  return with_files(task, h.vocab_file, record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
+                    "vocab_size");
+}
+
+void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
+  const std::int64_t from = continued_from(h);
+  TrainJob job;
+  job.task = electra_task(task_of(h));
+  job.config = {.batch_size = h.train_batch_size,
+                .devices = f.devices_for(h),
+                .schedule = {.learning_rate = continued_learning_rate(f, h, from),
+                             .warmup_steps = h.num_warmup_steps,
+                             .total_steps = h.num_train_steps,
+                             .power = h.lr_decay_power,
+                             .warmup = Warmup::multiplies},
+                .optimizer = adamw({.weight_decay = h.weight_decay_rate}),
+                .micro_batches = f.micro_batches};
+  job.compute = f.compute;
+  job.device = f.device_for(h);
+  job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
+  job.model_dir = h.model_dir;
+  job.save_every = h.save_checkpoints_steps;
+  job.keep = h.keep_checkpoint_max;
+  job.log_every = h.iterations_per_loop;
+  job.log_line = electra_log_line;
+  job.accepted = [&] { EarlierRun::save(h, from); };
+  train(job);
+}
+
+// "unsup_results.txt" -> "unsup_results.json", where the original pickles.
+std::string results_json(const std::string& txt) {
+  const std::string name = path_name(txt);
+  const std::string stem = name.substr(0, name.rfind('.'));
+  return join_path(parent_path(txt), stem + ".json");
+}
+
+void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
+  EvaluateJob job;
+  job.task = electra_task(task_of(h));
+  job.batch_size = h.eval_batch_size;
+  job.devices = f.devices_for(h);
+  job.compute = f.compute;
+  job.device = f.device_for(h);
+  job.data = h.pretrain_tfrecords;
+  job.model_dir = h.model_dir;
+  job.steps = h.num_eval_steps;
+  const Evaluation e = evaluate(job);
+  nlohmann::json figures{{"global_step", e.global_step}, {"loss", e.loss}};
+  for (const MeasuredValue& m : e.measures) figures[m.name] = m.value;
+  const std::string text = electra_results(e);
+  write_file(h.results_txt, text);
+  write_file(results_json(h.results_txt), figures.dump(2) + "\n");
+  std::cout << text;
+}
+
+void run_pretraining(const ElectraRunFlags& f) {
+  const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
+  const ElectraHparams& h = config.hparams;
+  if (!config.of_size.empty())
+    spdlog::info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
+                 join(config.of_size, ", "));
+  if (!h.tpu_name.empty())
+    spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
+                 h.tpu_name);
+  if (h.do_eval) return run_evaluation(f, h);
+  if (h.debug && !list_folder(h.model_dir).empty()) {
+    if (!f.overwrite)
+      throw UsageError(str("debug: ", h.model_dir, " is not empty"),
+                       "give --overwrite to begin it anew, or another --model-name");
+    remove_tree(h.model_dir);
+  }
+  run_training(f, h);
+}
+
+}  // namespace
+
+void add_electra_run_pretraining(CLI::App& electra) {
+  auto f = std::make_shared<ElectraRunFlags>();
+  auto* command =
+      electra.add_subcommand("run_pretraining", "train a model on the examples, or evaluate it");
+  command
+      ->add_option("--data-dir", f->data_dir,
+                   "folder of vocab.txt and pretrain_tfrecords/; gets models/")
+      ->required();
+  command->add_option("--model-name", f->model_name, "the model's folder in models/")->required();
+  command
+      ->add_option("--hparams", f->hparams,
+                   "the original's hyper-parameters: a JSON object, or the path of one that ends "
+                   "in .json")
+      ->capture_default_str();
+  command->add_option("--device", f->device, "cpu, gpu or tpu; default: as use_tpu says")
+      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
+  command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--precision", f->compute.precision, "f32, f32_exact or bf16")
+      ->capture_default_str();
+  command
+      ->add_option("--micro-batches", f->micro_batches,
+                   "parts of each device's share of a batch, one after another: less memory")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
+                    "a finished run whose num_train_steps is raised goes on at learning_rate");
+  command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");
+  command->callback([f] { run_pretraining(*f); });
+}
+
+}  // namespace smelt
