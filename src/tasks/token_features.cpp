@@ -11,6 +11,10 @@ Features token_features(const BertConfig& model, std::int64_t S) {
            .limit_name = "type_vocab_size"}};
 }
 
+Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
+  return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
+}
+
 EncoderInputs encoder_inputs(const Inputs& in) {
   return {.input_ids = in["input_ids"],
           .input_mask = in["input_mask"],
