@@ -4,11 +4,15 @@
 #include <iomanip>
 #include <sstream>
 
+#include "checkpoint/hugging_face_electra.h"
 #include "cli/electra_model.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
 #include "examples/electra_examples.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -121,6 +125,42 @@ FillMaskJob fill_with_generator(const Recipe& r) {
   return job;
 }
 
+DetectJob detect_replaced_by(const Recipe& r) {
+  const ElectraTask c = finished_task(r);
+  DetectJob job;
+  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
+  job.model = config_json(c.model);
+  job.max_tokens = c.model.max_position_embeddings;
+  return job;
+}
+
+// discriminator/ and generator/, as far as the model has them and transformers a class for them.
+void export_parts(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r.out);
+  ElectraTask c = finished_task(r);
+  const auto [checkpoint, where] =
+      load_trained_model("export", paths.model_dir, config_json(c.model));
+  ModelFolder model;
+  model.parameters = checkpoint.tensors;
+  model.vocab_txt = read_file(paths.vocab);
+  model.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
+  const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
+    const std::string to = join_path(folder, name);
+    export_hugging_face(to, part, model,
+                        folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                     : OutputDirectory::Earlier::refused);
+    spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
+  };
+  if (c.has_discriminator())
+    put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
+  else
+    c.model.untied_generator = false;  // the masked LM is the only encoder
+  if (c.settings.uniform_generator || c.has_two_towers())
+    spdlog::info("export: transformers has no class for this generator; it is left out");
+  else
+    put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
+}
+
 }  // namespace
 
 ObjectiveType electra_objective() {
@@ -141,6 +181,8 @@ ObjectiveType electra_objective() {
   };
   type.remark = electra_remark;
   type.fill = fill_with_generator;
+  type.detect = detect_replaced_by;
+  type.export_folder = export_parts;
   return type;
 }
 

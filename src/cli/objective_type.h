@@ -13,6 +13,7 @@
 #include "format/config.h"
 #include "tasks/task.h"
 #include "tokenize/tokenizer_options.h"
+#include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 
@@ -40,6 +41,7 @@ struct ObjectiveType {
       [](const Recipe&, const Evaluation&) { return std::string(); };
   // Empty where the model cannot do it.
   std::function<FillMaskJob(const Recipe&)> fill;
+  std::function<DetectJob(const Recipe&)> detect;
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 

@@ -195,6 +195,18 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   return fill_masks(job, tokenizer, texts);
 }
 
+std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
+                                                        const std::vector<std::string>& texts) {
+  if (!r.type->detect)
+    throw UsageError(str("detect: a model of type ", r.type->name, " has no discriminator"),
+                     "take the recipe of an ELECTRA");
+  const RecipePaths paths(r.out);
+  DetectJob job = r.type->detect(r);
+  job.device = r.train.device;
+  job.model_dir = paths.model_dir;
+  return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
+}
+
 void export_model(const Recipe& r, const std::string& folder) {
   if (!r.type->export_folder)
     throw UsageError(str("export: a model of type ", r.type->name, " has no folder to export"),
