@@ -2,9 +2,10 @@
 
 python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.safetensors] [--text TEXT]
 
-Fails unless every weight of BertForPreTraining comes from the folder and every tensor in it is used.
-IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]; OUT gets mlm_logits
-[B,P,V] and nsp_logits [B,2]. --text prints the tokens and ids that BertTokenizer makes of TEXT, and fails unless tokenizer.json gives the same.
+Fails unless every weight of the class that config.json names comes from the folder and every tensor in it is used.
+IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
+[B,P,V] and nsp_logits [B,2], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S].
+--text prints the tokens and ids that BertTokenizer makes of TEXT, and fails unless tokenizer.json gives the same.
 """
 import argparse
 import os
@@ -19,20 +20,21 @@ from safetensors.numpy import load_file, save_file
 
 
 def load_model(folder):
-    from transformers import BertConfig, TFBertForPreTraining
+    import transformers
     from transformers.modeling_tf_pytorch_utils import load_pytorch_state_dict_in_tf2_model
 
     # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows;
     # this is the function that it calls, with the same tensors in a dict.
-    config = BertConfig.from_pretrained(folder)
-    if config.architectures != ["BertForPreTraining"]:
+    config = transformers.AutoConfig.from_pretrained(folder)
+    if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"]):
         sys.exit(f"architectures are {config.architectures}")
+    model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
     with safe_open(path, framework="np") as file:
         if file.metadata() != {"format": "pt"}:
             sys.exit(f"metadata is {file.metadata()}")
     model, info = load_pytorch_state_dict_in_tf2_model(
-        TFBertForPreTraining(config), load_file(path), allow_missing_keys=True, output_loading_info=True)
+        model_class(config), load_file(path), allow_missing_keys=True, output_loading_info=True)
     if any(info.values()):
         sys.exit(f"the weights do not fit: {info}")
     return model
@@ -41,11 +43,12 @@ def load_model(folder):
 def run_model(model, inputs):
     out = model(input_ids=inputs["input_ids"], attention_mask=inputs["input_mask"],
                 token_type_ids=inputs["segment_ids"], training=False)
-    positions = inputs["masked_lm_positions"][..., None]
-    return {
-        "mlm_logits": np.take_along_axis(out.prediction_logits.numpy(), positions, axis=1),
-        "nsp_logits": out.seq_relationship_logits.numpy(),
-    }
+    if model.config.architectures == ["ElectraForPreTraining"]:
+        return {"disc_logits": out.logits.numpy()}
+    electra = model.config.model_type == "electra"
+    words = (out.logits if electra else out.prediction_logits).numpy()
+    outputs = {"mlm_logits": np.take_along_axis(words, inputs["masked_lm_positions"][..., None], axis=1)}
+    return outputs if electra else outputs | {"nsp_logits": out.seq_relationship_logits.numpy()}
 
 
 def main():

@@ -12,6 +12,7 @@
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_data.h"
+#include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
@@ -84,6 +85,7 @@ void add_commands(CLI::App& app) {
   add_pretrain_command(app);
   add_eval_command(app);
   add_fill_command(app);
+  add_detect_command(app);
   add_export_command(app);
   add_create_pretraining_data_command(app);
   add_electra_command(app);

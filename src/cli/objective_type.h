@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/recipe.h"
 #include "format/config.h"
 #include "tasks/task.h"
+#include "tokenize/tokenizer_options.h"
+#include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 
@@ -21,8 +24,9 @@ enum class ExampleSet { train, heldout };
 
 struct ObjectiveType {
   std::string name;
-  std::string help;                      // a line
-  std::vector<ConfigField> model, data;  // the fields under model: and data:
+  std::string help;                               // a line
+  std::vector<ConfigField> model, data;           // the fields under model: and data:
+  std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
   // From text and vocabulary to records; how many there are.
@@ -37,6 +41,7 @@ struct ObjectiveType {
       [](const Recipe&, const Evaluation&) { return std::string(); };
   // Empty where the model cannot do it.
   std::function<FillMaskJob(const Recipe&)> fill;
+  std::function<DetectJob(const Recipe&)> detect;
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 

@@ -7,8 +7,11 @@
 
 namespace smelt {
 
-ObjectiveType bert_objective();  // bert_objective.cpp
+ObjectiveType bert_objective();     // bert_objective.cpp
+ObjectiveType electra_objective();  // electra_objective.cpp
 
-inline std::vector<ObjectiveType> all_objectives() { return {bert_objective()}; }
+inline std::vector<ObjectiveType> all_objectives() {
+  return {bert_objective(), electra_objective()};
+}
 
 }  // namespace smelt

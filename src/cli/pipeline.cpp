@@ -31,7 +31,8 @@ TrainingConfig training_config(const TrainSection& t) {
   c.schedule = {.learning_rate = t.learning_rate,
                 .warmup_steps = t.warmup_steps,
                 .total_steps = t.steps,
-                .power = 1.0};
+                .power = 1.0,
+                .warmup = t.schedule == "electra" ? Warmup::multiplies : Warmup::replaces};
   c.optimizer =
       adamw({.weight_decay = t.weight_decay,
              .bias_correction = t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
@@ -45,7 +46,7 @@ TrainingConfig training_config(const TrainSection& t) {
 }  // namespace
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
-  TokenizerFlags flags{.lower_case = r.vocab.lower_case};
+  TokenizerFlags flags{.lower_case = r.vocab.lower_case, .control = r.type->control};
   if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
 }
@@ -194,6 +195,18 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   return fill_masks(job, tokenizer, texts);
 }
 
+std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
+                                                        const std::vector<std::string>& texts) {
+  if (!r.type->detect)
+    throw UsageError(str("detect: a model of type ", r.type->name, " has no discriminator"),
+                     "take the recipe of an ELECTRA");
+  const RecipePaths paths(r.out);
+  DetectJob job = r.type->detect(r);
+  job.device = r.train.device;
+  job.model_dir = paths.model_dir;
+  return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
+}
+
 void export_model(const Recipe& r, const std::string& folder) {
   if (!r.type->export_folder)
     throw UsageError(str("export: a model of type ", r.type->name, " has no folder to export"),
@@ -208,9 +221,11 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
   const std::vector<std::string> records{p.train_records, p.heldout_records};
   const nlohmann::json training{section("model"), section("train"), section("data")};
+  nlohmann::json vocabulary = section("vocab");
+  if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
   std::vector<Stage> stages{
       {"text", section("text"), inputs, texts, [r] { make_text(r); }},
-      {"vocab", section("vocab"), {p.train_text}, {p.vocab}, [r] { make_vocabulary(r); }},
+      {"vocab", vocabulary, {p.train_text}, {p.vocab}, [r] { make_vocabulary(r); }},
       {"data",
        {section("data"), section("vocab")},
        {p.train_text, p.heldout_text, p.vocab},

@@ -8,6 +8,7 @@
 #include "cli/recipe.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary.h"
+#include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
 #include "train/trainer.h"
@@ -43,6 +44,9 @@ std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation
 // UsageError for a model that fills no masks.
 std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
                                         std::int64_t top);
+// UsageError for a model without a discriminator.
+std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
+                                                        const std::vector<std::string>& texts);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
 void export_model(const Recipe& recipe, const std::string& folder);
 

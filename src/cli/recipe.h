@@ -39,6 +39,7 @@ struct TrainSection {
   std::int64_t steps = 1000;
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 100;
+  std::string schedule = "bert";
   std::string optimizer = "bert_adamw";
   double weight_decay = 0.01;
   double clip_norm = 1.0;

@@ -104,6 +104,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("eval.steps", 0);
   for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})
     checks.within(field, 0);
+  checks.one_of("train.schedule", {"bert", "electra"});
   checks.one_of("train.optimizer", {"bert_adamw", "adamw"});
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});

@@ -46,6 +46,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("steps", c.steps, "training steps in all");
   visit("learning_rate", c.learning_rate, "highest learning rate");
   visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
+  visit("schedule", c.schedule,
+        "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too");
   visit("optimizer", c.optimizer, "bert_adamw (the original's, no bias correction) or adamw");
   visit("weight_decay", c.weight_decay, "decoupled weight decay");
   visit("clip_norm", c.clip_norm, "largest global norm of the gradient; 0 = no clipping");

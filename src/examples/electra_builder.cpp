@@ -1,5 +1,7 @@
 #include "examples/electra_builder.h"
 
+#include <algorithm>
+
 #include "examples/id_codec.h"
 #include "examples/require.h"
 #include "format/example.h"
@@ -109,9 +111,11 @@ std::unique_ptr<ExampleEncoder> ElectraBuilder::encoder() const {
 }
 
 void ElectraBuilder::pack(const Segments& segments, ExampleCounts& counts, std::string& out) const {
-  counts.resize(2);
+  counts.resize(2 + static_cast<std::size_t>(tokenizer_.size()));
   counts[0] += segments.tokens();
   counts[1] += segments.b.empty() ? 1 : 0;
+  for (const auto& part : {segments.a, segments.b})
+    for (const std::int32_t id : part) ++counts[2 + static_cast<std::size_t>(id)];
   const IdCodec codec(tokenizer_.size());
   out.clear();
   put_value(static_cast<std::uint32_t>(segments.a.size()), out);
@@ -121,8 +125,11 @@ void ElectraBuilder::pack(const Segments& segments, ExampleCounts& counts, std::
 }
 
 ExampleBuilder::Json ElectraBuilder::facts(const ExampleCounts& counts) const {
-  return {{"example_tokens", counts.empty() ? 0 : counts[0]},
-          {"one_segment_examples", counts.empty() ? 0 : counts[1]}};
+  if (counts.empty()) return {{"example_tokens", 0}, {"one_segment_examples", 0}};
+  const auto first = counts.begin() + 2, most = std::max_element(first, counts.end());
+  return {{"example_tokens", counts[0]},
+          {"one_segment_examples", counts[1]},
+          {"majority_token", {{"id", most - first}, {"count", *most}}}};
 }
 
 }  // namespace smelt

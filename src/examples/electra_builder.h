@@ -17,7 +17,7 @@ struct ElectraOptions {
 
 // In the shuffled order each document begins with a draw of its first example's length, as the
 // original draws it after the example before. What is counted: at 0 the tokens of the examples, at
-// 1 examples of one segment.
+// 1 examples of one segment, then each token of the vocabulary in the segments.
 class ElectraBuilder final : public ExampleBuilder {
  public:
   // The tokenizer must outlive the builder. UsageError for a vocabulary without the special tokens

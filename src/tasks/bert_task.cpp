@@ -68,7 +68,7 @@ Task bert_task(const BertTask& c) {
   if (c.next_sentence) task.described.emplace_back("next_sentence", true);
   const Dims answers{c.max_predictions};
   task.features = token_features(c.model, c.seq_length);
-  task.features.push_back(positions_feature(c.seq_length, c.max_predictions));
+  task.features.push_back(masked_positions_feature(c.seq_length, c.max_predictions));
   task.features.push_back({.name = "masked_lm_ids",
                            .row = answers,
                            .limit = c.model.vocab_size,
@@ -87,7 +87,7 @@ Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64
                              std::int64_t top) {
   Prediction out;
   out.features = token_features(model, S);
-  out.features.push_back(positions_feature(S, P));
+  out.features.push_back(masked_positions_feature(S, P));
   out.outputs = [model, top](const Scope& root, const Inputs& in) {
     const BertEncoded encoded = bert(root, model, encoder_inputs(in));
     const Tensor logits =

@@ -14,12 +14,6 @@ namespace {
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
 Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 
-struct Generated {
-  Tensor logits = {};               // f32 [B*N, V] of the masked tokens
-  Tensor all = {};                  // f32 [B*S, V] of all tokens, with two towers
-  Shared shared = Shared::nothing;  // what of the discriminator it has declared
-};
-
 // Of every token, from those before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
@@ -28,28 +22,6 @@ Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in)
   const Tensor all = electra_word_logits(root / "cloze_predictions", c.model, rows, towers.words);
   const Tensor picked = rows_at(reshape(all, {B, S, V}), in.masks.positions);
   return {.logits = reshape(picked, {B * picked.dim(1), V}), .all = all};
-}
-
-Generated generate(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
-  const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
-  if (c.settings.uniform_generator)
-    return {.logits = constant(root.graph(), 0, DType::f32, {B * N, V})};
-  Generated out;
-  const bool full = !c.has_discriminator() || !c.model.untied_generator;
-  const bool own = !full && c.model.untied_generator_embeddings;
-  if (c.has_two_towers()) {
-    out = cloze(root, c, in);
-  } else {
-    EncoderInputs masked = in.inputs;
-    masked.input_ids = in.masked_ids;
-    const ElectraEncoded encoded =
-        full ? electra(root, c.model, masked) : electra_generator(root, c.model, masked);
-    const Tensor picked = rows_at(encoded.sequence, in.masks.positions);
-    out.logits = electra_word_logits(root / "generator_predictions", c.model,
-                                     reshape(picked, {B * N, picked.dim(2)}), encoded.words);
-  }
-  out.shared = full ? Shared::all : own ? Shared::nothing : Shared::embeddings;
-  return out;
 }
 
 void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated& generated,
@@ -120,10 +92,46 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g
 
 }  // namespace
 
+Generated electra_generated(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
+  const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
+  Generated out;
+  if (c.settings.uniform_generator) {
+    out.logits = constant(root.graph(), 0, DType::f32, {B * N, V});
+    out.shared = Shared::nothing;
+    return out;
+  }
+  const bool full = !c.has_discriminator() || !c.model.untied_generator;
+  const bool own = !full && c.model.untied_generator_embeddings;
+  const Shared shared = full ? Shared::all : own ? Shared::nothing : Shared::embeddings;
+  if (c.has_two_towers()) {
+    out = cloze(root, c, in);
+  } else {
+    EncoderInputs masked = in.inputs;
+    masked.input_ids = in.masked_ids;
+    const ElectraEncoded encoded =
+        full ? electra(root, c.model, masked) : electra_generator(root, c.model, masked);
+    const Tensor picked = rows_at(encoded.sequence, in.masks.positions);
+    out.logits = electra_word_logits(root / "generator_predictions", c.model,
+                                     reshape(picked, {B * N, picked.dim(2)}), encoded.words);
+  }
+  out.shared = shared;
+  return out;
+}
+
+Tensor electra_found_logits(const Scope& root, const ElectraTask& c, const EncoderInputs& tokens,
+                            const Generated& generated) {
+  const ElectraEncoded encoded = electra(root, c.model, tokens, generated.shared);
+  const Tensor logits = flat(electra_replaced_logits(root, c.model, encoded.sequence));
+  if (!c.settings.electric_objective) return logits;
+  const double p = c.settings.mask_prob;
+  const Tensor log_q = -cross_entropy(generated.all, flat(tokens.input_ids));
+  return logits + stop_gradient(log_q) + std::log(p / (1 - p));
+}
+
 Objective electra_objective(const Scope& root, const ElectraTask& c, const MaskedInputs& in,
                             const Sampler& sample) {
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
-  const Generated generated = generate(root, c, in);
+  const Generated generated = electra_generated(root, c, in);
   Objective out;
   add_masked_lm(c, in, generated, out);
   if (!c.has_discriminator()) return out;
@@ -139,17 +147,12 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   EncoderInputs fake = in.inputs;
   const Replaced replaced = replace_tokens(fake.input_ids, in.masks.positions, sampled);
   fake.input_ids = replaced.ids;
-  const ElectraEncoded encoded = electra(root, c.model, fake, generated.shared);
   Guesses guesses{
-      .logits = flat(electra_replaced_logits(root, c.model, encoded.sequence)),
+      .logits = electra_found_logits(root, c, fake, generated),
       .labels = flat(convert(replaced.where, DType::f32)),
       .weights = flat(convert(fake.input_mask, DType::f32)),
   };
-  if (c.settings.electric_objective) {
-    const double p = c.settings.mask_prob;
-    const Tensor log_q = -cross_entropy(generated.all, flat(fake.input_ids));
-    guesses.logits = guesses.logits + stop_gradient(log_q) + std::log(p / (1 - p));
-  } else {
+  if (!c.settings.electric_objective) {
     const Tensor other = compare(fake.input_ids, in.inputs.input_ids, Compare::ne);
     guesses.labels = guesses.labels * flat(convert(other, DType::f32));
   }

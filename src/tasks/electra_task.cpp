@@ -100,30 +100,4 @@ Task electra_task(const ElectraTask& c) {
   return task;
 }
 
-Prediction electra_mask_guesses(const ElectraConfig& model, std::int64_t S, std::int64_t P,
-                                std::int64_t top) {
-  Prediction out;
-  out.features = token_features(discriminator_config(model), S);
-  out.features.push_back(positions_feature(S, P));
-  out.outputs = [model, top](const Scope& root, const Inputs& in) {
-    const ElectraEncoded encoded = electra_generator(root, model, encoder_inputs(in));
-    const Tensor picked = rows_at(encoded.sequence, in["masked_lm_positions"]);
-    const Tensor rows = reshape(picked, {picked.dim(0) * picked.dim(1), picked.dim(2)});
-    const Tensor logits =
-        electra_word_logits(root / "generator_predictions", model, rows, encoded.words);
-    return top_k(softmax(logits), top);
-  };
-  return out;
-}
-
-Prediction electra_replaced_tokens(const ElectraConfig& model, std::int64_t S) {
-  Prediction out;
-  out.features = token_features(discriminator_config(model), S);
-  out.outputs = [model](const Scope& root, const Inputs& in) {
-    const ElectraEncoded encoded = electra(root, model, encoder_inputs(in));
-    return std::vector<Tensor>{logistic(electra_replaced_logits(root, model, encoded.sequence))};
-  };
-  return out;
-}
-
 }  // namespace smelt

@@ -9,8 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "models/electra_config.h"
-#include "models/encoder.h"
+#include "models/electra.h"
 #include "tasks/dynamic_masking.h"
 #include "tasks/task.h"
 
@@ -74,14 +73,6 @@ struct ElectraTask {
 // UsageError for settings that do not fit each other.
 Task electra_task(const ElectraTask& config);
 
-// input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the generator's `top` best
-// guesses at each position: probabilities f32 [B*P, top], ids s32 [B*P, top].
-Prediction electra_mask_guesses(const ElectraConfig& model, std::int64_t S, std::int64_t P,
-                                std::int64_t top);
-// input_ids, input_mask, segment_ids [S] -> how likely the discriminator finds that each token was
-// replaced: f32 [B,S].
-Prediction electra_replaced_tokens(const ElectraConfig& model, std::int64_t S);
-
 // ---- the objective without its draws ----
 
 struct MaskedInputs {
@@ -95,5 +86,32 @@ using Sampler = std::function<Tensor(Tensor logits)>;
 
 Objective electra_objective(const Scope& root, const ElectraTask& config, const MaskedInputs& in,
                             const Sampler& sample);
+
+// ---- answers of a trained model ----
+
+// input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the generator's `top` best
+// guesses at each position: probabilities f32 [B*P, top], ids s32 [B*P, top]. UsageError beginning
+// with `where` for a uniform generator.
+Prediction electra_mask_guesses(const ElectraTask& config, std::int64_t S, std::int64_t P,
+                                std::int64_t top, const std::string& where);
+
+// input_ids, input_mask, segment_ids [S] -> how probably each token was replaced: f32 [B,S].
+// UsageError beginning with `where` for a masked LM, which has no discriminator.
+Prediction electra_replaced(const ElectraTask& config, std::int64_t S, const std::string& where);
+
+// ---- what objective and answers share ----
+
+struct Generated {
+  Tensor logits = {};               // f32 [B*N, V] of the masked tokens
+  Tensor all = {};                  // f32 [B*S, V] of all tokens, with two towers
+  Shared shared = Shared::nothing;  // what of the discriminator it has declared
+};
+
+Generated electra_generated(const Scope& root, const ElectraTask& config, const MaskedInputs& in);
+
+// Above 0 where a token is found to be replaced: f32 [B*S]. Of Electric's log-odds, too, how likely
+// the tokens are as noise.
+Tensor electra_found_logits(const Scope& root, const ElectraTask& config,
+                            const EncoderInputs& tokens, const Generated& generated);
 
 }  // namespace smelt

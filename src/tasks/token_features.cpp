@@ -11,7 +11,7 @@ Features token_features(const BertConfig& model, std::int64_t S) {
            .limit_name = "type_vocab_size"}};
 }
 
-Feature positions_feature(std::int64_t S, std::int64_t P) {
+Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 

@@ -9,8 +9,8 @@ namespace smelt {
 
 // input_ids, input_mask and segment_ids of S tokens.
 Features token_features(const BertConfig& model, std::int64_t S);
-// masked_lm_positions: P of them.
-Feature positions_feature(std::int64_t S, std::int64_t P);
+// masked_lm_positions: P positions of S.
+Feature masked_positions_feature(std::int64_t S, std::int64_t P);
 EncoderInputs encoder_inputs(const Inputs& in);
 
 }  // namespace smelt

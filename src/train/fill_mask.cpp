@@ -3,23 +3,17 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "train/compiled_step.h"
-#include "train/resume.h"
+#include "train/ask_model.h"
 
 namespace smelt {
 namespace {
 
 constexpr std::string_view kMask = "[MASK]";
 
-struct EncodedText {
-  std::vector<std::int32_t> ids;
-  std::vector<std::int32_t> mask_positions;
-};
-
 // [CLS] pieces [SEP]; each [MASK] of the text stays one token.
-EncodedText encode(const BertTokenizer& tokenizer, std::string_view text) {
+TokenRow encode(const BertTokenizer& tokenizer, std::string_view text) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
-  EncodedText encoded{.ids = {vocabulary.id("[CLS]")}, .mask_positions = {}};
+  TokenRow encoded{.ids = {vocabulary.id("[CLS]")}};
   const auto append = [&](std::string_view part) {
     const auto ids = tokenizer.encode(part);
     encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
@@ -27,44 +21,27 @@ EncodedText encode(const BertTokenizer& tokenizer, std::string_view text) {
   std::string_view rest = text;
   for (auto at = rest.find(kMask); at != std::string_view::npos; at = rest.find(kMask)) {
     append(rest.substr(0, at));
-    encoded.mask_positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
+    encoded.positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
     encoded.ids.push_back(vocabulary.id(kMask));
     rest.remove_prefix(at + kMask.size());
   }
   append(rest);
   encoded.ids.push_back(vocabulary.id("[SEP]"));
-  if (encoded.mask_positions.empty())
+  if (encoded.positions.empty())
     throw UsageError(str("fill: no [MASK] in '", text, "'"), "put [MASK] where a word is missing");
   return encoded;
 }
 
 // The texts' longest lengths.
 struct Lengths {
-  explicit Lengths(const std::vector<EncodedText>& texts) {
-    for (const EncodedText& text : texts) {
+  explicit Lengths(const std::vector<TokenRow>& texts) {
+    for (const TokenRow& text : texts) {
       tokens = std::max(tokens, std::ssize(text.ids));
-      masks = std::max(masks, std::ssize(text.mask_positions));
+      masks = std::max(masks, std::ssize(text.positions));
     }
   }
   std::int64_t tokens = 1, masks = 1;
 };
-
-// One padded row for each text.
-Batch make_batch(const Features& features, const std::vector<EncodedText>& texts) {
-  Batch batch = empty_batch(features, std::ssize(texts));
-  const auto put = [&](std::string_view name, std::size_t row, const auto& values) {
-    for (std::size_t i = 0; i < features.size(); ++i)
-      if (features[i].name == name)
-        std::ranges::copy(values, batch.arrays[i].values<std::int32_t>().begin() +
-                                      static_cast<std::ptrdiff_t>(row) * features[i].count());
-  };
-  for (std::size_t row = 0; row < texts.size(); ++row) {
-    put("input_ids", row, texts[row].ids);
-    put("input_mask", row, std::vector<std::int32_t>(texts[row].ids.size(), 1));
-    put("masked_lm_positions", row, texts[row].mask_positions);
-  }
-  return batch;
-}
 
 struct TopGuesses {
   std::int64_t count = 0;            // for each mask
@@ -72,24 +49,17 @@ struct TopGuesses {
   std::vector<std::int32_t> ids;
 };
 
-TopGuesses predict(const FillMaskJob& job, const std::vector<EncodedText>& texts,
-                   std::int64_t count) {
-  const auto [checkpoint, where] = load_trained_model("fill", job.model_dir, job.model);
+TopGuesses predict(const FillMaskJob& job, const std::vector<TokenRow>& texts, std::int64_t count) {
   const Lengths lengths(texts);
-  const Prediction prediction = job.guesses(lengths.tokens, lengths.masks, count);
-  const StepProgram program = predict_program(prediction, std::ssize(texts));
-  const auto client = open_device(job.device, 1);
-  const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
-  const Execution execution = step.run(make_batch(prediction.features, texts), state);
+  const Execution execution = ask_model("fill", {job.model_dir, job.model, job.device},
+                                        job.guesses(lengths.tokens, lengths.masks, count), texts);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),
           .ids = execution.results[0][1].to_host<std::int32_t>()};
 }
 
 void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
-               const std::vector<EncodedText>& texts) {
+               const std::vector<TokenRow>& texts) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
     throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
@@ -105,7 +75,7 @@ void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
 std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
                                    const std::vector<std::string>& texts) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
-  std::vector<EncodedText> encoded;
+  std::vector<TokenRow> encoded;
   for (const std::string& text : texts) encoded.push_back(encode(tokenizer, text));
   check_job(job, vocabulary, encoded);
   // As many more guesses as the model has ids without a word.
@@ -115,7 +85,7 @@ std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& 
   std::vector<FilledText> filled;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
-    for (std::int64_t m = 0; m < std::ssize(encoded[i].mask_positions); ++m) {
+    for (std::int64_t m = 0; m < std::ssize(encoded[i].positions); ++m) {
       auto& guesses = text.masks.emplace_back();
       const auto row = static_cast<std::size_t>((std::ssize(filled) - 1) * masks + m);
       for (std::size_t k = row * top.count; std::ssize(guesses) < job.top; ++k)

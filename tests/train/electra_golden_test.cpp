@@ -156,7 +156,7 @@ TEST(ElectraGolden, GuessesAtMasksAreTheGeneratorsBest) {
   const GoldenElectra golden("electra");
   const ElectraTask c = golden.settings();
   const std::int64_t P = c.masking().most, V = c.model.vocab_size;
-  Prediction guesses = electra_mask_guesses(c.model, c.seq_length, P, 2);
+  Prediction guesses = electra_mask_guesses(c, c.seq_length, P, 2, "fill");
   guesses.outputs = [inner = guesses.outputs](const Scope& root, const Inputs& in) {
     return std::vector<Tensor>{inner(root, in)[0]};
   };
@@ -192,7 +192,7 @@ TEST(ElectraGolden, ReplacedTokensAreToldAsTheDiscriminatorDoes) {
       ++count;
     }
   for (const auto& [place, of] : put) ids[place] = of.first / of.second;
-  const Prediction prediction = electra_replaced_tokens(c.model, c.seq_length);
+  const Prediction prediction = electra_replaced(c, c.seq_length, "detect");
   const Probe got =
       probe(client, prediction, with_ids(golden, prediction.features, ids), golden.state());
   const auto logits = golden.values("output/disc_logits");

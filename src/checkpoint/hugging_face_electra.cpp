@@ -1,0 +1,106 @@
+#include "checkpoint/hugging_face_electra.h"
+
+#include "base/error.h"
+#include "format/config.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using Head = ElectraPart::Head;
+
+constexpr const char* kDiscriminatorClass = "ElectraForPreTraining";
+constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
+
+json electra_part_config(const ElectraPart& part) {
+  const bool generator = part.head == Head::generator;
+  json config = config_json(part.encoder);
+  config["architectures"] = {generator ? kGeneratorClass : kDiscriminatorClass};
+  config["model_type"] = "electra";
+  config["embedding_size"] = part.embedding_size;
+  return config;
+}
+
+ElectraPart part_of(const json& config, const std::string& where) {
+  const json classes = config.is_object() ? config.value("architectures", json()) : json();
+  ElectraPart part;
+  if (classes == json::array({kGeneratorClass}))
+    part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
+  else if (classes != json::array({kDiscriminatorClass}))
+    throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
+                     str("architectures must be ", kDiscriminatorClass, " or ", kGeneratorClass));
+  part.encoder = parse_config<BertConfig>(config, where);
+  part.encoder.gelu = Gelu::erf;
+  check_bert_config(part.encoder, where);
+  part.embedding_size = config.value("embedding_size", json()).is_number_integer()
+                            ? config["embedding_size"].get<std::int64_t>()
+                            : 0;
+  if (part.embedding_size < 1)
+    throw UsageError(str(where, ": embedding_size is missing or not a whole number above 0"),
+                     "128 is that of ELECTRA-small, else that of hidden_size");
+  return part;
+}
+
+}  // namespace
+
+ElectraPart electra_discriminator(const ElectraConfig& c) {
+  return {.head = Head::discriminator,
+          .encoder = discriminator_config(c),
+          .embedding_size = electra_embedding_size(c)};
+}
+
+ElectraPart electra_generator_part(const ElectraConfig& c) {
+  ElectraPart part{.head = Head::generator,
+                   .encoder = generator_config(c),
+                   .embedding_size = electra_embedding_size(c)};
+  if (c.untied_generator) part.scope = "generator";
+  if (c.untied_generator && c.untied_generator_embeddings) {
+    part.embeddings = "generator";
+    part.embedding_size = part.encoder.hidden_size;
+  }
+  return part;
+}
+
+std::vector<ParameterName> electra_names(const ElectraPart& part) {
+  const BertConfig& c = part.encoder;
+  const std::int64_t E = part.embedding_size, H = c.hidden_size;
+  ParameterNames names;
+  names.embeddings(
+      {part.embeddings + "/embeddings", "electra.embeddings"},
+      {.words = c.vocab_size, .kinds = c.type_vocab_size, .positions = c.max_position_embeddings},
+      E);
+  if (E != H) names.dense({part.scope + "/embeddings_project", "electra.embeddings_project"}, E, H);
+  names.encoder({part.scope, "electra"}, c.num_hidden_layers, H, c.intermediate_size);
+  if (part.head == Head::generator) {
+    names.dense({"generator_predictions/dense", "generator_predictions.dense"}, H, E);
+    names.layer_norm({"generator_predictions", "generator_predictions"}, E);
+    names.plain({"generator_predictions/output_bias", "generator_lm_head.bias"}, {c.vocab_size});
+  } else {
+    names.dense({"discriminator_predictions/dense", "discriminator_predictions.dense"}, H, H);
+    names.dense({"discriminator_predictions/dense_1", "discriminator_predictions.dense_prediction"},
+                H, 1);
+  }
+  return names.take();
+}
+
+void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
+                         OutputDirectory::Earlier earlier) {
+  const std::string& act = part.encoder.hidden_act;
+  if (part.head == Head::generator && act != "gelu")
+    throw UsageError(
+        str("export: hidden_act is '", act, "', and ", kGeneratorClass, " has gelu in its head"),
+        "its checkpoint holds the model");
+  model.config = electra_part_config(part);
+  model.max_tokens = part.encoder.max_position_embeddings;
+  write_model_folder(folder, model, electra_names(part), earlier);
+}
+
+HuggingFaceElectra import_hugging_face_electra(const std::string& folder) {
+  const json config = read_model_config(folder);
+  HuggingFaceElectra out{.part = part_of(config, join_path(folder, "config.json")), .model = {}};
+  out.model = read_model_folder(folder, config, electra_names(out.part));
+  return out;
+}
+
+}  // namespace smelt

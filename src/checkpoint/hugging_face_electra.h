@@ -1,0 +1,42 @@
+// A pre-trained ELECTRA as two Hugging Face folders: the discriminator, which transformers'
+// ElectraForPreTraining and ElectraModel load, and the generator, for ElectraForMaskedLM.
+// Format: docs/formats/checkpoint.md, "Hugging Face folder".
+#pragma once
+
+#include "checkpoint/model_folder.h"
+#include "models/electra_config.h"
+
+namespace smelt {
+
+// One of the encoders with its head, and where its parameters lie in a checkpoint.
+struct ElectraPart {
+  enum class Head { discriminator, generator };
+
+  Head head = Head::discriminator;
+  BertConfig encoder = {};
+  std::int64_t embedding_size = 0;
+  std::string scope = "electra";       // "generator" where that is another encoder
+  std::string embeddings = "electra";  // whose embeddings it has
+};
+
+ElectraPart electra_discriminator(const ElectraConfig& config);
+// A masked LM, which has no other encoder, is the generator of a config with untied_generator
+// false.
+ElectraPart electra_generator_part(const ElectraConfig& config);
+
+std::vector<ParameterName> electra_names(const ElectraPart& part);
+
+// `model.config` and `max_tokens` are made from the part. UsageError as write_model_folder() has
+// it, and for an activation that transformers' class does not have in its head.
+void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
+                         OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
+
+struct HuggingFaceElectra {
+  ElectraPart part;
+  ModelFolder model;
+};
+// A generator comes with embeddings of its own: parameters "generator/…". UsageError when a file or
+// a tensor is missing, for another shape, and for what is neither of the two classes.
+HuggingFaceElectra import_hugging_face_electra(const std::string& folder);
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+#include "checkpoint/parameter_names.h"
+
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+ParameterNames::Part operator/(const ParameterNames::Part& part, const std::string& name) {
+  std::string dotted = name;
+  for (char& c : dotted)
+    if (c == '/') c = '.';
+  return {str(part.original, "/", name), str(part.hugging_face, ".", dotted)};
+}
+
+}  // namespace
+
+void ParameterNames::plain(const Part& part, Dims dims) {
+  names_.push_back({part.original, part.hugging_face, {DType::f32, std::move(dims)}, false});
+}
+
+void ParameterNames::dense(const Part& part, std::int64_t in, std::int64_t out) {
+  names_.push_back(
+      {part.original + "/kernel", part.hugging_face + ".weight", {DType::f32, {in, out}}, true});
+  plain(part / "bias", {out});
+}
+
+void ParameterNames::layer_norm(const Part& part, std::int64_t size) {
+  plain({part.original + "/LayerNorm/beta", part.hugging_face + ".LayerNorm.bias"}, {size});
+  plain({part.original + "/LayerNorm/gamma", part.hugging_face + ".LayerNorm.weight"}, {size});
+}
+
+void ParameterNames::embeddings(const Part& part, const TableRows& rows, std::int64_t width) {
+  for (const auto& [table, count] : {std::pair{"word_embeddings", rows.words},
+                                     {"token_type_embeddings", rows.kinds},
+                                     {"position_embeddings", rows.positions}})
+    plain({str(part.original, "/", table), str(part.hugging_face, ".", table, ".weight")},
+          {count, width});
+  layer_norm(part, width);
+}
+
+void ParameterNames::encoder(const Part& part, std::int64_t layers, std::int64_t hidden,
+                             std::int64_t intermediate) {
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const Part layer{str(part.original, "/encoder/layer_", i),
+                     str(part.hugging_face, ".encoder.layer.", i)};
+    for (const char* name : {"query", "key", "value"})
+      dense(layer / str("attention/self/", name), hidden, hidden);
+    dense(layer / "attention/output/dense", hidden, hidden);
+    layer_norm(layer / "attention/output", hidden);
+    dense(layer / "intermediate/dense", hidden, intermediate);
+    dense(layer / "output/dense", intermediate, hidden);
+    layer_norm(layer / "output", hidden);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,42 @@
+// Parameters under their two names: the original checkpoint's and Hugging Face's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/shape.h"
+
+namespace smelt {
+
+struct ParameterName {
+  std::string original;
+  std::string hugging_face;
+  Shape shape;              // of the original: kernels are [in, out]
+  bool transposed = false;  // Hugging Face stores [out, in]
+};
+
+// Collects them in the order of the calls. A part has an original name and Hugging Face's.
+class ParameterNames {
+ public:
+  struct Part {
+    std::string original, hugging_face;
+  };
+
+  void plain(const Part& part, Dims dims);
+  void dense(const Part& part, std::int64_t in, std::int64_t out);
+  void layer_norm(const Part& part, std::int64_t size);
+  // "<part>/word_embeddings" and the other tables [rows, width], and their norm.
+  struct TableRows {
+    std::int64_t words, kinds, positions;
+  };
+  void embeddings(const Part& part, const TableRows& rows, std::int64_t width);
+  // "<part>/encoder/layer_0" and so on.
+  void encoder(const Part& part, std::int64_t layers, std::int64_t hidden,
+               std::int64_t intermediate);
+  std::vector<ParameterName> take() { return std::move(names_); }
+
+ private:
+  std::vector<ParameterName> names_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,189 @@
+// model.type: electra.
+#include <spdlog/spdlog.h>
+
+#include <iomanip>
+#include <sstream>
+
+#include "checkpoint/hugging_face_electra.h"
+#include "cli/electra_model.h"
+#include "cli/objectives.h"
+#include "cli/pipeline.h"
+#include "cli/recipe_checks.h"
+#include "examples/electra_examples.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "train/resume.h"
+
+namespace smelt {
+namespace {
+
+// The fields of data: that make ELECTRA's examples; masks are drawn while it learns.
+struct ElectraData {
+  std::int64_t seq_length = 128;
+  std::int64_t seed = 12345;
+  std::string order = "shuffled";
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, ElectraData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("seq_length", c.seq_length, "tokens per example");
+  visit("seed", c.seed, "random seed of the examples");
+  visit("order", c.order,
+        "shuffled: all cores, bounded memory; original: the original program's examples");
+}
+
+ElectraTask settings_of(const Recipe& r) {
+  ElectraTask c;
+  c.model = parse_config<ElectraConfig>(r.model, "model");
+  c.settings = parse_config<ElectraSettings>(r.model, "model");
+  c.seq_length = parse_config<ElectraData>(r.data, "data").seq_length;
+  return c;
+}
+
+// With what the vocabulary and the data say.
+ElectraTask finished_task(const Recipe& r) {
+  (void)vocabulary_of(r);
+  const RecipePaths paths(r.out);
+  return with_files(settings_of(r), paths.vocab, {paths.train_records}, "model.vocab_size");
+}
+
+void check_electra(const Recipe& r) {
+  const RecipeChecks checks(r);
+  ElectraTask c = settings_of(r);
+  checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
+  checks.one_of("data.order", {"shuffled", "original"});
+  checks.at_least("model.vocab_size", 0);
+  if (c.model.vocab_size == 0) c.model.vocab_size = r.vocab.size;
+  check_electra_config(c.model, [&](const std::string& field) {
+    return str(r.origin({"model." + field}), ": model");
+  });
+  const std::int64_t most = c.model.max_position_embeddings;
+  checks.require(
+      c.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
+      str("data.seq_length ", c.seq_length, " is longer than model.max_position_embeddings ", most),
+      "shorten the sequences or raise model.max_position_embeddings");
+  c.ids = {.cls = 2, .sep = 3, .mask = 4};  // of a vocabulary to come
+  Task task;
+  checks.accepts({"model.mask_prob", "data.seq_length", "model.masks", "model.temperature"},
+                 [&] { task = electra_task(c); });
+  check_program(r, task);
+}
+
+std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r.out);
+  const auto data = parse_config<ElectraData>(r.data, "data");
+  const bool train = set == ExampleSet::train;
+  ElectraExamplesJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.output = train ? paths.train_records : paths.heldout_records;
+  job.order = parse_example_order(data.order);
+  job.tokenizer = tokenizer_flags(r);
+  job.options.seq_length = data.seq_length;
+  job.overwrite = true;
+  job.seed = data.seed;
+  return build_electra_examples(job).examples;
+}
+
+std::string percent(double share) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << 100 * share << " %";
+  return out.str();
+}
+
+// What the discriminator finds and the generator guesses, beside what a guess without a model gets.
+std::string electra_remark(const Recipe& r, const Evaluation& e) {
+  const ElectraTask c = finished_task(r);
+  const auto share = [&](const char* name) { return percent(e.measure(name).value); };
+  const auto count = [&](const char* name) {
+    return static_cast<std::int64_t>(e.measure(name).weight);
+  };
+  std::ostringstream out;
+  if (c.has_discriminator())
+    out << "discriminator: " << share("disc_accuracy") << " of " << count("disc_accuracy")
+        << " held-out tokens right, AUC " << std::fixed << std::setprecision(3)
+        << e.measure("disc_auc").value
+        << "; always answering 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
+  out << (c.has_discriminator() ? "generator: " : "masked LM: ") << share("masked_lm_accuracy")
+      << " of " << count("masked_lm_accuracy") << " masked tokens right";
+  if (c.majority_token)
+    out << "; always answering '" << vocabulary_of(r).token(*c.majority_token)
+        << "': " << share("majority_token_accuracy");
+  return out.str();
+}
+
+FillMaskJob fill_with_generator(const Recipe& r) {
+  const ElectraTask c = finished_task(r);
+  FillMaskJob job;
+  job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
+    return electra_mask_guesses(c, S, P, top, "fill");
+  };
+  job.model = config_json(c.model);
+  job.max_tokens = c.model.max_position_embeddings;
+  job.vocab_size = c.model.vocab_size;
+  return job;
+}
+
+DetectJob detect_replaced_by(const Recipe& r) {
+  const ElectraTask c = finished_task(r);
+  DetectJob job;
+  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
+  job.model = config_json(c.model);
+  job.max_tokens = c.model.max_position_embeddings;
+  return job;
+}
+
+// discriminator/ and generator/, as far as the model has them and transformers a class for them.
+void export_parts(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r.out);
+  ElectraTask c = finished_task(r);
+  const auto [checkpoint, where] =
+      load_trained_model("export", paths.model_dir, config_json(c.model));
+  ModelFolder model;
+  model.parameters = checkpoint.tensors;
+  model.vocab_txt = read_file(paths.vocab);
+  model.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
+  const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
+    const std::string to = join_path(folder, name);
+    export_hugging_face(to, part, model,
+                        folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                     : OutputDirectory::Earlier::refused);
+    spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
+  };
+  if (c.has_discriminator())
+    put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
+  else
+    c.model.untied_generator = false;  // the masked LM is the only encoder
+  if (c.settings.uniform_generator || c.has_two_towers())
+    spdlog::info("export: transformers has no class for this generator; it is left out");
+  else
+    put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
+}
+
+}  // namespace
+
+ObjectiveType electra_objective() {
+  ObjectiveType type;
+  type.name = "electra";
+  type.help = "which tokens a generator replaced (Clark et al. 2020)";
+  type.model = config_fields<ElectraConfig>();
+  const auto objective = config_fields<ElectraSettings>();
+  type.model.insert(type.model.end(), objective.begin(), objective.end());
+  type.data = config_fields<ElectraData>();
+  type.control = ControlCharacters::electra;
+  type.check = check_electra;
+  type.make_examples = make_electra_examples;
+  type.task = [](const Recipe& r) { return electra_task(finished_task(r)); };
+  type.model_files = [](const Recipe& r) {
+    return std::map<std::string, std::string>{
+        {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
+  };
+  type.remark = electra_remark;
+  type.fill = fill_with_generator;
+  type.detect = detect_replaced_by;
+  type.export_folder = export_parts;
+  return type;
+}
+
+}  // namespace smelt

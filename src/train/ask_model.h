@@ -1,0 +1,31 @@
+// One batch of token rows through a trained model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/executable.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+struct TrainedModelFiles {
+  std::string model_dir;  // its newest checkpoint is used
+  nlohmann::json model;   // the settings that the checkpoint's model must have; null: any
+  std::string device = "cpu";
+};
+
+// A text as tokens, and the positions that are asked about, if the prediction takes any.
+struct TokenRow {
+  std::vector<std::int32_t> ids, positions = {};
+};
+
+// The prediction's features are input_ids, input_mask, segment_ids of at least as many tokens as
+// the longest row has and, where rows have positions, masked_lm_positions. UsageError beginning
+// with `command` when there is no checkpoint, or one of another model.
+Execution ask_model(std::string_view command, const TrainedModelFiles& files,
+                    const Prediction& prediction, const std::vector<TokenRow>& rows);
+
+}  // namespace smelt

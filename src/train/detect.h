@@ -1,0 +1,35 @@
+// Finds the tokens of texts that a trained discriminator holds for replaced.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tasks/task.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+
+struct JudgedToken {
+  TokenSpan span;           // its bytes in the text
+  float probability = 0.0;  // that it was replaced
+};
+
+struct DetectJob {
+  // The model's probabilities for sequences of S tokens: features input_ids, input_mask and
+  // segment_ids (tasks/electra_task.h).
+  std::function<Prediction(std::int64_t S)> replaced;
+  nlohmann::json model;           // the settings that the checkpoint's model must have; null: any
+  std::int64_t max_tokens = 512;  // the model's positions
+  std::string device = "cpu";
+  std::string model_dir;  // its newest checkpoint is used
+};
+
+// The tokens of each text, without [CLS] and [SEP]. UsageError for a text without tokens, one
+// longer than the model's positions, or no checkpoint.
+std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
+                                                      const BertTokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts);
+
+}  // namespace smelt

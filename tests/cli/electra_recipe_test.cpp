@@ -1,0 +1,167 @@
+// model.type electra: what is refused when a recipe is loaded, and a whole recipe on a small text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/random.h"
+#include "cli/cmd_detect.h"
+#include "cli/pipeline.h"
+#include "data/description.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "tokenize/tokenizer_config.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+constexpr const char* kSmall =
+    "text: {heldout: 0.2, dedup: none, sentences: lines}\n"
+    "vocab: {size: 60, min_frequency: 1}\n"
+    "data: {seq_length: 16}\n"
+    "model: {type: electra, hidden_size: 16, embedding_size: 8, num_hidden_layers: 1,"
+    " num_attention_heads: 2, generator_hidden_size: 0.5, max_position_embeddings: 20}\n"
+    "train: {batch_size: 8, steps: 4, warmup_steps: 2, schedule: electra}\n"
+    "eval: {batch_size: 4}\n";
+
+class ElectraRecipe : public testing::Test {
+ protected:
+  Recipe recipe(std::vector<std::string> settings = {}) {
+    write_file(dir_.file("r.yaml"), kSmall);
+    settings.push_back("out=" + dir_.file("out"));
+    settings.push_back("text.input=" + dir_.file("in.txt"));
+    return load_recipe(dir_.file("r.yaml"), settings);
+  }
+  std::string refusal(const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { recipe(settings); });
+  }
+  void write_text() {
+    const std::vector<std::string> words{"river", "house", "green", "walks", "never",
+                                         "under", "small", "light", "seven", "old"};
+    PythonRandom random(7);
+    std::string text;
+    for (int document = 0; document < 120; ++document, text += "\n")
+      for (int sentence = 0; sentence < 3; ++sentence, text += ".\n") {
+        text += "The";
+        for (int i = 0; i < 7; ++i)
+          text += " " + words[static_cast<std::size_t>(random.randint(0, 9))];
+      }
+    write_file(dir_.file("in.txt"), text);
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
+  EXPECT_EQ(refusal({}), "no error");
+  EXPECT_THAT(refusal({"model.size=smal"}),
+              HasSubstr("--set: model: size is 'smal'\n  hint: did you mean 'small'?"));
+  EXPECT_THAT(refusal({"model.generator_hidden_size=2"}),
+              HasSubstr("--set: model: the generator's hidden size 32 is larger than the "
+                        "discriminator's 16, whose embeddings it shares\n"));
+  EXPECT_EQ(refusal({"model.generator_hidden_size=2", "model.untied_generator_embeddings=true"}),
+            "no error");
+  EXPECT_THAT(refusal({"data.seq_length=4"}),
+              HasSubstr("--set: data.seq_length is 4, must be at least 5"));
+  EXPECT_THAT(refusal({"data.seq_length=24"}), HasSubstr("--set: data.seq_length 24 is longer than "
+                                                         "model.max_position_embeddings 20"));
+  EXPECT_THAT(refusal({"data.order=orignal"}), HasSubstr("did you mean 'original'?"));
+  EXPECT_THAT(refusal({"model.vocab_size=-1"}),
+              HasSubstr("--set: model.vocab_size is -1, must be at least 0"));
+  EXPECT_THAT(refusal({"model.mask_prob=1.5"}),
+              HasSubstr("--set: electra: mask_prob is 1.5, must be between 0 and 1"));
+  EXPECT_THAT(refusal({"model.masks=distinkt"}),
+              HasSubstr("--set: electra: masks is 'distinkt'\n  hint: did you mean 'distinct'?"));
+  EXPECT_THAT(refusal({"train.schedule=elektra"}),
+              HasSubstr("--set: train.schedule is 'elektra'\n  hint: did you mean 'electra'?"));
+  EXPECT_THAT(refusal({"model.maskprob=0.2"}), HasSubstr("did you mean 'model.mask_prob'?"));
+}
+
+TEST_F(ElectraRecipe, AModelThatIsNotThereYetIsRefused) {
+  EXPECT_THAT(error_of<UsageError>([&] { detect_with_model(recipe(), {"a"}); }),
+              HasSubstr("out: no vocabulary here yet ("));
+}
+
+TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
+  SMELT_OPEN_CPU(client, 1);
+  write_text();
+  const Recipe r = recipe();
+  testing::internal::CaptureStdout();
+  run_recipe(r);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              AllOf(HasSubstr("disc_auc = "), HasSubstr("always_original_accuracy = "),
+                    HasSubstr(" held-out tokens right, AUC 0."),
+                    HasSubstr("; always answering 'original': "), HasSubstr("generator: "),
+                    HasSubstr(" masked tokens right; always answering '")));
+  EXPECT_EQ(load_tokenizer_config(r.path("vocab.txt"))->control, ControlCharacters::electra);
+  EXPECT_TRUE(find_description({r.path("data/train.tfrecord")})->majority_token);
+  EXPECT_TRUE(std::filesystem::exists(r.path("model/electra_config.json")));
+  EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/discriminator/model.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/generator/model.safetensors")));
+
+  const auto filled = fill_with_model(r, {"the [MASK] house"}, 3);
+  ASSERT_EQ(filled[0].masks.size(), 1u);
+  EXPECT_EQ(filled[0].masks[0].size(), 3u);
+
+  const auto judged = detect_with_model(r, {"The old house.", "river"});
+  ASSERT_EQ(judged.size(), 2u);
+  EXPECT_EQ(judged[0][0].span.begin, 0u);
+  EXPECT_EQ(judged[0].back().span.end, 14u);
+  // The shorter text is padded, which must not matter.
+  const float alone = detect_with_model(r, {"river"})[0][0].probability;
+  EXPECT_GT(alone, 0);
+  EXPECT_LT(alone, 1);
+  EXPECT_NEAR(judged[1][0].probability, alone, 1e-6);
+
+  EXPECT_THAT(
+      error_of<UsageError>([&] { detect_with_model(r, {"old", "..........................."}); }),
+      HasSubstr("detect: text 2 has 29 tokens, the model takes at most 20"));
+  EXPECT_THAT(error_of<UsageError>([&] { detect_with_model(r, {" "}); }),
+              HasSubstr("detect: no words in ' '"));
+  const CommandOutput printed = run_command(
+      str(SMELT_PROGRAM, " detect ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
+          " --text 'The old house' --threshold 0 --json 2>", dir_.file("log")));
+  ASSERT_EQ(printed.status, 0) << printed.text;
+  const auto json = nlohmann::json::parse(printed.text);
+  EXPECT_EQ(json["text"], "The old house");
+  EXPECT_EQ(json["tokens"].back()["offsets"][1], 13);
+  EXPECT_TRUE(json["tokens"][0]["replaced"]);
+  EXPECT_NEAR(json["tokens"][0]["probability"],
+              detect_with_model(r, {"The old house"})[0][0].probability, 1e-6);
+
+  EXPECT_THAT(error_of<UsageError>([&] { train_model(recipe({"model.vocab_size=20"})); }),
+              HasSubstr("model.vocab_size 20 is smaller than the "));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { detect_with_model(recipe({"model.electra_objective=false"}), {"old"}); }),
+              HasSubstr("detect: a masked LM has no discriminator"));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                fill_with_model(recipe({"model.uniform_generator=true"}), {"[MASK]"}, 1);
+              }),
+              HasSubstr("fill: a uniform generator makes no guesses"));
+}
+
+TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
+  write_file(dir_.file("bert.yaml"), "out: x\n");
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { detect_with_model(load_recipe(dir_.file("bert.yaml"), {}), {"a"}); }),
+              HasSubstr("detect: a model of type bert has no discriminator"));
+}
+
+TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
+  const std::vector<JudgedToken> tokens{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
+}
+
+}  // namespace
+}  // namespace smelt
