@@ -242,8 +242,8 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
 
 TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   take_the_originals_data();
-  write_file(data("vocab.txt"), read_file(golden("vocab_cased.txt")));
   const std::string vocab = read_file(golden("vocab_cased.txt"));
+  write_file(data("vocab.txt"), vocab);
   const auto lines = std::ranges::count(vocab, '\n');
   const json debug = {{"vocab_size", lines},
                       {"max_seq_length", 128},
@@ -283,7 +283,12 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
               AllOf(HasSubstr("--rescale-learning-rate: "),
                     HasSubstr("holds no finished run of fewer steps than 6")));
   EXPECT_THAT(refused({{"vocab_file", data("none.txt")}}), HasSubstr("none.txt"));
-  EXPECT_THAT(refused({{"train_batch_size", 5}, {"max_seq_length", 128}}, "--devices 2"),
+  const std::string cased = read_file(golden("vocab_cased.txt"));
+  write_file(data("vocab.txt"), cased);
+  EXPECT_THAT(refused({{"train_batch_size", 5},
+                       {"max_seq_length", 128},
+                       {"vocab_size", std::ranges::count(cased, '\n')}},
+                      "--devices 2"),
               HasSubstr("a batch of 5 examples does not divide over 2 devices"));
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -93,6 +94,31 @@ TEST_F(StorageTest, AThousandFilesGoIntoABucket) {
       smelt(str("electra build_pretraining_dataset --corpus-dir gs://bucket/text --vocab-file ",
                 golden, "vocab_uncased.txt --output-dir gs://bucket/electra"));
   EXPECT_THAT(again.text, HasSubstr("output folder gs://bucket/electra is not empty"));
+}
+
+TEST_F(StorageTest, TheOriginalElectraTrainsInABucket) {
+  REQUIRE_PLUGIN("cpu");
+  for (const int i : {0, 1, 2}) {
+    const std::string name = str("pretrain_data.tfrecord-", i, "-of-1000");
+    upload(source_path("tests/golden/electra/" + name), "electra/pretrain_tfrecords/" + name);
+  }
+  upload(source_path("tests/golden/pretraining/vocab_cased.txt"), "electra/vocab.txt");
+  const std::string vocab = read_file(emulator_->path("electra/vocab.txt"));
+  const std::string model = str(
+      R"({"model_hparam_overrides": {"hidden_size": 16, "num_hidden_layers": 1}, "vocab_size": )",
+      std::ranges::count(vocab, '\n'), R"(, "embedding_size": 8, "train_batch_size": 2, )",
+      R"("eval_batch_size": 2, "num_train_steps": 2, "num_eval_steps": 1)");
+  write_file(emulator_->path("train.json"), model + "}");
+  write_file(emulator_->path("eval.json"), model + R"(, "do_train": false, "do_eval": true})");
+  const std::string command =
+      "electra run_pretraining --data-dir gs://bucket/electra --model-name m --hparams ";
+  const CommandOutput trained = smelt(command + "gs://bucket/train.json");
+  EXPECT_EQ(trained.status, 0) << trained.text;
+  EXPECT_TRUE(exists(emulator_->path("electra/models/m/checkpoint-2/COMMIT")));
+  const CommandOutput evaluated = smelt(command + "gs://bucket/eval.json");
+  EXPECT_EQ(evaluated.status, 0) << evaluated.text;
+  EXPECT_THAT(read_file(emulator_->path("electra/models/m/results/unsup_results.txt")),
+              HasSubstr("global_step = 2\n"));
 }
 
 TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
