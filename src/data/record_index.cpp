@@ -27,7 +27,11 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   for (const std::string& file : files)
     for (const std::string_view suffix : {".json", ".index"})
       beside.insert(append_to_path(file, suffix));
-  std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
+  const bool several = files.size() > 1;
+  std::erase_if(files, [&](const std::string& file) {
+    const bool left_by_killed_writer = several && place_of_partial(file);
+    return beside.contains(file) || left_by_killed_writer;
+  });
   return files;
 }
 

@@ -106,6 +106,13 @@ std::vector<std::string> ExampleFiles::all() const {
   return paths;
 }
 
+std::vector<std::string> shards_of(const std::string& path, std::int64_t shards, ShardNames names) {
+  std::vector<std::string> paths = shard_keys(path, shards, names);
+  if (is_remote(path))
+    for (std::string& key : paths) key = parse_remote(path).with_key(key);
+  return paths;
+}
+
 std::vector<std::string> output_names(const std::string& list, std::int64_t shards,
                                       ShardNames names) {
   require(shards >= 1, str("shards ", shards, " is less than 1"), "1 is one file");
@@ -125,12 +132,7 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
   const std::size_t count = std::max(paths.size(), static_cast<std::size_t>(shards));
   require(count <= kMostFiles, str(count, " output files are more than ", kMostFiles),
           "cut the data into fewer files");
-  if (shards == 1) return paths;
-  const std::string path = paths.front();
-  paths = shard_keys(path, shards, names);
-  if (is_remote(path))
-    for (std::string& key : paths) key = parse_remote(path).with_key(key);
-  return paths;
+  return shards == 1 ? paths : shards_of(paths.front(), shards, names);
 }
 
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs) {

@@ -28,6 +28,9 @@ struct ExampleFiles {
   std::vector<std::string> all() const;
 };
 
+// The `shards` files of one name.
+std::vector<std::string> shards_of(const std::string& path, std::int64_t shards, ShardNames names);
+
 // The files of a comma list; with `shards` above 1 those of the one that it names. UsageError for
 // none, too many, patterns, and shards of a list.
 std::vector<std::string> output_names(const std::string& list, std::int64_t shards,

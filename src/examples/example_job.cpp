@@ -31,7 +31,8 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
   require(std::cmp_greater_equal(job.memory, job.sizes.least_memory),
           str("memory of ", job.memory, " bytes is less than ", job.sizes.least_memory),
           "the default is 1 GB");
-  files = {.outputs = output_names(job.output, job.shards, job.shard_names),
+  files = {.outputs = job.own_folder ? shards_of(job.output, job.shards, job.shard_names)
+                                     : output_names(job.output, job.shards, job.shard_names),
            .companions = job.description,
            .overwrite = job.overwrite,
            .own_name = job.own_folder ? path_name(job.output) : ""};

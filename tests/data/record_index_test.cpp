@@ -153,6 +153,7 @@ TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
 TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
   for (const char* name : {"t-0", "t-1"}) write_indexed(name, {"x"});
   write_file(dir_.file("t-0.json"), "{}");
+  write_file(dir_.file("t-1.partial-0123456789abcdef"), "half");
   EXPECT_THAT(record_files(dir_.file("t*"), "data"),
               ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
   EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"),

@@ -360,12 +360,12 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
 TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
   ElectraExamplesJob own = job();
   own.order = ExampleOrder::original;
-  own.output = dir_.file("folder/r");
+  own.output = dir_.file("my,folder/r");
   own.shards = 2;
   own.shard_names = ShardNames::original;
   own.own_folder = true;
   own.description = false;
-  write_file(dir_.file("folder/thesis.txt"), "years");
+  write_file(dir_.file("my,folder/thesis.txt"), "years");
   const auto message = [&] { return error_of([&] { build_electra_examples(own); }); };
   EXPECT_THAT(message(), AllOf(HasSubstr("folder is not empty: it holds thesis.txt\n"),
                                HasSubstr("hint: choose another folder, or say --overwrite, which "
@@ -373,10 +373,10 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
   own.overwrite = true;
   EXPECT_EQ(message(), "no error");
   EXPECT_EQ(message(), "no error");
-  EXPECT_EQ(read_file(dir_.file("folder/thesis.txt")), "years");
-  EXPECT_EQ(list_folder(dir_.file("folder")),
+  EXPECT_EQ(read_file(dir_.file("my,folder/thesis.txt")), "years");
+  EXPECT_EQ(list_folder(dir_.file("my,folder")),
             (std::vector<std::string>{"r-0-of-2", "r-1-of-2", "thesis.txt"}));
-  write_file(dir_.file("folder/r-2-of-3"), "");
+  write_file(dir_.file("my,folder/r-2-of-3"), "");
   EXPECT_THAT(message(), HasSubstr("folder holds r-2-of-3, which is none of the 2 files that are "
                                    "written, and would be read with them\n"
                                    "  hint: move it away, or choose another folder"));
