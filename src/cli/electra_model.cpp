@@ -10,9 +10,8 @@ ElectraIds special_ids(const Vocabulary& vocabulary) {
           .mask = vocabulary.id("[MASK]")};
 }
 
-ElectraTask with_files(ElectraTask settings, const std::string& vocab,
+ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
                        const std::vector<std::string>& records, const std::string& size_name) {
-  const Vocabulary vocabulary = Vocabulary::load(vocab);
   settings.model.vocab_size = vocabulary_rows(settings.model.vocab_size, vocabulary, size_name);
   settings.ids = special_ids(vocabulary);
   settings.majority_token = majority_token(records, vocabulary);

@@ -15,7 +15,7 @@ ElectraIds special_ids(const Vocabulary& vocabulary);
 
 // The settings with what the vocabulary and the training data say: vocab_size, ids, majority_token.
 // UsageError as cli/vocabulary_facts.h has it.
-ElectraTask with_files(ElectraTask settings, const std::string& vocab,
+ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
                        const std::vector<std::string>& records, const std::string& size_name);
 
 }  // namespace smelt

@@ -43,9 +43,8 @@ ElectraTask settings_of(const Recipe& r) {
 
 // With what the vocabulary and the data say.
 ElectraTask finished_task(const Recipe& r) {
-  (void)vocabulary_of(r);
-  const RecipePaths paths(r.out);
-  return with_files(settings_of(r), paths.vocab, {paths.train_records}, "model.vocab_size");
+  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r.out).train_records},
+                    "model.vocab_size");
 }
 
 void check_electra(const Recipe& r) {

@@ -105,12 +105,13 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
 ElectraTask task_of(const ElectraHparams& h) {
   ElectraTask task = electra_task_settings(h);
   if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
-  const std::int64_t lines = Vocabulary::load(h.vocab_file).size();
+  const Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
+  const std::int64_t lines = vocabulary.size();
   if (task.model.vocab_size != lines)
     throw UsageError(str("--hparams: vocab_size is ", task.model.vocab_size, ", but ", h.vocab_file,
                          " has ", lines, " lines"),
                      str(R"(give "vocab_size": )", lines));
-  return with_files(task, h.vocab_file, record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
+  return with_files(task, vocabulary, record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
                     "vocab_size");
 }
 
