@@ -43,6 +43,17 @@ TrainingConfig training_config(const TrainSection& t) {
   return c;
 }
 
+// All but its files and what is said and saved.
+TrainJob train_job(const TrainSection& t, Task task) {
+  TrainJob job;
+  job.task = std::move(task);
+  job.config = training_config(t);
+  job.mesh = mesh_choice(t);
+  job.compute = compute_choice(t);
+  job.device = t.device;
+  return job;
+}
+
 }  // namespace
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
@@ -71,13 +82,8 @@ Vocabulary vocabulary_of(const Recipe& r) {
 
 void check_program(const Recipe& r, const Task& task) {
   const RecipeChecks checks(r);
-  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows"}, [&] {
-    TrainingConfig config = training_config(r.train);
-    config.compute = compute_for(r.train.device, compute_choice(r.train));
-    (void)train_program(task, config,
-                        placement_for(r.train.device, config.devices, config.reduction,
-                                      partition_for(mesh_choice(r.train), config.devices)));
-  });
+  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows"},
+                 [&] { (void)training_program(train_job(r.train, task), r.train.device); });
 }
 
 void make_text(const Recipe& r) {
@@ -128,12 +134,7 @@ void make_examples(const Recipe& r) {
 
 TrainSummary train_model(const Recipe& r) {
   const RecipePaths paths(r.out);
-  TrainJob job;
-  job.task = r.type->task(r);
-  job.config = training_config(r.train);
-  job.mesh = mesh_choice(r.train);
-  job.compute = compute_choice(r.train);
-  job.device = r.train.device;
+  TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = paths.vocab;
   job.model_dir = paths.model_dir;

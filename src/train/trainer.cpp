@@ -62,20 +62,12 @@ void check_described(const TrainJob& job, const RecordSource& source) {
       {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
-static StepProgram make_program(const TrainJob& job, std::string_view platform) {
-  TrainingConfig config = job.config;
-  if (job.compute) config.compute = compute_for(platform, *job.compute);
-  return train_program(job.task, config,
-                       placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices)));
-}
-
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
       source_({.input = job.data, .features = job.task.features, .seed = job.config.seed}),
       client_(open_device(job.device, static_cast<int>(job.config.devices))),
       settings_(run_settings(job.task, job.config, source_)),
-      program_(make_program(job, client_->platform_name())),
+      program_(training_program(job, client_->platform_name())),
       since_line_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
@@ -207,6 +199,14 @@ TrainSummary Trainer::run() {
 }
 
 }  // namespace
+
+StepProgram training_program(const TrainJob& job, std::string_view platform) {
+  TrainingConfig config = job.config;
+  if (job.compute) config.compute = compute_for(platform, *job.compute);
+  return train_program(job.task, config,
+                       placement_for(platform, config.devices, config.reduction,
+                                     partition_for(job.mesh, config.devices)));
+}
 
 TrainSummary train(const TrainJob& job) { return Trainer(job).run(); }
 

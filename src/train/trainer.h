@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "train/program.h"
 
@@ -36,6 +37,9 @@ struct TrainJob {
   // step.
   std::function<void()> accepted = [] {};
 };
+
+// What a job runs on a platform. UsageError for a mesh, rows or a form that do not fit.
+StepProgram training_program(const TrainJob& job, std::string_view platform);
 
 struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 when resumed
