@@ -63,6 +63,20 @@ std::vector<Tensor> arrived(const Cotangents& cts, const Node& node) {
 
 }  // namespace
 
+std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
+                                           Along along) {
+  const bool by_gradient = along == Along::gradients;
+  std::unordered_set<const Node*> out;
+  for (const Tensor& t : from) out.insert(&t.node());
+  for (const Node& node : graph.nodes()) {
+    if (by_gradient && node.op->name == "stop_gradient") continue;
+    for (const Tensor& input : node.inputs)
+      if (out.contains(&input.node()) && (!by_gradient || is_float(input.dtype())))
+        out.insert(&node);
+  }
+  return out;
+}
+
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt) {
   const std::vector<const Node*> order = reachable(results);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -18,5 +19,11 @@ std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt);
 // empty where none flows.
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt);
+
+// The nodes of the graph that depend on one of `from`: in their values, or by ways that a gradient
+// takes alone.
+enum class Along { values, gradients };
+std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
+                                           Along along);
 
 }  // namespace smelt

@@ -11,28 +11,13 @@
 namespace smelt {
 namespace {
 
-using Nodes = std::unordered_set<const Node*>;
-
-// The nodes that depend on one of `from`; only on the ways of a gradient if so asked.
-Nodes dependents(const Graph& graph, std::span<const Tensor> from, bool by_gradient) {
-  Nodes out;
-  for (const Tensor& t : from) out.insert(&t.node());
-  for (const Node& node : graph.nodes()) {
-    if (by_gradient && node.op->name == "stop_gradient") continue;
-    for (const Tensor& input : node.inputs)
-      if (out.contains(&input.node()) && (!by_gradient || is_float(input.dtype())))
-        out.insert(&node);
-  }
-  return out;
-}
-
 // Whether a gradient may be asked for with respect to something that t depends on.
 bool may_have_gradient(Tensor t) {
   if (!is_float(t.dtype())) return false;
   Tensors leaves;
   for (const Tensor& argument : t.graph().arguments())
     if (is_float(argument.dtype())) leaves.push_back(argument);
-  return dependents(t.graph(), leaves, true).contains(&t.node());
+  return dependents(t.graph(), leaves, Along::gradients).contains(&t.node());
 }
 
 // What a value is cheaply made from again: the operand of a broadcast, reshape or transposition.
@@ -68,7 +53,7 @@ void check_carry(const Tensors& before, const Tensors& after) {
 Tensors saved_for(const Tensors& gradients, const Tensors& carry, std::int64_t forward_nodes,
                   Save save) {
   if (gradients.empty()) return {};
-  const Nodes varying = dependents(gradients[0].graph(), carry, false);
+  const auto varying = dependents(gradients[0].graph(), carry, Along::values);
   const auto is_carry = [&](Tensor t) { return std::ranges::find(carry, t) != carry.end(); };
   Tensors saved;
   std::unordered_set<Tensor> seen;

@@ -1,8 +1,5 @@
 #include "train/gradients.h"
 
-#include <algorithm>
-#include <unordered_set>
-
 #include "base/error.h"
 #include "grad/grad.h"
 #include "ops/ops.h"
@@ -113,20 +110,6 @@ std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices
   return out;
 }
 
-// Whether values of `on` are in what these are computed from.
-bool depend_on(std::vector<Tensor> open, const std::vector<Tensor>& on) {
-  std::unordered_set<Tensor> seen(on.begin(), on.end());
-  while (!open.empty()) {
-    const Tensor t = open.back();
-    open.pop_back();
-    for (const Tensor& input : t.node().inputs) {
-      if (std::ranges::find(on, input) != on.end()) return true;
-      if (seen.insert(input).second) open.push_back(input);
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Tensor vector_of(const std::vector<Tensor>& parts) {
@@ -188,8 +171,10 @@ Gradients gradients_of(const GradientJob& job) {
   const std::vector<Tensor>& sums = job.measures.sums;
   if (job.micro_batches == 1)
     return {.of_parameters = grad(job.measures.loss(sums, job.reduction), job.wrt), .sums = sums};
-  CHECK(!depend_on(job.measures.total_weights, job.wrt), job.task.name,
-        ": a weight that depends on parameters would be computed of the whole batch");
+  const auto learnt = dependents(job.root.graph(), job.wrt, Along::values);
+  for (const Tensor& weight : job.measures.total_weights)
+    CHECK(!learnt.contains(&weight.node()), job.task.name,
+          ": a weight that depends on parameters would be computed of the whole batch");
   const Partition* partition = job.root.compute().partition.get();
   // Beside other axes XLA's partitioner fails a check of its own, which ends the process.
   const bool data_alone =
