@@ -58,9 +58,7 @@ Progress::~Progress() {
   if (drawn_ && terminal_) std::fputs("\n", stderr);
 }
 
-double Progress::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
-}
+double Progress::seconds() const { return seconds_since(start_); }
 
 void Progress::update(std::int64_t done, std::string_view detail) {
   const auto now = Clock::now();
