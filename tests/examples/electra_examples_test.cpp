@@ -248,14 +248,12 @@ TEST_F(ElectraExamplesTest, TheDescriptionSaysWhatWasMade) {
   EXPECT_EQ(json["example_tokens"], *RecordIndex({dir_.file("out")}).tokens(0) +
                                         *RecordIndex({dir_.file("out")}).tokens(1));
   std::map<std::int64_t, std::uint64_t> counts;
-  for (const std::string& record : records(read_file(dir_.file("out")))) {
-    const Example example(record, "out");
-    for (const std::int64_t id : example.integers("input_ids")) ++counts[id];
-  }
+  for (const std::string& record : records(read_file(dir_.file("out"))))
+    for (const Example example(record, "out"); const auto id : example.integers("input_ids"))
+      ++counts[id];
   const Vocabulary vocabulary = Vocabulary::load(described.vocab);
   for (const char* special : {"[PAD]", "[CLS]", "[SEP]"}) counts.erase(vocabulary.id(special));
-  const auto most =
-      std::ranges::max_element(counts, {}, &std::pair<const std::int64_t, std::uint64_t>::second);
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
   EXPECT_EQ(json["majority_token"]["id"], most->first);
   EXPECT_EQ(json["majority_token"]["count"], most->second);
   EXPECT_GT(most->second, 1u);
