@@ -19,6 +19,25 @@ std::string layer_name(std::string_view stacked, std::int64_t layer) {
   return out.replace(star, 1, str(layer));
 }
 
+std::vector<std::string> layer_names(const std::string& name, std::int64_t layers) {
+  if (layers == 0) return {name};
+  std::vector<std::string> out;
+  for (std::int64_t i = 0; i < layers; ++i) out.push_back(layer_name(name, i));
+  return out;
+}
+
+Dims stacked_dims(std::int64_t layers, Dims of_one) {
+  if (layers > 0) of_one.insert(of_one.begin(), layers);
+  return of_one;
+}
+
+std::vector<std::string> Parameter::names() const { return layer_names(name, layers); }
+
+Dims Parameter::dims_of_one() const {
+  const Dims& dims = tensor.dims();
+  return {dims.begin() + (layers > 0 ? 1 : 0), dims.end()};
+}
+
 const Parameter* Parameters::find(std::string_view name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? nullptr : &list_[found->second];
@@ -77,9 +96,8 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   if (again_ && body_) return gathered(full_name, body_->slice(find(full_name).tensor));
   if (again_) return shared(full_name);
   CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
-  if (body_) dims.insert(dims.begin(), count_);
   Graph& owner = body_ ? body_->outer() : *graph_;
-  const Tensor tensor = owner.argument({DType::f32, std::move(dims)});
+  const Tensor tensor = owner.argument({DType::f32, stacked_dims(count_, std::move(dims))});
   parameters_->index_[full_name] = parameters_->list_.size();
   parameters_->list_.push_back({full_name, tensor, init, count_});
   return gathered(full_name, body_ ? body_->slice(tensor) : tensor);

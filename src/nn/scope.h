@@ -31,10 +31,18 @@ struct Parameter {
   Tensor tensor;
   Init init;
   std::int64_t layers = 0;  // above 0: that many parameters of one shape along axis 0
+
+  // Of each of these parameters: the names, and the shape that they share.
+  std::vector<std::string> names() const;
+  Dims dims_of_one() const;
 };
 
 // "layer_*/kernel", 3 -> "layer_3/kernel"
 std::string layer_name(std::string_view stacked, std::int64_t layer);
+// The names of so many layers; 0: the name itself.
+std::vector<std::string> layer_names(const std::string& name, std::int64_t layers);
+// Dimensions of so many layers along axis 0; 0: as they are.
+Dims stacked_dims(std::int64_t layers, Dims of_one);
 
 // The parameters of a model in order of declaration.
 class Parameters {

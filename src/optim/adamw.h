@@ -1,5 +1,6 @@
-// AdamW (Loshchilov & Hutter 2019, Algorithm 2) and the original BERT's variant of it without bias
-// correction (google-research/bert optimization.py, AdamWeightDecayOptimizer).
+// AdamW (Loshchilov & Hutter 2019, Algorithm 2), the original BERT's variant of it without bias
+// correction (google-research/bert optimization.py, AdamWeightDecayOptimizer), and optax's, which
+// decays every parameter.
 #pragma once
 
 #include <string_view>
@@ -9,6 +10,7 @@
 namespace smelt {
 
 enum class BiasCorrection { off, on };
+enum class DecayOf { all, kernels };  // kernels: where has_weight_decay(name)
 
 struct AdamW {
   double beta1 = 0.9;
@@ -16,6 +18,7 @@ struct AdamW {
   double epsilon = 1e-6;
   double weight_decay = 0.01;
   BiasCorrection bias_correction = BiasCorrection::off;
+  DecayOf decay_of = DecayOf::kernels;
 };
 
 // The original's exclusion: no decay where the name contains LayerNorm, layer_norm or bias.

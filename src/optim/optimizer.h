@@ -7,21 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
+#include "nn/scope.h"
 
 namespace smelt {
 
-// What is kept from step to step beside a parameter, f32; of any shape.
+// What is kept from step to step beside a parameter, f32; of any shape. Of a stacked parameter
+// each layer has one, and they are stacked like it.
 struct Slot {
   std::string name;  // "adam_m": the checkpoint's name is "<parameter>/adam_m"
-  Dims dims;
+  Dims dims;         // of one layer's
   double start = 0;
 };
 
 // The same for all parameters of a step; scalars.
 struct OptimizerStep {
-  Tensor rate;  // f32
-  Tensor step;  // s32: steps done before this one
+  Tensor rate;                 // f32
+  Tensor step;                 // s32: steps done before this one
+  bool sums_in_parts = false;  // long sums may be cut: on a CPU, where nothing is split over a mesh
 };
 
 struct UpdatedParameter {
@@ -30,10 +32,12 @@ struct UpdatedParameter {
 };
 
 struct Optimizer {
-  nlohmann::json settings;  // whatever its updates depend on
-  std::function<std::vector<Slot>(const std::string& name, const Dims& dims)> slots;
-  // `slots` as above, in that order; the gradient has the value's shape.
-  std::function<UpdatedParameter(const OptimizerStep& step, const std::string& name, Tensor value,
+  nlohmann::json settings;      // whatever its updates depend on
+  std::int64_t first_step = 0;  // the first that the schedule is asked for
+  std::function<std::vector<Slot>(const Parameter& parameter)> slots;
+  // `slots` as above, in that order; the gradient has the parameter's shape. Layers of a stacked
+  // parameter know nothing of each other.
+  std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,
                                  std::span<const Tensor> slots, Tensor gradient)>
       update;
 };

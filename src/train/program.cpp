@@ -130,6 +130,13 @@ RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::in
   return random;
 }
 
+// The schedule's rate at the step as the optimizer counts it.
+Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
+  if (c.optimizer.first_step == 0) return learning_rate(c.schedule, step);
+  return learning_rate(c.schedule,
+                       step + full_like(step, static_cast<double>(c.optimizer.first_step)));
+}
+
 // Arguments for all slots, and the new state in its layout's order.
 std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerStep& step,
                                     Graph& graph, const Parameters& parameters,
@@ -137,12 +144,11 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
   std::vector<Tensor> values, slots;
   for (const Parameter& p : parameters.all()) {
     std::vector<Tensor> own;
-    for (const Slot& slot : optimizer.slots(p.name, p.tensor.dims()))
-      own.push_back(graph.argument({DType::f32, slot.dims}));
+    for (const Slot& slot : optimizer.slots(p))
+      own.push_back(graph.argument({DType::f32, stacked_dims(p.layers, slot.dims)}));
     const auto gradient = gradients.find(p.tensor);
     UpdatedParameter updated{.value = p.tensor, .slots = own};
-    if (gradient != gradients.end())
-      updated = optimizer.update(step, p.name, p.tensor, own, gradient->second);
+    if (gradient != gradients.end()) updated = optimizer.update(step, p, own, gradient->second);
     values.push_back(updated.value);
     slots.insert(slots.end(), updated.slots.begin(), updated.slots.end());
   }
@@ -175,9 +181,11 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   std::unordered_map<Tensor, Tensor> gradient_of;
   for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.gradients[i];
 
-  const Tensor rate = learning_rate(c.schedule, random.step);
-  p.results = apply_optimizer(c.optimizer, {.rate = rate, .step = random.step}, p.graph, parameters,
-                              gradient_of);
+  const Tensor rate = optimizer_rate(c, random.step);
+  const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
+  p.results = apply_optimizer(c.optimizer,
+                              {.rate = rate, .step = random.step, .sums_in_parts = sums_in_parts},
+                              p.graph, parameters, gradient_of);
   for (std::size_t i = 0; i < p.results.size(); ++i)
     p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), g.totals}, 0));

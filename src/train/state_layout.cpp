@@ -4,12 +4,19 @@
 
 namespace smelt {
 
-std::vector<std::string> StateTensor::names() const {
-  if (layers == 0) return {name};
-  std::vector<std::string> out;
-  for (std::int64_t i = 0; i < layers; ++i) out.push_back(layer_name(name, i));
-  return out;
+namespace {
+
+// A dimension that the slot has as its parameter does is split like it.
+DimAxes slot_axes(DimAxes of_parameter, const Dims& parameter, const Dims& slot) {
+  of_parameter.resize(slot.size());
+  for (std::size_t i = 0; i < slot.size(); ++i)
+    if (slot.size() != parameter.size() || slot[i] != parameter[i]) of_parameter[i].clear();
+  return of_parameter;
 }
+
+}  // namespace
+
+std::vector<std::string> StateTensor::names() const { return layer_names(name, layers); }
 
 Shape StateTensor::shape_of_one() const {
   Shape one = shape;
@@ -32,14 +39,15 @@ StateLayout training_layout(const Parameters& parameters, const Optimizer& optim
                             const Partition& partition) {
   StateLayout out = values_layout(parameters, partition);
   for (const Parameter& p : parameters.all())
-    for (const Slot& slot : optimizer.slots(p.name, p.tensor.dims()))
-      out.tensors.push_back(
-          {str(p.name, "/", slot.name),
-           {DType::f32, slot.dims},
-           {.kind = Init::constant, .value = slot.start},
-           p.layers,
-           {slot.dims == p.tensor.dims() ? partition.of_slots(p.name, p.tensor.rank())
-                                         : DimAxes(slot.dims.size())}});
+    for (const Slot& slot : optimizer.slots(p)) {
+      const Dims dims = stacked_dims(p.layers, slot.dims);
+      const DimAxes axes = partition.of_slots(p.name, p.tensor.rank());
+      out.tensors.push_back({str(p.name, "/", slot.name),
+                             {DType::f32, dims},
+                             {.kind = Init::constant, .value = slot.start},
+                             p.layers,
+                             {slot_axes(axes, p.tensor.dims(), dims)}});
+    }
   return out;
 }
 

@@ -30,7 +30,8 @@ struct StateLayout {
 };
 
 StateLayout values_layout(const Parameters& parameters, const Partition& partition = {});
-// With each parameter's slots after one another. A slot of its parameter's shape is split like it.
+// With each parameter's slots after one another. A slot is split like its parameter along the
+// dimensions that the two share.
 StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
                             const Partition& partition = {});
 

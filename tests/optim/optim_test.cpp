@@ -52,6 +52,27 @@ TEST(Schedule, ElectrasWarmUpMultipliesTheDecayedRate) {
         << step;
 }
 
+TEST(Schedule, JestimatorsDecaysFromTheWarmUpsEndOrNotAtAll) {
+  Schedule s{.learning_rate = 0.005,
+             .warmup_steps = 10,
+             .total_steps = 7,  // says nothing here
+             .warmup = Warmup::multiplies,
+             .decay = Decay::after_warmup,
+             .decay_to_step = 30};
+  const auto by_hand = [&](double t) {
+    return 0.005 * std::min(1.0, t / 10) * (1 - std::max(0.0, t - 10) / 20);
+  };
+  for (const std::uint64_t step : {0, 1, 9, 10, 11, 20, 29, 30})
+    EXPECT_NEAR(rate_at(s, step), by_hand(static_cast<double>(step)), 1e-9) << step;
+  EXPECT_EQ(rate_at(s, 100), 0);  // where the original would go below
+  s.decay_to_step = 0;
+  EXPECT_NEAR(rate_at(s, 5), 0.0025, 1e-9);
+  EXPECT_NEAR(rate_at(s, 1000000), 0.005, 1e-9);
+  s.warmup_steps = 0;
+  s.decay_to_step = 20;
+  EXPECT_NEAR(rate_at(s, 5), 0.005 * 0.75, 1e-9);
+}
+
 std::vector<std::vector<double>> clipped(const std::vector<double>& a,
                                          const std::vector<double>& b) {
   Graph graph;
@@ -109,7 +130,8 @@ TEST(AdamW, IsItsFormula) {
     const Tensor g = graph.argument(one), rate = graph.argument(scalar),
                  step = graph.argument(step_shape);
     const UpdatedParameter next =
-        adamw(o).update({rate, step}, decays ? "kernel" : "bias", p, std::array{m, v}, g);
+        adamw(o).update({rate, step}, {.name = decays ? "kernel" : "bias", .tensor = p, .init = {}},
+                        std::array{m, v}, g);
     const std::vector<Value> values{real_value(one, {0.5}),     real_value(one, {0.2}),
                                     real_value(one, {0.03}),    real_value(one, {-0.7}),
                                     real_value(scalar, {0.01}), integer_value(step_shape, {3})};
@@ -129,7 +151,8 @@ TEST(AdamW, CorrectsTheBiasOfItsMoments) {
   const Tensor p = graph.argument(one), m = graph.argument(one), v = graph.argument(one);
   const Tensor g = graph.argument(one), rate = graph.argument(scalar),
                step = graph.argument(step_shape);
-  const UpdatedParameter next = adamw(o).update({rate, step}, "kernel", p, std::array{m, v}, g);
+  const UpdatedParameter next = adamw(o).update(
+      {rate, step}, {.name = "kernel", .tensor = p, .init = {}}, std::array{m, v}, g);
   for (const int t : {0, 1, 7}) {
     const std::vector<Value> values{
         real_value(one, {0.5}),     real_value(one, {0.2}),

@@ -105,15 +105,15 @@ TEST_F(ComputeTest, InBf16ParametersSlotsAndGradientsAreF32) {
     config.clip_norm = 0;  // the optimizer sees the gradients themselves
     std::size_t seen = 0;
     const Optimizer inner = config.optimizer;
-    config.optimizer.update = [&](const OptimizerStep& step, const std::string& name, Tensor value,
+    config.optimizer.update = [&](const OptimizerStep& step, const Parameter& p,
                                   std::span<const Tensor> slots, Tensor gradient) {
-      EXPECT_EQ(gradient.shape(), value.shape()) << name;
-      EXPECT_EQ(gradient.dtype(), DType::f32) << name;
-      if (name.ends_with("/kernel")) {  // a product's own sums, not what bf16 left of them
-        EXPECT_NE(gradient.node().op->name, "convert") << name;
+      EXPECT_EQ(gradient.shape(), p.tensor.shape()) << p.name;
+      EXPECT_EQ(gradient.dtype(), DType::f32) << p.name;
+      if (p.name.ends_with("/kernel")) {  // a product's own sums, not what bf16 left of them
+        EXPECT_NE(gradient.node().op->name, "convert") << p.name;
       }
       ++seen;
-      return inner.update(step, name, value, slots, gradient);
+      return inner.update(step, p, slots, gradient);
     };
     const StepProgram step =
         train_program(bert_task(golden.task()), config, placement_for("tpu", 1, {}));

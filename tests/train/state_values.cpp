@@ -35,7 +35,7 @@ void expect_same_state(const StateValues& got, const StateValues& want, double l
     ASSERT_TRUE(got.contains(name)) << name;
     ASSERT_EQ(got.at(name).size(), values.size()) << name;
     if (name.find("/key/bias") != std::string::npos) continue;
-    const double of_this = name.ends_with("/adam_v") ? 2 * limit : limit;
+    const double of_this = name.ends_with("_v") ? 2 * limit : limit;
     EXPECT_LE(norm_of_difference(got.at(name), values), of_this * norm_of(values)) << name;
   }
 }

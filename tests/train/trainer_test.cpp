@@ -269,11 +269,10 @@ TEST_F(TrainerTest, AGradientThatIsNotFiniteIsNeverSaved) {
 TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
   TrainJob broken = job("model", 20);
   const Optimizer fine = broken.config.optimizer;
-  broken.config.optimizer.update = [fine](const OptimizerStep& step, const std::string& name,
-                                          Tensor value, std::span<const Tensor> slots,
-                                          Tensor gradient) {
-    UpdatedParameter out = fine.update(step, name, value, slots, gradient);
-    if (name != "cls/seq_relationship/output_bias") return out;
+  broken.config.optimizer.update = [fine](const OptimizerStep& step, const Parameter& p,
+                                          std::span<const Tensor> slots, Tensor gradient) {
+    UpdatedParameter out = fine.update(step, p, slots, gradient);
+    if (p.name != "cls/seq_relationship/output_bias") return out;
     const Tensor t = convert(step.step, DType::f32);  // infinite at step 9
     out.value = out.value + broadcast_to(1.0 / (9.0 - t), out.value.dims()) * 0.0;
     return out;

@@ -1,0 +1,34 @@
+// Expressions over a parameter's shape, as JEstimator's amos_helper.py evaluates them:
+//   sqrt(2 / SHAPE[-1])        (1, SHAPE[-1])        1 / prod(SHAPE[:-1])
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/shape.h"
+
+namespace smelt {
+
+// A number or a tuple.
+using RuleValue = std::variant<double, std::vector<double>>;
+std::string value_text(const RuleValue& value);
+
+// Python's syntax and precedence of: numbers, SHAPE, indices and slices of tuples, + - * / // % **,
+// unary minus, parentheses, tuples (+ joins two), and the functions sqrt exp log log2 log10 pow
+// floor ceil abs fabs of numbers, prod sum min max mean of a tuple. All numbers are f64.
+class Expression {
+ public:
+  // UsageError beginning with `where` for what cannot be read, or an unknown name.
+  Expression(std::string_view where, std::string_view text);
+  // UsageError for an index out of range, an operand of the wrong kind, a result that is not
+  // finite.
+  RuleValue operator()(const Dims& shape) const { return term_(shape); }
+
+ private:
+  std::function<RuleValue(const Dims& shape)> term_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+#include "optim/rules.h"
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+std::regex compiled(const std::string& where, const std::string& pattern) {
+  try {
+    return std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    throw UsageError(str(where, ": '", pattern, "' is no regular expression: ", error.what()),
+                     "correct it; '.*/kernel' stands for every name with /kernel in it");
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> parse_rules(std::string_view where, std::string_view text) {
+  std::vector<Rule> out;
+  for (const std::string_view line : split(text, '\n'))
+    for (const std::string_view item : split(line, ';')) {
+      const std::string_view rule = trim(item);
+      if (rule.empty()) continue;
+      const auto equals = rule.rfind('=');
+      if (equals == std::string_view::npos)
+        throw UsageError(str(where, ": '", rule, "' has no '='"),
+                         "write a rule as .*/kernel = sqrt(1 / SHAPE[0])");
+      out.push_back({.pattern = std::string(trim(rule.substr(0, equals))),
+                     .expression = std::string(trim(rule.substr(equals + 1)))});
+    }
+  return out;
+}
+
+Rules::Rules(std::string where, const std::vector<Rule>& rules) : where_(std::move(where)) {
+  for (const Rule& rule : rules)
+    entries_.push_back({rule, compiled(where_, rule.pattern), Expression(where_, rule.expression)});
+}
+
+RuleValue Rules::of(const std::string& name, const Dims& dims) const {
+  for (const Entry& entry : entries_)
+    if (std::regex_search(name, entry.pattern, std::regex_constants::match_continuous))
+      return entry.expression(dims);
+  throw UsageError(
+      str(where_, ": no rule names the parameter ", name, " of shape ", dims_text(dims)),
+      "add a rule for it, or .* = … as the last one");
+}
+
+nlohmann::json Rules::settings() const {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Entry& entry : entries_)
+    out.push_back(str(entry.text.pattern, " = ", entry.text.expression));
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// Rules by parameter: a regular expression of names and what it gives, as JEstimator's Amos takes
+// eta and the shape of slots.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "optim/expression.h"
+
+namespace smelt {
+
+struct Rule {
+  std::string pattern, expression;
+};
+
+// "pattern = expression" a line; ';' ends one, too. The last '=' divides, so that a pattern may
+// hold one. UsageError beginning with `where` for a line without.
+std::vector<Rule> parse_rules(std::string_view where, std::string_view text);
+
+// Patterns are ECMAScript's (std::regex), matched from the beginning of a name, not to its end, as
+// Python's re.match does; what Python has and ECMAScript not: lookbehind, named groups, inline
+// flags, \A and \Z.
+class Rules {
+ public:
+  Rules() = default;
+  // UsageError beginning with `where` for a pattern or an expression that cannot be read.
+  Rules(std::string where, const std::vector<Rule>& rules);
+
+  // What the first rule that matches gives for a parameter. UsageError when none does, or for the
+  // expression's own reasons.
+  RuleValue of(const std::string& name, const Dims& dims) const;
+
+  // Begins messages: the field that holds the rules.
+  const std::string& where() const { return where_; }
+  // As they were given, in order.
+  nlohmann::json settings() const;
+
+ private:
+  struct Entry {
+    Rule text;
+    std::regex pattern;
+    Expression expression;
+  };
+  std::string where_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,167 @@
+// Amos against JEstimator's amos.py, Adam and AdamW against optax's (tools/golden_amos.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "format/safetensors.h"
+#include "hlo/writer.h"
+#include "ops/ops.h"
+#include "optim/adamw.h"
+#include "optim/amos.h"
+#include "optim/schedule.h"
+#include "runtime/executable.h"
+#include "store/file.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kSame = 1e-6;  // of the norm of a tensor
+
+using Values = std::map<std::string, std::vector<float>>;
+
+struct Golden {
+  SafetensorsFile file{read_file(source_path("tests/golden/amos.safetensors")), "amos.safetensors"};
+  nlohmann::json facts = nlohmann::json::parse(read_file(source_path("tests/golden/amos.json")));
+
+  // Those whose names begin with the prefix, without it.
+  Values values(const std::string& prefix) const {
+    Values out;
+    for (const auto& [name, view] : file.tensors())
+      if (name.starts_with(prefix)) out[name.substr(prefix.size())] = tensor_values<float>(view);
+    return out;
+  }
+  Dims dims(const std::string& name) const { return file.at(name).shape.dims; }
+
+  Rules rules(const char* field) const {
+    std::vector<Rule> out;
+    for (const auto& rule : facts[field]) out.push_back({rule[0], rule[1]});
+    return {field, out};
+  }
+
+  Optimizer optimizer(const nlohmann::json& c) const {
+    if (c["optimizer"] == "amos")
+      return amos({.eta = rules("eta"),
+                   .slot_shape = rules("slots"),
+                   .beta = c["beta"],
+                   .momentum = c["momentum"],
+                   .clip_value = c["clip_value"],
+                   .extra_l2 = c["extra_l2"],
+                   .c_coef = c["c_coef"],
+                   .d_coef = c["d_coef"]});
+    return adamw({.beta1 = c["momentum"],
+                  .beta2 = c["beta"],
+                  .epsilon = 1e-8,
+                  .weight_decay = c.value("weight_decay", 0.0),
+                  .bias_correction = BiasCorrection::on,
+                  .decay_of = DecayOf::all});
+  }
+};
+
+Schedule schedule_of_case(const nlohmann::json& c) {
+  return {.learning_rate = c["learning_rate"],
+          .warmup_steps = c["warmup_steps"],
+          .warmup = Warmup::multiplies,
+          .decay = Decay::after_warmup,
+          .decay_to_step = c["decay_to_step"]};
+}
+
+// One update of all parameters. Arguments: the step, then each tensor of `names`, then gradients;
+// results: the tensors of `names`.
+struct UpdateProgram {
+  Program program;
+  std::vector<std::string> names, parameters;
+  std::vector<Dims> dims;
+};
+
+UpdateProgram update_program(const Golden& golden, const nlohmann::json& c) {
+  UpdateProgram out;
+  Graph& graph = out.program.graph;
+  const Optimizer optimizer = golden.optimizer(c);
+  const Tensor step = graph.argument({DType::s32, {}});
+  const Tensor first = full_like(step, static_cast<double>(optimizer.first_step));
+  const OptimizerStep at{.rate = learning_rate(schedule_of_case(c), step + first), .step = step};
+  struct Taken {
+    Parameter parameter;
+    std::vector<Tensor> slots;
+  };
+  std::vector<Taken> taken;
+  const auto argument = [&](const std::string& name, const Dims& dims) {
+    out.names.push_back(name);
+    out.dims.push_back(dims);
+    return graph.argument({DType::f32, dims});
+  };
+  for (const auto& [name, value] : golden.values("start/")) {
+    out.parameters.push_back(name);
+    Taken& t = taken.emplace_back();
+    t.parameter = {
+        .name = name, .tensor = argument(name, golden.dims("start/" + name)), .init = {}};
+    for (const Slot& slot : optimizer.slots(t.parameter))
+      t.slots.push_back(argument(str(name, "/", slot.name), slot.dims));
+  }
+  for (const Taken& t : taken) {
+    const Tensor gradient = graph.argument(t.parameter.tensor.shape());
+    const UpdatedParameter next = optimizer.update(at, t.parameter, t.slots, gradient);
+    out.program.results.push_back(next.value);
+    for (const Tensor& slot : next.slots) out.program.results.push_back(slot);
+  }
+  return out;
+}
+
+void expect_near(const std::vector<float>& got, const std::vector<float>& want,
+                 const std::string& name) {
+  ASSERT_EQ(got.size(), want.size()) << name;
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    difference += std::pow(static_cast<double>(got[i]) - want[i], 2);
+    norm += std::pow(static_cast<double>(want[i]), 2);
+  }
+  EXPECT_LE(std::sqrt(difference), kSame * std::sqrt(norm)) << name;
+}
+
+class GoldenOptimizers : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
+  SMELT_OPEN_CPU(client, 1);
+  const Golden golden;
+  const std::string name = GetParam();
+  const nlohmann::json& c = golden.facts["cases"][name];
+  const UpdateProgram update = update_program(golden, c);
+  const Executable executable = client->compile(emit_module(update.program, "update"));
+  Values state = golden.values("start/");
+  std::size_t compared = 0;
+  for (int step = 0; step < c["steps"]; ++step) {
+    std::vector<Buffer> buffers;
+    buffers.push_back(to_device<std::int32_t>(*client, {step}, {DType::s32, {}}));
+    for (std::size_t i = 0; i < update.names.size(); ++i) {
+      const Shape shape{DType::f32, update.dims[i]};
+      auto& values = state[update.names[i]];  // slots begin with zeros
+      values.resize(static_cast<std::size_t>(shape.elements()));
+      buffers.push_back(to_device<float>(*client, values, shape));
+    }
+    for (const std::string& parameter : update.parameters) {
+      const auto gradient = str("gradient/", step, "/", parameter);
+      buffers.push_back(to_device<float>(*client, tensor_values<float>(golden.file.at(gradient)),
+                                         {DType::f32, golden.dims(gradient)}));
+    }
+    std::vector<const Buffer*> arguments;
+    for (const Buffer& buffer : buffers) arguments.push_back(&buffer);
+    const Execution run = executable.execute({arguments});
+    for (std::size_t i = 0; i < update.names.size(); ++i)
+      state[update.names[i]] = run.results[0][i].to_host<float>();
+    for (const auto& [tensor, want] : golden.values(str(name, "/", step + 1, "/"))) {
+      expect_near(state[tensor], want, str(tensor, " after step ", step + 1));
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 4 * update.names.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenOptimizers,
+                         testing::Values("amos", "amos_plain", "optax_adamw", "optax_adam"));
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,215 @@
+// Training with Amos: the same whatever the layers' form, the devices and the micro-batches.
+#include "optim/amos.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "optim/amos_presets.h"
+#include "support/error_of.h"
+#include "train/compiled_step.h"
+#include "train/mesh_bert.h"
+#include "train/small_run.h"
+#include "train/state_values.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kSteps = 5;
+constexpr double kSameLoss = 1e-5;   // relative: sums in another order
+constexpr double kSameState = 1e-5;  // relative, after the first step
+
+Optimizer bert_amos(std::vector<Rule> eta = {}, std::vector<Rule> slots = {}) {
+  const AmosPreset preset = amos_preset_for("bert");
+  eta.insert(eta.end(), preset.eta.begin(), preset.eta.end());
+  slots.insert(slots.end(), preset.slot_shape.begin(), preset.slot_shape.end());
+  return amos({.eta = {"eta", eta}, .slot_shape = {"slots", slots}});
+}
+
+TrainingConfig amos_config(std::int64_t devices, Layers layers = Layers::unrolled) {
+  TrainingConfig c = mesh_config(devices);
+  c.optimizer = bert_amos({{".*layer_1/output/dense/kernel", "0.3"}});  // of one layer alone
+  c.clip_norm = 0;
+  c.schedule.learning_rate = 0.05;
+  c.compute = {.layers = layers, .save = layers == Layers::scan ? Save::products : Save::all};
+  return c;
+}
+
+struct AmosRan {
+  std::vector<float> losses;
+  StateValues first;  // the state after the first step
+};
+
+AmosRan run_amos(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
+                 const Placement& placement) {
+  const Task task = bert_task(mesh_bert());
+  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
+  const StepProgram program = train_program(task, config, placement);
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
+  AmosRan out;
+  for (int i = 0; i < kSteps; ++i) {
+    Execution execution = step.run(batch, state, i);
+    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
+    state.replace(execution.results);
+    if (i == 0) out.first = values_of(state);
+  }
+  return out;
+}
+
+Placement cpu_devices(std::int64_t devices, Reduction reduction = Reduction::global) {
+  return placement_for("cpu", devices, reduction);
+}
+
+void expect_same_learning(const AmosRan& got, const AmosRan& want) {
+  for (std::size_t i = 0; i < kSteps; ++i)
+    EXPECT_NEAR(got.losses[i], want.losses[i], kSameLoss * want.losses[i]) << "step " << i;
+  expect_same_state(got.first, want.first, kSameState);
+}
+
+TEST(AmosTraining, IsTheSameInALoopOfLayersInPartsAndOnEightDevices) {
+  SMELT_OPEN_CPU(client, 8);
+  const AmosRan want = run_amos(client, amos_config(1), cpu_devices(1));
+  EXPECT_LT(want.losses.back(), want.losses.front() - 0.1);  // it learns
+  EXPECT_TRUE(want.first.contains("bert/encoder/layer_1/output/dense/kernel/amos_b"));
+  {
+    SCOPED_TRACE("a loop of layers");
+    expect_same_learning(run_amos(client, amos_config(1, Layers::scan), cpu_devices(1)), want);
+  }
+  {
+    SCOPED_TRACE("micro-batches");
+    TrainingConfig parts = amos_config(1);
+    parts.micro_batches = 4;
+    expect_same_learning(run_amos(client, parts, cpu_devices(1)), want);
+  }
+  {
+    SCOPED_TRACE("replicas");
+    expect_same_learning(run_amos(client, amos_config(8), cpu_devices(8)), want);
+  }
+}
+
+TEST(AmosTraining, IsTheSameOverMeshesThatSplitParametersAndSlots) {
+  SMELT_OPEN_CPU(client, 8);
+  const AmosRan want = run_amos(client, amos_config(1), cpu_devices(1));
+  {
+    SCOPED_TRACE("unrolled");
+    expect_same_learning(run_amos(client, amos_config(8), mesh_placement("fsdp=8")), want);
+  }
+  {
+    SCOPED_TRACE("a loop of layers, all axes and split slots");
+    expect_same_learning(run_amos(client, amos_config(8, Layers::scan),
+                                  mesh_placement("data=2,fsdp=2,tensor=2", true)),
+                         want);
+  }
+}
+
+TEST(AmosTraining, LearnsWithGradientsSummedOverReplicas) {
+  SMELT_OPEN_CPU(client, 8);
+  TrainingConfig config = amos_config(8);
+  config.reduction = Reduction::per_replica;
+  const AmosRan got = run_amos(client, config, cpu_devices(8, Reduction::per_replica));
+  EXPECT_LT(got.losses.back(), got.losses.front() - 0.1);
+}
+
+// ---- slots ----
+
+TEST(AmosSlots, AreSplitAsTheirParameterAlongWhatTheyShareWithIt) {
+  const Task task = bert_task(mesh_bert());
+  const StepProgram program = train_program(task, amos_config(8, Layers::scan),
+                                            mesh_placement("data=2,fsdp=2,tensor=2", true));
+  const auto axes_of = [&](const std::string& name) {
+    for (const StateTensor& tensor : program.state.tensors)
+      if (tensor.name == name) return tensor.sharding.axes;
+    return DimAxes{{"missing"}};
+  };
+  const std::string kernel = "bert/encoder/layer_*/intermediate/dense/kernel";
+  EXPECT_EQ(axes_of(kernel + "/amos_m"), (DimAxes{{}, {"fsdp", "data"}, {"tensor"}}));
+  EXPECT_EQ(axes_of(kernel + "/amos_v"), (DimAxes{{}, {}, {"tensor"}}));
+  EXPECT_EQ(axes_of("bert/encoder/layer_*/intermediate/dense/bias/amos_b"), (DimAxes{{}}));
+  EXPECT_EQ(axes_of("bert/embeddings/word_embeddings/amos_v"), (DimAxes{{"tensor"}, {}}));
+  EXPECT_EQ(axes_of("bert/embeddings/LayerNorm/gamma/amos_v"), DimAxes{});
+}
+
+std::int64_t slot_elements(const BertTask& task, const Optimizer& optimizer) {
+  TrainingConfig config;
+  config.batch_size = 1;
+  config.optimizer = optimizer;
+  const StepProgram program = train_program(bert_task(task), config, cpu_devices(1));
+  std::int64_t sum = 0;
+  for (std::size_t i = program.state.values; i < program.state.tensors.size(); ++i)
+    sum += program.state.tensors[i].shape.elements();
+  return sum;
+}
+
+TEST(AmosSlots, OfBertBaseTakeHalfOfWhatAdamWKeeps) {
+  BertTask base;  // the configuration's defaults
+  base.model.vocab_size = 30522;
+  base.model.type_vocab_size = 2;
+  const std::int64_t of_amos = slot_elements(base, bert_amos()),
+                     of_adamw = slot_elements(base, adamw({}));
+  EXPECT_EQ(of_adamw, 2 * 110106428);
+  EXPECT_LE(of_amos, 0.51 * static_cast<double>(of_adamw));
+  RecordProperty("amos", str(of_amos));
+}
+
+// ---- runs ----
+
+class AmosRun : public SmallRun {
+ protected:
+  TrainJob amos_job(const std::string& model, Layers layers, const Optimizer& optimizer) const {
+    TrainJob out = job(model, 10);
+    BertTask deep = bert();
+    deep.model.num_hidden_layers = 2;
+    out.task = bert_task(deep);
+    out.config.optimizer = optimizer;
+    out.config.compute.layers = layers;
+    return out;
+  }
+};
+
+TEST_F(AmosRun, GoesOnInTheOtherFormOfItsLayers) {
+  const TrainSummary want = train(amos_job("unrolled", Layers::unrolled, bert_amos()));
+  const Checkpoint checkpoint = load_checkpoint(dir_.file("unrolled"), 5);
+  const auto shape = [&](const char* name) { return checkpoint.tensors.at(name).shape.dims; };
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_v"), (Dims{1, 16}));
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_m"), (Dims{32, 16}));
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/bias/amos_b"), Dims{});
+  cut_back(dir_.file("unrolled"), dir_.file("scan"), 5);
+  const TrainSummary got = train(amos_job("scan", Layers::scan, bert_amos()));
+  EXPECT_EQ(got.first_step, 5);
+  EXPECT_NEAR(got.last.at("loss"), want.last.at("loss"), kSameLoss * want.last.at("loss"));
+}
+
+TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
+  const auto refusal = [&](const Optimizer& optimizer, Layers layers = Layers::unrolled) {
+    return error_of<UsageError>([&] {
+      TrainJob wrong = amos_job("model", layers, optimizer);
+      wrong.config.schedule.total_steps = 0;
+      train(wrong);
+    });
+  };
+  EXPECT_EQ(refusal(amos({.eta = {"train.eta_rules", {{".*/kernel", "1"}}},
+                          .slot_shape = {"train.slot_rules", {{".*", "()"}}}})),
+            "train.eta_rules: no rule names the parameter bert/embeddings/word_embeddings of shape "
+            "[345,16]\n  hint: add a rule for it, or .* = … as the last one");
+  EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "1 - 1"}})),
+              HasSubstr("eta: eta of bert/embeddings/word_embeddings is 0, not a number above 0"));
+  EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "SHAPE"}})),
+              HasSubstr("eta of bert/embeddings/word_embeddings is ("));
+  EXPECT_THAT(refusal(bert_amos({}, {{".*/query/kernel", "(2, SHAPE[1])"}})),
+              HasSubstr("slots: the slots' shape for bert/encoder/layer_0/attention/self/query/"
+                        "kernel of shape [16,16] is (2, 16)\n  hint: give (), or a tuple of its "
+                        "own dimensions or 1"));
+  EXPECT_THAT(refusal(bert_amos({}, {{".*/query/kernel", "1"}})), HasSubstr("[16,16] is 1"));
+  EXPECT_THAT(refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), Layers::scan),
+              HasSubstr("the slots of bert/encoder/layer_0/output/dense/kernel are [1,16], those "
+                        "of bert/encoder/layer_1/output/dense/kernel []\n  hint: give them one "
+                        "shape, or set train.layers to unrolled"));
+  EXPECT_EQ(refusal(bert_amos()), "no error");
+  EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})), HasSubstr("was made with optimizer.eta"));
+  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with optimizer.algorithm \"amos\""));
+}
+
+}  // namespace
+}  // namespace smelt
