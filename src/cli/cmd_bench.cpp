@@ -12,7 +12,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
-#include "optim/adamw.h"
+#include "cli/bench_update.h"
+#include "cli/optimizer_choice.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
@@ -22,7 +23,8 @@ namespace smelt {
 namespace {
 
 struct BenchOptions {
-  std::string model = "base", device = "cpu", emit;
+  std::string model = "base", device = "cpu", optimizer = "bert_adamw", emit;
+  std::vector<std::string> updates;  // these alone
   ComputeChoice compute;
   MeshChoice mesh;
   std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5,
@@ -67,12 +69,18 @@ Task bench_task(const BenchOptions& o) {
   return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
+// With a recipe's defaults.
+Optimizer bench_optimizer(const std::string& name) {
+  return optimizer_of({.optimizer = name}, "bert");
+}
+
 TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   TrainingConfig c;
   c.batch_size = o.batch;
   c.devices = o.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
-  c.optimizer = adamw({});
+  c.optimizer = bench_optimizer(o.optimizer);
+  c.clip_norm = clip_norm_of({.optimizer = o.optimizer});
   c.micro_batches = o.micro_batches;
   c.compute = compute_for(platform, o.compute, flag);
   return c;
@@ -162,6 +170,29 @@ nlohmann::json run_bench(const BenchOptions& o) {
   return result;
 }
 
+nlohmann::json run_updates(const BenchOptions& o) {
+  const auto client = open_device(o.device);
+  const StepProgram step =
+      train_program(bench_task(o), bench_config(o, client->platform_name()),
+                    placement_for(client->platform_name(), 1, Reduction::global));
+  std::vector<NamedOptimizer> optimizers;
+  for (const std::string& name : o.updates) optimizers.push_back({name, bench_optimizer(name)});
+  const auto first = step.state.tensors.begin();
+  return time_updates(client, {first, first + static_cast<std::ptrdiff_t>(step.state.values)},
+                      optimizers, o.steps);
+}
+
+void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
+  command.add_option("--optimizer", o.optimizer, "the step's")
+      ->check(CLI::IsMember(optimizer_names()))
+      ->capture_default_str();
+  command
+      .add_option("--updates", o.updates,
+                  "time nothing but these optimizers' updates, in turns, on one device")
+      ->delimiter(',')
+      ->check(CLI::IsMember(optimizer_names()));
+}
+
 // How the step is computed and spread.
 void add_form_flags(CLI::App& command, BenchOptions& o) {
   command.add_option("--precision", o.compute.precision, "f32, f32_exact or bf16")
@@ -209,6 +240,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
+  add_optimizer_flags(*command, *o);
   add_form_flags(*command, *o);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
@@ -216,7 +248,7 @@ void add_bench_command(CLI::App& app) {
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
                        "give a probability");
     if (!o->emit.empty()) return emit_step(*o);
-    std::cout << run_bench(*o).dump() << "\n";
+    std::cout << (o->updates.empty() ? run_bench(*o) : run_updates(*o)).dump() << "\n";
   });
 }
 

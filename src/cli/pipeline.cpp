@@ -11,9 +11,9 @@
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/objective_type.h"
+#include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
 #include "cli/stage.h"
-#include "optim/adamw.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -24,19 +24,13 @@
 namespace smelt {
 namespace {
 
-TrainingConfig training_config(const TrainSection& t) {
+TrainingConfig training_config(const TrainSection& t, const std::string& model_type) {
   TrainingConfig c;
   c.batch_size = t.batch_size;
   c.devices = t.devices;
-  c.schedule = {.learning_rate = t.learning_rate,
-                .warmup_steps = t.warmup_steps,
-                .total_steps = t.steps,
-                .power = 1.0,
-                .warmup = t.schedule == "electra" ? Warmup::multiplies : Warmup::replaces};
-  c.optimizer =
-      adamw({.weight_decay = t.weight_decay,
-             .bias_correction = t.optimizer == "adamw" ? BiasCorrection::on : BiasCorrection::off});
-  c.clip_norm = t.clip_norm;
+  c.schedule = schedule_of(t);
+  c.optimizer = optimizer_of(t, model_type);
+  c.clip_norm = clip_norm_of(t);
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
@@ -46,8 +40,8 @@ TrainingConfig training_config(const TrainSection& t) {
 // All but its files and what is said and saved.
 TrainJob train_job(const TrainSection& t, Task task) {
   TrainJob job;
+  job.config = training_config(t, task.name);
   job.task = std::move(task);
-  job.config = training_config(t);
   job.mesh = mesh_choice(t);
   job.compute = compute_choice(t);
   job.device = t.device;
@@ -82,7 +76,8 @@ Vocabulary vocabulary_of(const Recipe& r) {
 
 void check_program(const Recipe& r, const Task& task) {
   const RecipeChecks checks(r);
-  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows"},
+  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
+                  "train.slot_rules", "train.amos_preset"},
                  [&] { (void)training_program(train_job(r.train, task), r.train.device); });
 }
 

@@ -40,9 +40,13 @@ struct TrainSection {
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 100;
   std::string schedule = "bert";
+  std::int64_t decay_to_step = 0;
   std::string optimizer = "bert_adamw";
+  double momentum = 0.9, beta = 0.999;
   double weight_decay = 0.01;
-  double clip_norm = 1.0;
+  std::string clip_norm = "auto";
+  double clip_value = 1.0;
+  std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
   std::string reduction = "global";
   std::int64_t micro_batches = 1;
   std::string precision = "f32", layers = "auto", save = "auto";

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "cli/optimizer_choice.h"
 #include "text/documents.h"
 
 namespace smelt {
@@ -100,12 +101,8 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.one_of("train.layers", {"auto", "unrolled", "scan"});
   checks.one_of("train.save", {"auto", "all", "products", "layer"});
   checks.at_least("train.attention_rows", 0);
-  checks.at_least("train.warmup_steps", 0);
   checks.at_least("eval.steps", 0);
-  for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_norm"})
-    checks.within(field, 0);
-  checks.one_of("train.schedule", {"bert", "electra"});
-  checks.one_of("train.optimizer", {"bert_adamw", "adamw"});
+  check_optimizer(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});
   check_spread(checks, train);

@@ -38,19 +38,40 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("alphabet", c.alphabet, "most frequent characters kept");
 }
 
+// The schedule and the optimizer, with what it makes of the gradient.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_learning_fields(C& c, Visitor&& visit) {
+  visit("learning_rate", c.learning_rate, "highest learning rate");
+  visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
+  visit("schedule", c.schedule,
+        "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
+        "jestimator: no decay, or one from the warm-up's end to decay_to_step");
+  visit("decay_to_step", c.decay_to_step,
+        "step at which the rate of schedule jestimator is 0; 0 = no decay");
+  visit("optimizer", c.optimizer,
+        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam or amos");
+  visit("momentum", c.momentum, "beta1 of Adam; of Amos' updates, where 0 saves a slot");
+  visit("beta", c.beta, "of the mean of squared gradients: beta2 of Adam, beta of Amos");
+  visit("weight_decay", c.weight_decay, "decoupled weight decay of the three adamw");
+  visit("clip_norm", c.clip_norm,
+        "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
+        "else 0");
+  visit("clip_value", c.clip_value, "largest element of the gradient, for amos; 0 = no clipping");
+  visit("amos_preset", c.amos_preset,
+        "rules of amos by parameters' names: bert, jestimator_bert, t5, none; auto: as model.type");
+  visit("eta_rules", c.eta_rules,
+        "amos: the scale to come to, before the preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
+  visit("slot_rules", c.slot_rules,
+        "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
+}
+
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("device", c.device, "cpu, gpu or tpu");
   visit("devices", c.devices, "devices that share a batch");
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
-  visit("learning_rate", c.learning_rate, "highest learning rate");
-  visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
-  visit("schedule", c.schedule,
-        "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too");
-  visit("optimizer", c.optimizer, "bert_adamw (the original's, no bias correction) or adamw");
-  visit("weight_decay", c.weight_decay, "decoupled weight decay");
-  visit("clip_norm", c.clip_norm, "largest global norm of the gradient; 0 = no clipping");
+  visit_learning_fields(c, visit);
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");

@@ -104,6 +104,20 @@ TEST_F(BenchTest, TimesAStepOnTheCpu) {
   EXPECT_NEAR(figures.at("loss").get<double>(), std::log(30522) + std::log(2), 0.5);
 }
 
+TEST_F(BenchTest, TimesUpdatesOfOptimizersInTurns) {
+  REQUIRE_PLUGIN("cpu");
+  const CommandOutput output =
+      run(str("bench --model tiny --depth 1 --updates amos,bert_adamw --steps 2 2>",
+              dir_.file("messages")));
+  ASSERT_EQ(output.status, 0) << output.text;
+  const auto figures = nlohmann::json::parse(output.text);
+  for (const char* optimizer : {"amos", "bert_adamw"})
+    for (const char* name : {"update_s_min", "update_s_median", "update_cpu_s_min"})
+      EXPECT_GT(figures.at(optimizer).at(name).get<double>(), 0) << optimizer << " " << name;
+  EXPECT_LT(figures["amos"]["slots"], 0.51 * figures["bert_adamw"]["slots"].get<double>());
+  EXPECT_NE(emitted("--optimizer amos"), emitted("--optimizer bert_adamw"));
+}
+
 TEST_F(BenchTest, RefusesWhatItCannotDo) {
   expect_refused("bench --devices 0", HasSubstr("--devices: Value 0 not in range"));
   expect_refused("bench --batch 0", HasSubstr("--batch: Value 0 not in range"));
@@ -114,6 +128,8 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
   expect_refused("bench --seq 128 --attention-rows 48",
                  AllOf(HasSubstr("attention: 128 tokens in blocks of 48"), HasSubstr("hint: ")));
   expect_refused("bench --model huge", HasSubstr("--model: huge not in {"));
+  expect_refused("bench --optimizer adam", HasSubstr("--optimizer: adam not in {"));
+  expect_refused("bench --updates amos,adam", HasSubstr("--updates: adam not in {"));
   expect_refused("bench --batch 6 --devices 4",
                  HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   expect_refused("bench --seq 1000",

@@ -1,0 +1,25 @@
+// `smelt bench --updates`: optimizers' updates alone.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "optim/optimizer.h"
+#include "runtime/client.h"
+#include "train/state_layout.h"
+
+namespace smelt {
+
+struct NamedOptimizer {
+  std::string name;
+  Optimizer optimizer;
+};
+
+// Updates of all parameters of a model on one device by made-up gradients, each optimizer's in
+// turns, the first of each not timed: seconds and elements of slots by name.
+nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
+                            const std::vector<StateTensor>& parameters,
+                            const std::vector<NamedOptimizer>& optimizers, std::int64_t steps);
+
+}  // namespace smelt

@@ -1,0 +1,26 @@
+// The optimizer and its schedule as a recipe's train section names them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/recipe.h"
+#include "cli/recipe_checks.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace smelt {
+
+const std::vector<std::string>& optimizer_names();
+
+// The rules of amos_preset: auto are those made for `model_type`. UsageError for a rule that cannot
+// be read.
+Optimizer optimizer_of(const TrainSection& train, std::string_view model_type);
+Schedule schedule_of(const TrainSection& train);
+// Of the gradient over all parameters; 0: not clipped.
+double clip_norm_of(const TrainSection& train);
+
+void check_optimizer(const RecipeChecks& checks, const TrainSection& train);
+
+}  // namespace smelt
