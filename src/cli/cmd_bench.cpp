@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
+#include "cli/form_flags.h"
 #include "optim/adamw.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
@@ -152,7 +153,7 @@ nlohmann::json run_bench(const BenchOptions& o) {
     return ModelState::fresh(*client, program.placement, program.state, config.seed);
   });
   const auto compiling = Clock::now();
-  const CompiledStep step(client, program);
+  const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
   ModelState state = fresh.get();
   nlohmann::json result =
@@ -160,26 +161,6 @@ nlohmann::json run_bench(const BenchOptions& o) {
   result["build_s"] = build_s;
   result["compile_s"] = compile_s;
   return result;
-}
-
-// How the step is computed and spread.
-void add_form_flags(CLI::App& command, BenchOptions& o) {
-  command.add_option("--precision", o.compute.precision, "f32, f32_exact or bf16")
-      ->capture_default_str();
-  command.add_option("--layers", o.compute.layers, "auto, unrolled or scan")->capture_default_str();
-  command
-      .add_option("--save", o.compute.save,
-                  "what a scanned layer keeps for the backward pass: auto, all, products or layer")
-      ->capture_default_str();
-  command
-      .add_option("--attention-rows", o.compute.attention_rows,
-                  "queries that attention takes at a time; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
-      ->capture_default_str();
-  command.add_option("--mesh", o.mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
-      ->capture_default_str();
-  command.add_option("--mesh-rules", o.mesh.rules, "e.g. vocab=none");
-  command.add_flag("--split-slots", o.mesh.split_slots, "the optimizer's slots over data, too");
 }
 
 }  // namespace
@@ -209,7 +190,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
-  add_form_flags(*command, *o);
+  add_form_flags(*command, o->compute, o->mesh);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too

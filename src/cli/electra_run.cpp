@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/electra_hparams.h"
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
+#include "cli/form_flags.h"
 #include "data/record_index.h"
 #include "format/config.h"
 #include "optim/adamw.h"
@@ -30,6 +32,7 @@ struct ElectraRunFlags {
   std::optional<std::string> device;
   std::optional<std::int64_t> devices;
   ComputeChoice compute = {};
+  MeshChoice mesh = {};
   std::int64_t micro_batches = 1;
   bool rescale_learning_rate = false, overwrite = false;
 
@@ -101,6 +104,15 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   return h.learning_rate;
 }
 
+// What messages call a field of a training or an evaluation.
+std::string electra_field(const std::string& name) {
+  static const std::map<std::string, std::string> kHparams{{"learning_rate", "learning_rate"},
+                                                           {"warmup_steps", "num_warmup_steps"},
+                                                           {"eval.batch_size", "eval_batch_size"}};
+  const auto found = kHparams.find(name);
+  return found == kHparams.end() ? flag(name) : found->second;
+}
+
 // The task with what vocabulary and data say.
 ElectraTask task_of(const ElectraHparams& h) {
   ElectraTask task = electra_task_settings(h);
@@ -128,6 +140,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
                              .warmup = Warmup::multiplies},
                 .optimizer = adamw({.weight_decay = h.weight_decay_rate}),
                 .micro_batches = f.micro_batches};
+  job.mesh = f.mesh;
   job.compute = f.compute;
   job.device = f.device_for(h);
   job.data = h.pretrain_tfrecords;
@@ -137,6 +150,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.keep = h.keep_checkpoint_max;
   job.log_every = h.iterations_per_loop;
   job.log_line = electra_log_line;
+  job.fields = electra_field;
   job.accepted = [&] { EarlierRun::save(h, from); };
   train(job);
 }
@@ -153,11 +167,13 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.task = electra_task(task_of(h));
   job.batch_size = h.eval_batch_size;
   job.devices = f.devices_for(h);
+  job.mesh = f.mesh;
   job.compute = f.compute;
   job.device = f.device_for(h);
   job.data = h.pretrain_tfrecords;
   job.model_dir = h.model_dir;
   job.steps = h.num_eval_steps;
+  job.fields = electra_field;
   const Evaluation e = evaluate(job);
   nlohmann::json figures{{"global_step", e.global_step}, {"loss", e.loss}};
   for (const MeasuredValue& m : e.measures) figures[m.name] = m.value;
@@ -206,8 +222,7 @@ void add_electra_run_pretraining(CLI::App& electra) {
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
   command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
       ->check(CLI::PositiveNumber);
-  command->add_option("--precision", f->compute.precision, "f32, f32_exact or bf16")
-      ->capture_default_str();
+  add_form_flags(*command, f->compute, f->mesh);
   command
       ->add_option("--micro-batches", f->micro_batches,
                    "parts of each device's share of a batch, one after another: less memory")

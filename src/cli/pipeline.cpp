@@ -191,6 +191,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   const BertTokenizer tokenizer = BertTokenizer::load(paths.vocab, tokenizer_flags(r));
   FillMaskJob job = r.type->fill(r);
   job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   job.top = top;
   return fill_masks(job, tokenizer, texts);
@@ -204,6 +205,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   const RecipePaths paths(r.out);
   DetectJob job = r.type->detect(r);
   job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }

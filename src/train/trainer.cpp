@@ -34,6 +34,10 @@ class Trainer {
   void show(Progress& progress, std::int64_t done);
   void save(Progress& progress);
   std::string where_to_go_on() const;
+  std::string what_steadies() const;
+  MemoryAdvice advice(const std::string& what) const {
+    return advice_for_training(what, job_.fields);
+  }
   double sequences(std::int64_t steps) const {
     return static_cast<double>(steps * job_.config.batch_size);
   }
@@ -73,7 +77,7 @@ Trainer::Trainer(const TrainJob& job)
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, source_);
-  state_ = restored_state();
+  state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
   job.accepted();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   compile();
@@ -87,9 +91,10 @@ void Trainer::compile() {
       return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
     });
   const auto start = Clock::now();
-  compiled_.emplace(client_, program_);
+  compiled_.emplace(client_, program_, advice("train: a step"));
   summary_.compile_seconds = seconds_since(start);
-  if (fresh.valid()) state_.emplace(fresh.get());
+  if (fresh.valid())
+    state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
 }
 
 std::optional<ModelState> Trainer::restored_state() {
@@ -121,10 +126,16 @@ std::string Trainer::where_to_go_on() const {
                          : str("the checkpoint of step ", saved_step_, " is good");
 }
 
+std::string Trainer::what_steadies() const {
+  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
+             "; ", where_to_go_on());
+}
+
 // Of the newest step, which has then ended.
 void Trainer::read_report(Progress& progress) {
   if (!report_) return;
-  const auto report = report_->to_host<float>();
+  const auto report =
+      fitting(advice(str("train: step ", step_)), [&] { return report_->to_host<float>(); });
   report_.reset();
   last_.clear();
   last_.add(report);
@@ -133,7 +144,7 @@ void Trainer::read_report(Progress& progress) {
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
         str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
+        what_steadies());
   show(progress, step_);
 }
 
@@ -142,9 +153,8 @@ void Trainer::save(Progress& progress) {
   if (saved_step_ == step_) return;
   const HostState host = state_->download();
   if (const auto bad = first_not_finite(host))
-    throw SystemError(
-        str("train: after step ", step_, " ", *bad, " is not finite"),
-        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
+    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
+                      what_steadies());
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep)});
   saved_step_ = step_;
@@ -202,10 +212,10 @@ TrainSummary Trainer::run() {
 
 StepProgram training_program(const TrainJob& job, std::string_view platform) {
   TrainingConfig config = job.config;
-  if (job.compute) config.compute = compute_for(platform, *job.compute);
+  if (job.compute) config.compute = compute_for(platform, *job.compute, job.fields);
   return train_program(job.task, config,
                        placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices)));
+                                     partition_for(job.mesh, config.devices, job.fields)));
 }
 
 TrainSummary train(const TrainJob& job) { return Trainer(job).run(); }

@@ -33,6 +33,7 @@ struct TrainJob {
   std::int64_t keep = 5;
   std::int64_t log_every = 100;
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
+  Fields fields = recipe_field;                               // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step.
   std::function<void()> accepted = [] {};
@@ -48,12 +49,12 @@ struct TrainSummary {
   std::map<std::string, double> last;  // the last step's figures and measures, by name
 };
 
-// Steps from the newest checkpoint (or fresh weights) to schedule.total_steps, with a checkpoint
-// every save_every steps and at the end. A checkpoint is resumed only with the settings it was made
-// with; steps, learning rate, devices and how often to save may change. SIGTERM or SIGINT: saves
-// and throws SystemError that says how to go on. UsageError: data that do not fit the task, a
-// checkpoint of another run; SystemError: a loss, gradient or state that is not finite (which is
-// never saved), the device.
+// Steps from the newest checkpoint, or from fresh weights, to schedule.total_steps, with a
+// checkpoint every save_every steps and at the end. A checkpoint is resumed only with the settings
+// it was made with; steps, learning rate, devices and how often to save may change. SIGTERM or
+// SIGINT: saves and throws SystemError that says how to go on. UsageError: data that do not fit the
+// task, a checkpoint of another run, a device's memory; SystemError:
+// a loss, gradient or state that is not finite (which is never saved), the device.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

@@ -169,10 +169,12 @@ class ElectraRun : public testing::Test {
     h.update(more);
     return h;
   }
-  CommandOutput pretrain(const json& more = json::object(), const std::string& flags = "") const {
+  CommandOutput pretrain(const json& more = json::object(), const std::string& flags = "",
+                         const std::string& model = "m") const {
     write_file(dir_.file("h.json"), tiny(more).dump());
-    return run_command(str(SMELT_PROGRAM, " electra run_pretraining --model-name m --data-dir ",
-                           dir_.file("data"), " --hparams ", dir_.file("h.json"), " ", flags));
+    return run_command(str(SMELT_PROGRAM, " electra run_pretraining --model-name ", model,
+                           " --data-dir ", dir_.file("data"), " --hparams ", dir_.file("h.json"),
+                           " ", flags));
   }
   void make_data() const {
     write_file(dir_.file("corpus/english.txt"), read_file(golden("english.txt")));
@@ -238,6 +240,19 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
                                 HasSubstr("12/12 = 100.0%")));
+}
+
+TEST_F(ElectraRun, HintsAreInItsOwnWords) {
+  make_data();
+  const CommandOutput diverged = pretrain({{"learning_rate", 1e38}, {"num_warmup_steps", 0}});
+  EXPECT_EQ(diverged.status, 1);
+  EXPECT_THAT(diverged.text, HasSubstr("hint: lower learning_rate or raise num_warmup_steps; "));
+  EXPECT_THAT(pretrain(json::object(), "--devices 2 --mesh data=3").text,
+              HasSubstr("--mesh 'data=3' has 3 devices, --devices are 2"));
+  EXPECT_THAT(pretrain(json::object(), "--save layers").text, HasSubstr("--save 'layers'"));
+  ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}, {"eval_batch_size", 100000}}).text,
+              HasSubstr("hint: lower eval_batch_size, or give more examples"));
 }
 
 TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
