@@ -19,7 +19,6 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "tokenize/vocabulary.h"
 #include "train/evaluate.h"
 #include "train/trainer.h"
 
@@ -46,23 +45,20 @@ struct ElectraRunFlags {
 
 // What a run leaves beside its checkpoints for the runs that go on from it.
 struct EarlierRun {
-  static std::string path(const ElectraHparams& h) {
-    return join_path(h.model_dir, "hparams.json");
-  }
-
   explicit EarlierRun(const ElectraHparams& h) {
-    if (!exists(path(h))) return;
-    const auto saved = nlohmann::json::parse(read_file(path(h), kSmallFileBytes), nullptr, false);
+    const std::string path = saved_hparams_path(h.model_dir);
+    if (!exists(path)) return;
+    const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
     if (!saved.is_object()) return;
     steps = saved.value("num_train_steps", std::int64_t{0});
-    continued_from = saved.value("continued_from", std::int64_t{0});
+    continued_from = saved.value(kContinuedFrom, std::int64_t{0});
   }
 
   static void save(const ElectraHparams& h, std::int64_t continued_from) {
     nlohmann::json out = config_json(h);
     out["model_hparam_overrides"] = h.model_hparam_overrides;
-    out["continued_from"] = continued_from;
-    write_file(path(h), out.dump(2) + "\n");
+    out[kContinuedFrom] = continued_from;
+    write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
   std::int64_t steps = 0;           // that it was to make
@@ -115,16 +111,9 @@ std::string electra_field(const std::string& name) {
 
 // The task with what vocabulary and data say.
 ElectraTask task_of(const ElectraHparams& h) {
-  ElectraTask task = electra_task_settings(h);
-  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
-  const Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
-  const std::int64_t lines = vocabulary.size();
-  if (task.model.vocab_size != lines)
-    throw UsageError(str("--hparams: vocab_size is ", task.model.vocab_size, ", but ", h.vocab_file,
-                         " has ", lines, " lines"),
-                     str(R"(give "vocab_size": )", lines));
-  return with_files(task, vocabulary, record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
-                    "vocab_size");
+  const ElectraTask task = electra_task_settings(h);
+  return with_files(task, electra_vocabulary(h, task.model.vocab_size),
+                    record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
 }
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {

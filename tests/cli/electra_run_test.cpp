@@ -176,6 +176,10 @@ class ElectraRun : public testing::Test {
                            " --data-dir ", dir_.file("data"), " --hparams ", dir_.file("h.json"),
                            " ", flags));
   }
+  CommandOutput ask(const std::string& what) const {
+    return run_command(str(SMELT_PROGRAM, " electra ", what, " --data-dir ", dir_.file("data"),
+                           " --model-name m"));
+  }
   void make_data() const {
     write_file(dir_.file("corpus/english.txt"), read_file(golden("english.txt")));
     const CommandOutput made = run_command(
@@ -240,6 +244,23 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
                                 HasSubstr("12/12 = 100.0%")));
+}
+
+TEST_F(ElectraRun, ATrainedModelAnswers) {
+  make_data();
+  EXPECT_THAT(
+      ask("detect --text a").text,
+      AllOf(HasSubstr("detect: "), HasSubstr("models/m/hparams.json is not there: no run has"),
+            HasSubstr("hint: correct --data-dir and --model-name, or give")));
+  ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
+
+  const CommandOutput found = ask("detect --text 'The river' --threshold 0 --json 2>/dev/null");
+  ASSERT_EQ(found.status, 0) << found.text;
+  EXPECT_EQ(json::parse(found.text)["tokens"].back()["offsets"][1], 9);
+  const CommandOutput filled = ask("fill --text 'the [MASK]' --top 2");
+  EXPECT_EQ(filled.status, 0) << filled.text;
+  EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
+  EXPECT_THAT(ask("detect --text a --hparams '{}'").text, HasSubstr("vocab_size is 30522, but "));
 }
 
 TEST_F(ElectraRun, HintsAreInItsOwnWords) {
