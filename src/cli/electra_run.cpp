@@ -33,6 +33,7 @@ struct ElectraRunFlags {
   ComputeChoice compute = {};
   MeshChoice mesh = {};
   std::int64_t micro_batches = 1;
+  std::string init;
   bool rescale_learning_rate = false, overwrite = false;
 
   std::string device_for(const ElectraHparams& h) const {
@@ -135,6 +136,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
+  job.init = f.init;
   job.save_every = h.save_checkpoints_steps;
   job.keep = h.keep_checkpoint_max;
   job.log_every = h.iterations_per_loop;
@@ -181,7 +183,12 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (!h.tpu_name.empty())
     spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
-  if (h.do_eval) return run_evaluation(f, h);
+  if (h.do_eval) {
+    if (!f.init.empty())
+      throw UsageError("--init: do_eval evaluates the model's own checkpoint",
+                       "leave --init out, or train with it first");
+    return run_evaluation(f, h);
+  }
   if (h.debug && !list_folder(h.model_dir).empty()) {
     if (!f.overwrite)
       throw UsageError(str("debug: ", h.model_dir, " is not empty"),
@@ -217,6 +224,9 @@ void add_electra_run_pretraining(CLI::App& electra) {
                    "parts of each device's share of a batch, one after another: less memory")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_option("--init", f->init,
+                      "a folder of weights that a new run begins with: checkpoints of smelt's, or "
+                      "Hugging Face's");
   command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
                     "a finished run whose num_train_steps is raised goes on at learning_rate");
   command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
 #include "cli/recipe_checks.h"
 #include "cli/stage.h"
@@ -138,6 +139,7 @@ TrainSummary train_model(const Recipe& r) {
   job.data = paths.train_records;
   job.vocab = paths.vocab;
   job.model_dir = paths.model_dir;
+  job.init = r.train.init;
   job.save_every = r.train.save_every;
   job.keep = r.train.keep;
   job.log_every = r.train.log_every;
@@ -252,7 +254,9 @@ void run_recipe(const Recipe& r) {
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const std::string model_dir = RecipePaths(r.out).model_dir;
-  if (latest_checkpoint(model_dir))  // whose vocabulary and data must not be replaced
+  const bool begun = latest_checkpoint(model_dir).has_value();
+  if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
+  if (begun)  // whose vocabulary and data must not be replaced
     for (const Stage& stage : std::span(stages).first(3))
       if (const auto change = changed_since(r.out, stage))
         throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),

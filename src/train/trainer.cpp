@@ -14,9 +14,11 @@
 #include "checkpoint/layout.h"
 #include "data/description.h"
 #include "data/prefetch.h"
+#include "format/json_difference.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 #include "train/stop_signal.h"
+#include "train/taken_weights.h"
 
 namespace smelt {
 namespace {
@@ -28,6 +30,7 @@ class Trainer {
 
  private:
   std::optional<ModelState> restored_state();
+  void take_given();
   void compile();
   void step(Progress& progress);
   void read_report(Progress& progress);
@@ -49,6 +52,7 @@ class Trainer {
   StepProgram program_;
   TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
+  std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
@@ -78,9 +82,29 @@ Trainer::Trainer(const TrainJob& job)
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, source_);
   state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
+  if (!job.init.empty()) take_given();
   job.accepted();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   compile();
+}
+
+// For a new run.
+void Trainer::take_given() {
+  if (state_) {
+    spdlog::info("init {} is not used: this run has a checkpoint of its own", job_.init);
+    return;
+  }
+  const auto in_vocabulary = [&](std::string_view parameter) {
+    const DimNames dims = job_.task.dim_names ? job_.task.dim_names(parameter) : DimNames();
+    return !dims.empty() && dims.front().name == "vocab";
+  };
+  taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
+  spdlog::info("{}", table_of(*taken_));
+  settings_["init"] = taken_->given.where;
+  if (taken_->given.model.is_null() || !settings_.contains("model")) return;
+  if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
+    spdlog::warn("{}: was made with {} {}, this run has {}", taken_->given.where, other->name,
+                 other->was.dump(), other->is.dump());
 }
 
 // A new model's weights are drawn meanwhile.
@@ -88,13 +112,15 @@ void Trainer::compile() {
   std::future<ModelState> fresh;
   if (!state_)
     fresh = std::async(std::launch::async, [this] {
-      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
+      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
+                               taken_ ? taken_->parameters : TensorMap());
     });
   const auto start = Clock::now();
   compiled_.emplace(client_, program_, advice("train: a step"));
   summary_.compile_seconds = seconds_since(start);
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
+  taken_.reset();
 }
 
 std::optional<ModelState> Trainer::restored_state() {
@@ -102,6 +128,7 @@ std::optional<ModelState> Trainer::restored_state() {
   if (!checkpoint) return std::nullopt;
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   check_same_run(checkpoint->state, settings_, where);
+  if (checkpoint->state.contains("init")) settings_["init"] = checkpoint->state["init"];
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   spdlog::info("resuming from {}", where);

@@ -246,7 +246,7 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
                                 HasSubstr("12/12 = 100.0%")));
 }
 
-TEST_F(ElectraRun, ATrainedModelAnswers) {
+TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   make_data();
   EXPECT_THAT(
       ask("detect --text a").text,
@@ -261,6 +261,14 @@ TEST_F(ElectraRun, ATrainedModelAnswers) {
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
   EXPECT_THAT(ask("detect --text a --hparams '{}'").text, HasSubstr("vocab_size is 30522, but "));
+
+  const std::string init = "--init " + data("models/m");
+  const CommandOutput begun = pretrain({{"num_train_steps", 1}}, init, "n");
+  EXPECT_EQ(begun.status, 0) << begun.text;
+  EXPECT_THAT(begun.text, AllOf(HasSubstr("weights of " + data("models/m/checkpoint-2:\n")),
+                                HasSubstr("  taken "), Not(HasSubstr("fresh"))));
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, init).text,
+              HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: leave"));
 }
 
 TEST_F(ElectraRun, HintsAreInItsOwnWords) {
