@@ -116,7 +116,8 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto start = Clock::now();
-  compiled_.emplace(client_, program_, advice("train: a step"));
+  if (step_ < job_.config.schedule.total_steps)
+    compiled_.emplace(client_, program_, advice("train: a step"));
   summary_.compile_seconds = seconds_since(start);
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
