@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "cli/bench_update.h"
+#include "cli/form_flags.h"
 #include "cli/optimizer_choice.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
@@ -160,7 +161,7 @@ nlohmann::json run_bench(const BenchOptions& o) {
     return ModelState::fresh(*client, program.placement, program.state, config.seed);
   });
   const auto compiling = Clock::now();
-  const CompiledStep step(client, program);
+  const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
   ModelState state = fresh.get();
   nlohmann::json result =
@@ -193,26 +194,6 @@ void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
       ->check(CLI::IsMember(optimizer_names()));
 }
 
-// How the step is computed and spread.
-void add_form_flags(CLI::App& command, BenchOptions& o) {
-  command.add_option("--precision", o.compute.precision, "f32, f32_exact or bf16")
-      ->capture_default_str();
-  command.add_option("--layers", o.compute.layers, "auto, unrolled or scan")->capture_default_str();
-  command
-      .add_option("--save", o.compute.save,
-                  "what a scanned layer keeps for the backward pass: auto, all, products or layer")
-      ->capture_default_str();
-  command
-      .add_option("--attention-rows", o.compute.attention_rows,
-                  "queries that attention takes at a time; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
-      ->capture_default_str();
-  command.add_option("--mesh", o.mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
-      ->capture_default_str();
-  command.add_option("--mesh-rules", o.mesh.rules, "e.g. vocab=none");
-  command.add_flag("--split-slots", o.mesh.split_slots, "the optimizer's slots over data, too");
-}
-
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
@@ -241,7 +222,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_optimizer_flags(*command, *o);
-  add_form_flags(*command, *o);
+  add_form_flags(*command, o->compute, o->mesh);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
   command->callback([o] {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too

@@ -57,7 +57,7 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
     return topology.compile(text, options);
   } catch (const PjrtError& error) {
     if (error.code() == pjrt::ErrorCode::resource_exhausted)
-      throw_does_not_fit(error, str(c.program, " on ", c.topology));
+      throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
     throw UsageError(str(c.program, ": ", error.what()),
                      "give StableHLO text, as smelt bench --emit writes it");
   }

@@ -13,14 +13,8 @@
 namespace smelt {
 namespace {
 
-struct DetectFlags {
-  std::vector<std::string> texts;
-  double threshold = 0.5;
-  bool json = false;
-};
-
 nlohmann::ordered_json judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
-                                   const DetectFlags& flags) {
+                                   const DetectOptions& flags) {
   std::vector<TokenSpan> spans;
   for (const JudgedToken& token : tokens) spans.push_back(token.span);
   spans = in_characters(text, std::move(spans));
@@ -37,7 +31,7 @@ nlohmann::ordered_json judged_json(const std::string& text, const std::vector<Ju
 }
 
 void print_judged(const std::string& text, const std::vector<JudgedToken>& tokens,
-                  const DetectFlags& flags) {
+                  const DetectOptions& flags) {
   std::cout << marked_text(text, tokens, flags.threshold, ::isatty(STDOUT_FILENO) == 1) << "\n";
   for (const auto& [span, probability] : tokens)
     if (probability >= flags.threshold)
@@ -45,17 +39,27 @@ void print_judged(const std::string& text, const std::vector<JudgedToken>& token
                 << std::setprecision(1) << 100 * probability << " %\n";
 }
 
-void detect(const Recipe& recipe, DetectFlags flags) {
-  for (std::string& text : flags.texts) text = decode_utf8_ignore(text, nullptr);
-  const auto judged = detect_with_model(recipe, flags.texts);
-  for (std::size_t i = 0; i < judged.size(); ++i)
-    if (flags.json)
-      std::cout << judged_json(flags.texts[i], judged[i], flags).dump() << "\n";
-    else
-      print_judged(flags.texts[i], judged[i], flags);
+}  // namespace
+
+std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
+  auto options = std::make_shared<DetectOptions>();
+  command.add_option("--text", options->texts, "a text; may be given several times")->required();
+  command.add_option("--threshold", options->threshold, "probability from which a token is marked")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "one JSON object a text, with all tokens");
+  return options;
 }
 
-}  // namespace
+void print_detected(DetectOptions options, const Detector& detector) {
+  for (std::string& text : options.texts) text = decode_utf8_ignore(text, nullptr);
+  const auto judged = detector(options.texts);
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    if (options.json)
+      std::cout << judged_json(options.texts[i], judged[i], options).dump() << "\n";
+    else
+      print_judged(options.texts[i], judged[i], options);
+}
 
 std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,
                         double threshold, bool colour) {
@@ -75,13 +79,11 @@ void add_detect_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("detect", "which tokens a recipe's discriminator holds for replaced");
   const auto recipe = add_recipe_options(*command);
-  auto flags = std::make_shared<DetectFlags>();
-  command->add_option("--text", flags->texts, "a text; may be given several times")->required();
-  command->add_option("--threshold", flags->threshold, "probability from which a token is marked")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_flag("--json", flags->json, "one JSON object a text, with all tokens");
-  command->callback([recipe, flags] { detect(recipe->load(), *flags); });
+  const auto options = add_detect_options(*command);
+  command->callback([recipe, options] {
+    const Recipe loaded = recipe->load();
+    print_detected(*options, [&](const auto& texts) { return detect_with_model(loaded, texts); });
+  });
 }
 
 }  // namespace smelt

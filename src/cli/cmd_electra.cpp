@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/electra_ask.h"
 #include "cli/electra_flops.h"
 #include "cli/electra_run.h"
 #include "examples/electra_examples.h"
@@ -98,6 +99,7 @@ void add_electra_command(CLI::App& app) {
   add_build_pretraining_dataset(*electra);
   add_build_openwebtext_pretraining_dataset(*electra);
   add_electra_run_pretraining(*electra);
+  add_electra_ask(*electra);
   add_electra_flops(*electra);
 }
 

@@ -173,7 +173,8 @@ void print(const RecordStatistics& statistics, const InspectOptions& options, bo
   for (const RecordSample& sample : statistics.samples)
     samples.push_back(sample.bert ? show_example(sample.place, BertRow(*sample.bert),
                                                  vocabulary ? &*vocabulary : nullptr, colour)
-                                  : show_features(sample.place, sample.example));
+                                  : show_features(sample.place, sample.example,
+                                                  vocabulary ? &*vocabulary : nullptr));
   if (json) {
     ordered_json out = as_json(statistics);
     if (options.samples > 0) out["samples"] = samples;
@@ -204,7 +205,7 @@ void add_data_inspect_command(CLI::App& data) {
   command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
       ->required();
   command->add_option("--vocab", o->vocab,
-                      "vocabulary of BERT's examples: shows words, counts masks, checks ids");
+                      "vocabulary of the examples: shows words, checks ids, counts BERT's masks");
   command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
   command->add_option("--samples", o->samples, "show so many examples, evenly spread")
       ->capture_default_str();

@@ -54,15 +54,22 @@ void add_eval_command(CLI::App& app) {
 void add_fill_command(CLI::App& app) {
   auto* command = app.add_subcommand("fill", "a recipe's model fills [MASK] in texts");
   const auto recipe = add_recipe_options(*command);
-  auto texts = std::make_shared<std::vector<std::string>>();
-  auto top = std::make_shared<std::int64_t>(5);
-  command->add_option("--text", *texts, "a text with [MASK]; may be given several times")
-      ->required();
-  command->add_option("--top", *top, "guesses for each [MASK]")->capture_default_str();
-  command->callback([recipe, texts, top] {
-    for (const FilledText& text : fill_with_model(recipe->load(), *texts, *top))
-      print_guesses(text);
+  const auto options = add_fill_options(*command);
+  command->callback([recipe, options] {
+    print_filled(fill_with_model(recipe->load(), options->texts, options->top));
   });
+}
+
+std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
+  auto options = std::make_shared<FillOptions>();
+  command.add_option("--text", options->texts, "a text with [MASK]; may be given several times")
+      ->required();
+  command.add_option("--top", options->top, "guesses for each [MASK]")->capture_default_str();
+  return options;
+}
+
+void print_filled(const std::vector<FilledText>& texts) {
+  for (const FilledText& text : texts) print_guesses(text);
 }
 
 void add_export_command(CLI::App& app) {

@@ -1,6 +1,13 @@
 // smelt pretrain | eval | fill | export: one stage of a recipe on its own.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/fill_mask.h"
+
 namespace CLI {
 class App;
 }
@@ -11,5 +18,13 @@ void add_pretrain_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
 void add_export_command(CLI::App& app);
+
+// What is asked of a model that fills masks, whichever it is.
+struct FillOptions {
+  std::vector<std::string> texts;
+  std::int64_t top = 5;
+};
+std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
+void print_filled(const std::vector<FilledText>& texts);
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 #include "base/choice.h"
 #include "format/config.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -158,6 +159,21 @@ ElectraRunConfig parse_electra_hparams(const std::string& text, const std::strin
   if (out.hparams.results_txt.empty())
     out.hparams.results_txt = join_path(out.hparams.model_dir, "results/unsup_results.txt");
   return out;
+}
+
+std::string saved_hparams_path(const std::string& model_dir) {
+  return join_path(model_dir, "hparams.json");
+}
+
+Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) {
+  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
+  Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
+  const std::int64_t lines = vocabulary.size();
+  if (vocab_size != lines)
+    throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
+                         lines, " lines"),
+                     str(R"(give "vocab_size": )", lines));
+  return vocabulary;
 }
 
 ElectraTask electra_task_settings(const ElectraHparams& h) {

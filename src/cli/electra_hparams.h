@@ -8,6 +8,7 @@
 
 #include "models/electra_config.h"
 #include "tasks/electra_task.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 
@@ -86,6 +87,13 @@ struct ElectraRunConfig {
 // exactly one of do_train and do_eval.
 ElectraRunConfig parse_electra_hparams(const std::string& given, const std::string& data_dir,
                                        const std::string& model_name);
+
+// Where a run keeps them beside its checkpoints, with the steps of the run before it.
+std::string saved_hparams_path(const std::string& model_dir);
+inline constexpr const char* kContinuedFrom = "continued_from";
+
+// vocab_file. UsageError when it is not there, or has not `vocab_size` lines, the model's.
+Vocabulary electra_vocabulary(const ElectraHparams& hparams, std::int64_t vocab_size);
 
 // Without what the files say: special ids, majority token. UsageError for an override that is none.
 ElectraTask electra_task_settings(const ElectraHparams& hparams);

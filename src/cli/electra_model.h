@@ -7,6 +7,8 @@
 
 #include "tasks/electra_task.h"
 #include "tokenize/vocabulary.h"
+#include "train/detect.h"
+#include "train/fill_mask.h"
 
 namespace smelt {
 
@@ -17,5 +19,9 @@ ElectraIds special_ids(const Vocabulary& vocabulary);
 // UsageError as cli/vocabulary_facts.h has it.
 ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
                        const std::vector<std::string>& records, const std::string& size_name);
+
+// The generator's guesses and what the discriminator finds, of a task whose vocabulary is known.
+FillMaskJob electra_fill_job(const ElectraTask& task);
+DetectJob electra_detect_job(const ElectraTask& task);
 
 }  // namespace smelt

@@ -112,27 +112,6 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
-FillMaskJob fill_with_generator(const Recipe& r) {
-  const ElectraTask c = finished_task(r);
-  FillMaskJob job;
-  job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return electra_mask_guesses(c, S, P, top, "fill");
-  };
-  job.model = config_json(c.model);
-  job.max_tokens = c.model.max_position_embeddings;
-  job.vocab_size = c.model.vocab_size;
-  return job;
-}
-
-DetectJob detect_replaced_by(const Recipe& r) {
-  const ElectraTask c = finished_task(r);
-  DetectJob job;
-  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
-  job.model = config_json(c.model);
-  job.max_tokens = c.model.max_position_embeddings;
-  return job;
-}
-
 // discriminator/ and generator/, as far as the model has them and transformers a class for them.
 void export_parts(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r.out);
@@ -150,6 +129,10 @@ void export_parts(const Recipe& r, const std::string& folder) {
                                                      : OutputDirectory::Earlier::refused);
     spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
   };
+  if (c.settings.electric_objective)
+    spdlog::info(
+        "export: Electric's logit in the folder is its energy alone, without how likely the "
+        "generator makes the token: it is no log-odds of a replaced token");
   if (c.has_discriminator())
     put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
   else
@@ -179,8 +162,8 @@ ObjectiveType electra_objective() {
         {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
   };
   type.remark = electra_remark;
-  type.fill = fill_with_generator;
-  type.detect = detect_replaced_by;
+  type.fill = [](const Recipe& r) { return electra_fill_job(finished_task(r)); };
+  type.detect = [](const Recipe& r) { return electra_detect_job(finished_task(r)); };
   type.export_folder = export_parts;
   return type;
 }

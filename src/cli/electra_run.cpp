@@ -5,19 +5,20 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/electra_hparams.h"
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
+#include "cli/form_flags.h"
 #include "data/record_index.h"
 #include "format/config.h"
 #include "optim/adamw.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "tokenize/vocabulary.h"
 #include "train/evaluate.h"
 #include "train/trainer.h"
 
@@ -30,7 +31,9 @@ struct ElectraRunFlags {
   std::optional<std::string> device;
   std::optional<std::int64_t> devices;
   ComputeChoice compute = {};
+  MeshChoice mesh = {};
   std::int64_t micro_batches = 1;
+  std::string init;
   bool rescale_learning_rate = false, overwrite = false;
 
   std::string device_for(const ElectraHparams& h) const {
@@ -43,23 +46,20 @@ struct ElectraRunFlags {
 
 // What a run leaves beside its checkpoints for the runs that go on from it.
 struct EarlierRun {
-  static std::string path(const ElectraHparams& h) {
-    return join_path(h.model_dir, "hparams.json");
-  }
-
   explicit EarlierRun(const ElectraHparams& h) {
-    if (!exists(path(h))) return;
-    const auto saved = nlohmann::json::parse(read_file(path(h), kSmallFileBytes), nullptr, false);
+    const std::string path = saved_hparams_path(h.model_dir);
+    if (!exists(path)) return;
+    const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
     if (!saved.is_object()) return;
     steps = saved.value("num_train_steps", std::int64_t{0});
-    continued_from = saved.value("continued_from", std::int64_t{0});
+    continued_from = saved.value(kContinuedFrom, std::int64_t{0});
   }
 
   static void save(const ElectraHparams& h, std::int64_t continued_from) {
     nlohmann::json out = config_json(h);
     out["model_hparam_overrides"] = h.model_hparam_overrides;
-    out["continued_from"] = continued_from;
-    write_file(path(h), out.dump(2) + "\n");
+    out[kContinuedFrom] = continued_from;
+    write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
   std::int64_t steps = 0;           // that it was to make
@@ -101,18 +101,20 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   return h.learning_rate;
 }
 
+// What messages call a field of a training or an evaluation.
+std::string electra_field(const std::string& name) {
+  static const std::map<std::string, std::string> kHparams{{"learning_rate", "learning_rate"},
+                                                           {"warmup_steps", "num_warmup_steps"},
+                                                           {"eval.batch_size", "eval_batch_size"}};
+  const auto found = kHparams.find(name);
+  return found == kHparams.end() ? flag(name) : found->second;
+}
+
 // The task with what vocabulary and data say.
 ElectraTask task_of(const ElectraHparams& h) {
-  ElectraTask task = electra_task_settings(h);
-  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
-  const Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
-  const std::int64_t lines = vocabulary.size();
-  if (task.model.vocab_size != lines)
-    throw UsageError(str("--hparams: vocab_size is ", task.model.vocab_size, ", but ", h.vocab_file,
-                         " has ", lines, " lines"),
-                     str(R"(give "vocab_size": )", lines));
-  return with_files(task, vocabulary, record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
-                    "vocab_size");
+  const ElectraTask task = electra_task_settings(h);
+  return with_files(task, electra_vocabulary(h, task.model.vocab_size),
+                    record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
 }
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
@@ -128,15 +130,18 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
                              .warmup = Warmup::multiplies},
                 .optimizer = adamw({.weight_decay = h.weight_decay_rate}),
                 .micro_batches = f.micro_batches};
+  job.mesh = f.mesh;
   job.compute = f.compute;
   job.device = f.device_for(h);
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
+  job.init = f.init;
   job.save_every = h.save_checkpoints_steps;
   job.keep = h.keep_checkpoint_max;
   job.log_every = h.iterations_per_loop;
   job.log_line = electra_log_line;
+  job.fields = electra_field;
   job.accepted = [&] { EarlierRun::save(h, from); };
   train(job);
 }
@@ -153,11 +158,13 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.task = electra_task(task_of(h));
   job.batch_size = h.eval_batch_size;
   job.devices = f.devices_for(h);
+  job.mesh = f.mesh;
   job.compute = f.compute;
   job.device = f.device_for(h);
   job.data = h.pretrain_tfrecords;
   job.model_dir = h.model_dir;
   job.steps = h.num_eval_steps;
+  job.fields = electra_field;
   const Evaluation e = evaluate(job);
   nlohmann::json figures{{"global_step", e.global_step}, {"loss", e.loss}};
   for (const MeasuredValue& m : e.measures) figures[m.name] = m.value;
@@ -176,7 +183,12 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (!h.tpu_name.empty())
     spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
-  if (h.do_eval) return run_evaluation(f, h);
+  if (h.do_eval) {
+    if (!f.init.empty())
+      throw UsageError("--init: do_eval evaluates the model's own checkpoint",
+                       "leave --init out, or train with it first");
+    return run_evaluation(f, h);
+  }
   if (h.debug && !list_folder(h.model_dir).empty()) {
     if (!f.overwrite)
       throw UsageError(str("debug: ", h.model_dir, " is not empty"),
@@ -206,13 +218,15 @@ void add_electra_run_pretraining(CLI::App& electra) {
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
   command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
       ->check(CLI::PositiveNumber);
-  command->add_option("--precision", f->compute.precision, "f32, f32_exact or bf16")
-      ->capture_default_str();
+  add_form_flags(*command, f->compute, f->mesh);
   command
       ->add_option("--micro-batches", f->micro_batches,
                    "parts of each device's share of a batch, one after another: less memory")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_option("--init", f->init,
+                      "a folder of weights that a new run begins with: checkpoints of smelt's, or "
+                      "Hugging Face's");
   command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
                     "a finished run whose num_train_steps is raised goes on at learning_rate");
   command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");

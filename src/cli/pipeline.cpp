@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
@@ -133,6 +134,7 @@ TrainSummary train_model(const Recipe& r) {
   job.data = paths.train_records;
   job.vocab = paths.vocab;
   job.model_dir = paths.model_dir;
+  job.init = r.train.init;
   job.save_every = r.train.save_every;
   job.keep = r.train.keep;
   job.log_every = r.train.log_every;
@@ -186,6 +188,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   const BertTokenizer tokenizer = BertTokenizer::load(paths.vocab, tokenizer_flags(r));
   FillMaskJob job = r.type->fill(r);
   job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   job.top = top;
   return fill_masks(job, tokenizer, texts);
@@ -199,6 +202,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   const RecipePaths paths(r.out);
   DetectJob job = r.type->detect(r);
   job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }
@@ -245,7 +249,9 @@ void run_recipe(const Recipe& r) {
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const std::string model_dir = RecipePaths(r.out).model_dir;
-  if (latest_checkpoint(model_dir))  // whose vocabulary and data must not be replaced
+  const bool begun = latest_checkpoint(model_dir).has_value();
+  if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
+  if (begun)  // whose vocabulary and data must not be replaced
     for (const Stage& stage : std::span(stages).first(3))
       if (const auto change = changed_since(r.out, stage))
         throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),

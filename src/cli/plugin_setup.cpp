@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kStamp = ".wheels";   // what the folder holds; written last
 constexpr std::int64_t kPythonBytes = 64 << 20;  // an environment with pip
 
 void make_folder(const std::string& path) {
@@ -87,12 +86,12 @@ std::string PluginSetup::requirements() const {
 }
 
 bool PluginSetup::installed() const {
-  const std::string stamp = str(folder_, "/", kStamp);
+  const std::string stamp = str(folder_, "/", kWheelsFile);
   return fs::exists(stamp) && read_file(stamp) == requirements();
 }
 
 void PluginSetup::refuse_foreign_folder() const {
-  if (!fs::exists(folder_) || fs::exists(str(folder_, "/", kStamp))) return;
+  if (!fs::exists(folder_) || fs::exists(str(folder_, "/", kWheelsFile))) return;
   throw UsageError(str("setup: ", folder_, " holds something that smelt setup did not make"),
                    "move it away");
 }
@@ -156,7 +155,7 @@ void PluginSetup::unpack() const {
 }
 
 void PluginSetup::publish() const {
-  write_file(partial("packages/" + std::string(kStamp)), requirements());
+  write_file(partial(str("packages/", kWheelsFile)), requirements());  // last
   const Descriptor disk(::open(partial("packages").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!disk.is_open() || ::syncfs(disk.get()) != 0)
     throw_errno("write", partial("packages"), errno);

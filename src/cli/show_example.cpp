@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
+#include "data/inspect.h"
 
 namespace smelt {
 namespace {
@@ -92,11 +93,27 @@ std::string show_example(const std::string& place, const BertRow& example,
   return out + "\n";
 }
 
-std::string show_features(const std::string& place, const Example& example) {
+static std::string words_of(std::vector<std::int64_t> ids, const Vocabulary& vocabulary) {
+  while (!ids.empty() && ids.back() == 0) ids.pop_back();
+  const ExampleText text(&vocabulary, false);
+  std::string out;
+  for (const std::int64_t id : ids) {
+    const auto number = static_cast<std::int32_t>(id);
+    const std::size_t mark = text.continuing_mark(number);
+    out += str(mark == 0 ? " " : "", text.token(number).substr(mark));
+  }
+  return out;
+}
+
+std::string show_features(const std::string& place, const Example& example,
+                          const Vocabulary* vocabulary) {
   std::string out = place + "\n";
   for (const ExampleFeature& feature : example.features()) {
     out += str("  ", feature.name, ":");
-    if (feature.kind == ExampleKind::integers) out += first_of(example.integers(feature.name));
+    const bool words = vocabulary != nullptr && feature.name == kTokenIds;
+    if (feature.kind == ExampleKind::integers)
+      out += words ? words_of(example.integers(feature.name), *vocabulary)
+                   : first_of(example.integers(feature.name));
     if (feature.kind == ExampleKind::reals) out += first_of(example.reals(feature.name));
     if (feature.kind == ExampleKind::bytes) out += first_of(quoted(example.bytes(feature.name)));
     out += "\n";

@@ -17,7 +17,9 @@ std::string example_legend(bool colour);
 std::string show_example(const std::string& place, const BertRow& example,
                          const Vocabulary* vocabulary, bool colour);
 
-// Any: the place, then one line for each feature: its name and its first values.
-std::string show_features(const std::string& place, const Example& example);
+// Any: the place, then one line for each feature: its name and its first values. With a vocabulary
+// the ids of kTokenIds (data/inspect.h) are its tokens, all but padding (id 0) at the end.
+std::string show_features(const std::string& place, const Example& example,
+                          const Vocabulary* vocabulary = nullptr);
 
 }  // namespace smelt

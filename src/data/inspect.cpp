@@ -23,7 +23,7 @@ constexpr std::uint64_t kChunkRecords = 4096;  // that a thread takes at once
 struct Expected {
   std::vector<ExampleFeature> features;
   std::optional<BertShape> bert;
-  Features bert_features;
+  Features checked;  // BERT's, or the ids that a vocabulary names
   SpecialIds ids;
 };
 
@@ -34,9 +34,8 @@ class Inspector {
       : index_(index), expected_(expected) {
     for (const ExampleFeature& feature : expected.features)
       features_.push_back({.feature = feature, .integers = {}, .reals = {}});
-    if (!expected.bert) return;
-    bert_.emplace(*expected.bert);
-    row_ = empty_batch(expected.bert_features, 1);
+    if (expected.bert) bert_.emplace(*expected.bert);
+    if (!expected.checked.empty()) row_ = empty_batch(expected.checked, 1);
   }
 
   void inspect(std::uint64_t first, std::uint64_t last) {
@@ -70,10 +69,8 @@ class Inspector {
     const std::string place = index_.place(record);
     const Example example(data, place);
     check_features(example, expected_.features, place);
-    if (bert_) {
-      put_record(data, index_, record, expected_.bert_features, row_, 0);
-      bert_->add(BertRow(row_), expected_.ids);
-    }
+    if (!expected_.checked.empty()) put_record(data, index_, record, expected_.checked, row_, 0);
+    if (bert_) bert_->add(BertRow(row_), expected_.ids);
     for (FeatureStatistics& feature : features_) feature.add(example);
   }
   void refuse(std::uint64_t record, const char* fault) {
@@ -118,8 +115,8 @@ RecordSample sample_of(const RecordIndex& index, const Expected& expected, std::
   RecordSample sample{.place = place, .example = Example(data, place), .bert = {}};
   check_features(sample.example, expected.features, place);
   if (!expected.bert) return sample;
-  sample.bert = empty_batch(expected.bert_features, 1);
-  put_record(data, index, record, expected.bert_features, *sample.bert, 0);
+  sample.bert = empty_batch(expected.checked, 1);
+  put_record(data, index, record, expected.checked, *sample.bert, 0);
   return sample;
 }
 
@@ -166,19 +163,25 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   Expected out;
   out.features = first_features(index);
   out.bert = bert_shape(out.features);
-  if (!out.bert) {
-    if (!options.vocab.empty() || options.vocab_size)
-      throw UsageError(str(index.place(0), ": no example of BERT, whose ids a vocabulary names"),
-                       "leave the vocabulary out");
-    return out;
-  }
   std::int64_t vocab_size = std::numeric_limits<std::int32_t>::max();
   if (!options.vocab.empty()) {
     const Vocabulary vocabulary = Vocabulary::load(options.vocab);
     vocab_size = vocabulary.size();
     out.ids = {.mask = vocabulary.id("[MASK]"), .unknown = vocabulary.find("[UNK]").value_or(-1)};
   }
-  out.bert_features = bert_features(*out.bert, options.vocab_size.value_or(vocab_size));
+  const std::int64_t limit = options.vocab_size.value_or(vocab_size);
+  if (out.bert) {
+    out.checked = bert_features(*out.bert, limit);
+  } else if (!options.vocab.empty() || options.vocab_size) {
+    const ExampleFeature* ids = find_feature(out.features, kTokenIds, ExampleKind::integers);
+    if (ids == nullptr)
+      throw UsageError(str(index.place(0), ": no ", kTokenIds, ", which a vocabulary names"),
+                       "leave the vocabulary out");
+    out.checked = {{.name = ids->name,
+                    .row = {static_cast<std::int64_t>(ids->count)},
+                    .limit = limit,
+                    .limit_name = "vocab_size"}};
+  }
   return out;
 }
 

@@ -11,10 +11,13 @@
 
 namespace smelt {
 
+inline constexpr std::string_view kTokenIds = "input_ids";
+
 struct InspectOptions {
   std::string input;  // comma list of files and patterns
-  // Of BERT's examples: a file, without which masks cannot be told from other tokens; ids from this
-  // number on are refused, by default the vocabulary's size.
+  // Of examples with the feature kTokenIds, BERT's among them: a file, without which masks cannot
+  // be told from other tokens; ids from this number on are refused, by default the vocabulary's
+  // size.
   std::string vocab = {};
   std::optional<std::int64_t> vocab_size = {};
   std::int64_t samples = 0;  // examples to keep, evenly spread over all
@@ -47,7 +50,8 @@ struct RecordStatistics {
 
 // Reads every record. One that has not the first one's features, as many numbers in each, or ids
 // out of range, or a wrong checksum, is counted as bad; a fault of a file's framing (length
-// checksum, cut) is a UsageError, and so is a vocabulary for records that are not BERT's.
+// checksum, cut) is a UsageError, and so is a vocabulary for records
+// without ids.
 RecordStatistics inspect_records(const InspectOptions& options);
 
 }  // namespace smelt

@@ -33,8 +33,9 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
-ExampleSummary build_original(const ElectraExamplesJob& job) {
+ExampleSummary build_original(ElectraExamplesJob job) {
   check_plain_text(job.text);
+  if (job.archives) job.text.format.name = "archives";  // another text of the same files
   const CheckedJob checked =
       job.folder.empty() ? CheckedJob(job) : CheckedJob(job, files_of(job.folder));
   const BertTokenizer tokenizer = load_electra_tokenizer(job);

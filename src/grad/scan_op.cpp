@@ -154,9 +154,13 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
 
 Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   const Counts n(node);
-  if (node.regions.size() < 2)
+  if (node.regions.size() < 2) {
+    if (node.attrs.integer("reverse") == 1)  // as only another's reverse pass is
+      throw UsageError("grad: there is no second derivative through a scan",
+                       "unroll the loop, or wrap the first derivative in stop_gradient");
     throw UsageError("grad: a scan that saves nothing has no gradient",
                      "choose what it saves, or wrap its inputs in stop_gradient");
+  }
   const auto arrived = [&](std::int64_t i) {
     return cts[i] ? cts[i] : constant(*node.graph, 0, node.results[i].dtype, node.results[i].dims);
   };

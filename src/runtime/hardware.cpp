@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/error.h"
 #include "runtime/find_plugin.h"
+#include "runtime/plugin_lock.h"
 
 namespace smelt {
 namespace {
@@ -71,10 +73,23 @@ std::vector<std::string> load_cuda_libraries(const std::string& folder) {
   return loaded;
 }
 
+void warn_of_other_version(std::string_view device, const std::string& plugin) {
+  const auto folder = setup_folder(device);
+  if (!folder || !plugin.starts_with(*folder + "/")) return;
+  std::ifstream file(fs::path(*folder) / kWheelsFile, std::ios::binary);
+  if (!file) return;
+  const std::string wheels{std::istreambuf_iterator<char>(file), {}};
+  if (const auto other = other_version(plugin_wheels(device), wheels))
+    spdlog::warn(
+        "device {}: {} holds {}, which this smelt was made for; `smelt setup {}` renews it", device,
+        *folder, *other, device);
+}
+
 std::string ready_plugin(std::string_view device) {
   const bool usual = is_usual(chosen_plugin(device), device);
   if (usual && device == "tpu") require_tpu();  // first: where none is, fetching libtpu is no help
   const std::string path = find_plugin(device);
+  if (usual) warn_of_other_version(device, path);
   if (usual && device == "gpu") {
     require_nvidia_driver();
     const fs::path folder = fs::absolute(path).parent_path().parent_path().parent_path();

@@ -13,6 +13,10 @@ namespace smelt {
 // for it.
 std::string ready_plugin(std::string_view device);
 
+// A warning when the plugin is one that an earlier `smelt setup` has fetched, by other pins than
+// this program's.
+void warn_of_other_version(std::string_view device, const std::string& plugin);
+
 // UsageError unless `dev` holds a TPU: accel0, accel1 …, or vfio/0, vfio/1 ….
 void require_tpu(const std::string& dev = "/dev");
 

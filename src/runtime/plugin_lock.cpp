@@ -38,6 +38,20 @@ std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view siz
   return wheels;
 }
 
+std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::string_view file) {
+  std::map<std::string, std::string> versions;
+  std::istringstream lines{std::string(file)};
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t end = line.find("=="); end != std::string::npos)
+      versions[line.substr(0, end)] = line.substr(end + 2, line.find(' ') - end - 2);
+  for (const Wheel& wheel : wheels) {
+    const std::string& found = versions[wheel.name];
+    if (found != wheel.version)
+      return str(wheel.name, " ", found.empty() ? "missing" : found, ", not ", wheel.version);
+  }
+  return std::nullopt;
+}
+
 std::vector<Wheel> plugin_wheels(std::string_view device) {
   if (device == "gpu") return parse_plugin_lock(kGpuLock, kWheelSizes);
   if (device == "tpu") return parse_plugin_lock(kTpuLock, kWheelSizes);

@@ -2,8 +2,10 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <spdlog/spdlog.h>
 
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -91,28 +93,79 @@ const std::string& linked(const std::map<std::string, std::string>& files, const
   return found->second;
 }
 
+// "./a/../b.txt" -> "b.txt"
+std::string normal(const std::filesystem::path& path) { return path.lexically_normal().string(); }
+
+class Unpacked {
+ public:
+  Unpacked(const std::string& path, std::uint64_t most) : path_(path), most_(most) {}
+
+  void add(TarReader& tar, ::archive_entry* entry) {
+    const char *given = ::archive_entry_pathname(entry), *other = ::archive_entry_hardlink(entry);
+    const std::string name = given == nullptr ? str("file ", files_.size()) : given;
+    const auto kind = ::archive_entry_filetype(entry);
+    const char* to = kind == AE_IFLNK ? ::archive_entry_symlink(entry) : nullptr;
+    links_.erase(name);
+    if (other == nullptr && to != nullptr) {
+      files_.erase(name);
+      links_[name] = normal(std::filesystem::path(name).parent_path() / to);
+    }
+    if (other == nullptr && kind != AE_IFREG) return;
+    std::string bytes;
+    if (other != nullptr && ::archive_entry_size(entry) == 0)
+      bytes = linked(files_, path_, name, other);
+    do check_size(bytes.size());
+    while (tar.read(bytes));
+    put(name, std::move(bytes));
+  }
+
+  // What a symbolic link names may come after it, and be one, too.
+  std::map<std::string, std::string> finish() {
+    constexpr int kMostLinks = 40;  // one after another, as for Linux
+    std::map<std::string, std::string> names, next;
+    for (const auto& [name, bytes] : files_) names[normal(name)] = name;
+    for (const auto& [name, target] : links_) next[normal(name)] = target;
+    std::vector<std::string> lost;
+    for (const auto& [name, target] : links_) {
+      std::string at = target;
+      for (int i = 1; i < kMostLinks && next.contains(at); ++i) at = next.at(at);
+      const auto found = names.find(at);
+      if (found == names.end()) {
+        lost.push_back(name);
+        continue;
+      }
+      check_size(files_.at(found->second).size());
+      put(name, files_.at(found->second));
+    }
+    if (!lost.empty())
+      spdlog::warn("{}: {} symbolic links to what is no file in it are left out, {} among them",
+                   path_, lost.size(), lost.front());
+    return std::move(files_);
+  }
+
+ private:
+  void check_size(std::uint64_t more) const {
+    if (total_ + more > most_)
+      throw UsageError(str(path_, ": holds more than ", most_, " bytes of files"),
+                       "cut it into several archives");
+  }
+  void put(const std::string& name, std::string bytes) {
+    total_ += bytes.size();
+    files_[name] = std::move(bytes);
+  }
+
+  const std::string& path_;
+  std::uint64_t most_, total_ = 0;
+  std::map<std::string, std::string> files_, links_;
+};
+
 }  // namespace
 
 std::map<std::string, std::string> read_archive(const std::string& path, std::uint64_t most) {
   TarReader tar(path);
-  std::map<std::string, std::string> files;
-  std::uint64_t total = 0;
-  while (::archive_entry* entry = tar.next()) {
-    const char *given = ::archive_entry_pathname(entry), *other = ::archive_entry_hardlink(entry);
-    if (other == nullptr && ::archive_entry_filetype(entry) != AE_IFREG) continue;
-    const std::string name = given == nullptr ? str("file ", files.size()) : given;
-    std::string bytes;
-    if (other != nullptr && ::archive_entry_size(entry) == 0)
-      bytes = linked(files, path, name, other);
-    do {
-      if (total + bytes.size() > most)
-        throw UsageError(str(path, ": holds more than ", most, " bytes of files"),
-                         "cut it into several archives");
-    } while (tar.read(bytes));
-    total += bytes.size();
-    files[name] = std::move(bytes);
-  }
-  return files;
+  Unpacked files(path, most);
+  while (::archive_entry* entry = tar.next()) files.add(tar, entry);
+  return files.finish();
 }
 
 }  // namespace smelt

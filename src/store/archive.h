@@ -10,9 +10,10 @@ namespace smelt {
 // What a whole archive is unpacked to in memory, at most.
 constexpr std::uint64_t kMostArchiveBytes = std::uint64_t{1} << 30;
 
-// The regular files in an archive by their names, hard links to files before them among these; of
-// two with one name the later. UsageError naming the archive when it cannot be read, is none, is
-// damaged, or unpacks to more than `most` bytes.
+// The regular files in an archive by their names, links to them among these; of two with one name
+// the later. Symbolic links to what is no file in the archive are left out with a warning.
+// UsageError naming the archive when it cannot be read, is none, is damaged, or unpacks to more
+// than `most` bytes.
 std::map<std::string, std::string> read_archive(const std::string& path,
                                                 std::uint64_t most = kMostArchiveBytes);
 

@@ -29,12 +29,18 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) 
 Execution ask_model(std::string_view command, const TrainedModelFiles& files,
                     const Prediction& prediction, const std::vector<TokenRow>& rows) {
   const auto [checkpoint, where] = load_trained_model(command, files.model_dir, files.model);
-  const StepProgram program = predict_program(prediction, std::ssize(rows));
+  const StepProgram program = predict_program(prediction, std::ssize(rows), files.exact_products);
   const auto client = open_device(files.device, 1);
-  const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
-  return step.run(padded_batch(prediction.features, rows), state);
+  const MemoryAdvice advice{str(command, ": the model with these texts"),
+                            "give fewer texts at a time, or shorter ones"};
+  const CompiledStep step(client, program, advice);
+  return fitting(advice, [&] {
+    const ModelState state =
+        ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
+    Execution execution = step.run(padded_batch(prediction.features, rows), state);
+    execution.await();
+    return execution;
+  });
 }
 
 }  // namespace smelt

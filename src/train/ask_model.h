@@ -15,6 +15,7 @@ struct TrainedModelFiles {
   std::string model_dir;  // its newest checkpoint is used
   nlohmann::json model;   // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
+  bool exact_products = false;  // HloForm::exact_products
 };
 
 // A text as tokens, and the positions that are asked about, if the prediction takes any.

@@ -4,31 +4,36 @@
 
 namespace smelt {
 
-void throw_does_not_fit(const PjrtError& error, const std::string& where) {
-  if (error.code() != pjrt::ErrorCode::resource_exhausted) throw;
+MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) {
+  return {what,
+          str("set ", fields("save"), " to layer (with ", fields("layers"), " scan) or raise ",
+              fields("micro_batches"), "; more devices or ", fields("mesh"), " fsdp=… help, too")};
+}
+
+void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
   const std::string_view text = error.what();
+  // What the CPU plugin says late has lost its code.
+  if (error.code() != pjrt::ErrorCode::resource_exhausted &&
+      text.find(": Out of memory") == text.npos)
+    throw;
   const auto begin = text.find("the total memory required");
-  const std::string_view figures =
-      begin == text.npos ? text : text.substr(begin, text.find(". ", begin) - begin);
-  throw UsageError(str(where, " does not fit into the memory of a device: ", figures),
-                   "set train.save to layer (with train.layers scan) or raise "
-                   "train.micro_batches; more devices or train.mesh fsdp=… help, too");
+  const std::string_view figures = begin == text.npos
+                                       ? text.substr(0, text.find('\n'))
+                                       : text.substr(begin, text.find(". ", begin) - begin);
+  throw UsageError(str(advice.what, " does not fit into the memory of a device: ", figures),
+                   advice.hint);
 }
 
-static Executable compiled(const Client& client, const StepProgram& program) {
-  try {
-    return client.compile(emit_module(program.program, "step"), compile_options(program.placement));
-  } catch (const PjrtError& error) {
-    throw_does_not_fit(error, "train: the program");
-  }
-}
-
-CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program)
+CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
+                           MemoryAdvice advice)
     : client_(std::move(client)),
+      advice_(std::move(advice)),
       placement_(program.placement),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
-      executable_(compiled(*client_, program)) {}
+      executable_(fitting(advice_, [&] {
+        return client_->compile(emit_module(program.program, "step"), compile_options(placement_));
+      })) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
   const std::int64_t parts = placement_.row_parts();
@@ -47,6 +52,11 @@ void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>
 Execution CompiledStep::run(const Batch& batch, const ModelState& state,
                             std::optional<std::int64_t> step) const {
   CHECK(step.has_value() == takes_step_);
+  return fitting(advice_, [&] { return start(batch, state, step); });
+}
+
+Execution CompiledStep::start(const Batch& batch, const ModelState& state,
+                              std::optional<std::int64_t> step) const {
   const int devices = static_cast<int>(placement_.devices);
   std::vector<std::vector<Buffer>> inputs(static_cast<std::size_t>(devices));
   std::vector<std::vector<const Buffer*>> arguments;
@@ -63,11 +73,7 @@ Execution CompiledStep::run(const Batch& batch, const ModelState& state,
     for (const Buffer& buffer : own) handles.push_back(&buffer);
     for (const Buffer* buffer : state.on_device(device)) handles.push_back(buffer);
   }
-  try {
-    return executable_.execute(arguments);
-  } catch (const PjrtError& error) {
-    throw_does_not_fit(error, "train: a step");
-  }
+  return executable_.execute(arguments);
 }
 
 }  // namespace smelt

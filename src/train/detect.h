@@ -23,7 +23,8 @@ struct DetectJob {
   nlohmann::json model;           // the settings that the checkpoint's model must have; null: any
   std::int64_t max_tokens = 512;  // the model's positions
   std::string device = "cpu";
-  std::string model_dir;  // its newest checkpoint is used
+  bool exact_products = false;  // HloForm::exact_products
+  std::string model_dir;        // its newest checkpoint is used
 };
 
 // The tokens of each text, without [CLS] and [SEP]. UsageError for a text without tokens, one

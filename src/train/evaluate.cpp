@@ -16,20 +16,26 @@ std::int64_t count_batches(const EvaluateJob& job, const RecordSource& source) {
   if (all == 0)
     throw UsageError(str("eval: ", job.data, " holds ", source.size(),
                          " examples, fewer than one batch of ", job.batch_size),
-                     "lower eval.batch_size, or keep more held-out documents");
+                     str("lower ", job.fields("eval.batch_size"), ", or give more examples"));
   return job.steps > 0 ? std::min(job.steps, all) : all;
+}
+
+MemoryAdvice advice_for(const EvaluateJob& job, const std::string& what) {
+  return {what, str("lower ", job.fields("eval.batch_size"), "; more devices or ",
+                    job.fields("mesh"), " fsdp=… help, too")};
 }
 
 ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const RecordSource& source,
                   const CompiledStep& step, const ModelState& state) {
   const std::int64_t batches = count_batches(job, source);
+  const MemoryAdvice advice = advice_for(job, "eval: a batch");
   ReportSums sums(program.report);
   Progress progress("eval", batches, "batches");
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = source.batch_in_order(static_cast<std::uint64_t>(i), job.batch_size);
     const auto number = program.takes_step ? std::optional(i) : std::nullopt;
     const Execution execution = step.run(batch, state, number);
-    sums.add(execution.results.front().front().to_host<float>());
+    sums.add(fitting(advice, [&] { return execution.results.front().front().to_host<float>(); }));
     progress.update(i + 1);
   }
   return sums;
@@ -50,13 +56,16 @@ Evaluation evaluate(const EvaluateJob& job) {
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);
   const auto platform = client->platform_name();
-  const StepProgram program = eval_program(
-      job.task, job.batch_size,
-      placement_for(platform, job.devices, Reduction::global, partition_for(job.mesh, job.devices)),
-      compute_for(platform, job.compute));
-  const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
+  const StepProgram program =
+      eval_program(job.task, job.batch_size,
+                   placement_for(platform, job.devices, Reduction::global,
+                                 partition_for(job.mesh, job.devices, job.fields)),
+                   compute_for(platform, job.compute, job.fields));
+  const CompiledStep step(client, program, advice_for(job, "eval: a batch"));
+  const ModelState state = fitting(advice_for(job, "eval: the model"), [&] {
+    return ModelState::restore(*client, program.placement, program.state, checkpoint.tensors,
+                               where);
+  });
   const ReportSums sums = add_up(job, program, source, step, state);
   return {.global_step = checkpoint.step,
           .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,

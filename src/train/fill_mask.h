@@ -29,7 +29,8 @@ struct FillMaskJob {
   std::int64_t max_tokens = 512;  // the model's positions
   std::int64_t vocab_size = 0;    // the model's
   std::string device = "cpu";
-  std::string model_dir;  // its newest checkpoint is used
+  bool exact_products = false;  // HloForm::exact_products
+  std::string model_dir;        // its newest checkpoint is used
   std::int64_t top = 5;
 };
 

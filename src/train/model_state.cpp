@@ -30,6 +30,16 @@ const TensorView& find_tensor(const TensorMap& tensors, const std::string& name,
   return found->second;
 }
 
+// Over what was drawn.
+void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std::byte> values) {
+  const std::size_t size = tensor.shape_of_one().size_bytes();
+  for (const std::string& name : tensor.names()) {
+    if (const auto found = given.find(name); found != given.end())
+      std::ranges::copy(found->second.data, values.begin());
+    values = values.subspan(size);
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> first_not_finite(const HostState& state) {
@@ -77,12 +87,14 @@ void ModelState::get(std::size_t index, std::span<std::byte> whole) const {
 }
 
 ModelState ModelState::fresh(const Client& client, const Placement& placement,
-                             const StateLayout& layout, std::uint64_t seed) {
+                             const StateLayout& layout, std::uint64_t seed,
+                             const TensorMap& given) {
   ModelState state(placement, layout);
   const auto drawn = std::span(layout.tensors).first(layout.values);
   auto values = initial_values(drawn, seed);
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    const std::vector<float> here = std::move(values[i]);
+    std::vector<float> here = std::move(values[i]);
+    put_given(drawn[i], given, std::as_writable_bytes(std::span(here)));
     state.put(client, std::as_bytes(std::span(here)), drawn[i]);
   }
   for (const StateTensor& slot : std::span(layout.tensors).subspan(layout.values)) {

@@ -27,9 +27,10 @@ std::optional<std::string> first_not_finite(const HostState& state);
 
 class ModelState {
  public:
-  // Each tensor as its Init says.
+  // Each tensor as its Init says, but for values that are given by name: those of its first rows.
   static ModelState fresh(const Client& client, const Placement& placement,
-                          const StateLayout& layout, std::uint64_t seed);
+                          const StateLayout& layout, std::uint64_t seed,
+                          const TensorMap& given = {});
   // From named tensors on the host. UsageError when one is missing or has another shape (both
   // shapes); `where` begins the message.
   static ModelState restore(const Client& client, const Placement& placement,

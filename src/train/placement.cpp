@@ -69,7 +69,9 @@ std::int64_t count_of(const std::string& where, const std::string& text) {
 
 }  // namespace
 
-std::string recipe_field(const std::string& name) { return "train." + name; }
+std::string recipe_field(const std::string& name) {
+  return name.find('.') == std::string::npos ? "train." + name : name;
+}
 
 std::string flag(const std::string& name) {
   std::string out = "--" + name;
@@ -82,12 +84,12 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
   const bool cpu = platform == "cpu";
   const bool split = partition.size("fsdp") > 1 || partition.size("tensor") > 1;
   if (split && reduction == Reduction::per_replica)
-    throw UsageError("train.reduction 'per_replica' with a mesh that splits parameters",
-                     "set train.mesh to auto, or train.reduction to global");
+    throw UsageError("reduction per_replica with a mesh that splits parameters",
+                     "take the mesh auto, or the reduction global");
   const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1 && !split);
   if (replicas && partition.split_slots)
-    throw UsageError("train.split_slots where each device is a replica of its own",
-                     "leave it off on the CPU and with train.reduction per_replica");
+    throw UsageError("split slots where each device is a replica of its own",
+                     "leave them whole on the CPU and with the reduction per_replica");
   if (replicas) partition.mesh.clear();
   if (!replicas && devices > 1 && partition.mesh.empty()) partition.mesh = {{"data", devices}};
   return {.devices = devices,

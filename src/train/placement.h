@@ -45,7 +45,8 @@ struct Placement {
 Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
                         Partition partition = {});
 
-// What messages call a field: "train.mesh_rules", "--mesh-rules".
+// What messages call a field, in the words of the command that runs: "train.mesh_rules",
+// "--mesh-rules". A name without a section is one of a recipe's `train`.
 using Fields = std::function<std::string(const std::string& name)>;
 std::string recipe_field(const std::string& name);
 std::string flag(const std::string& name);

@@ -35,7 +35,7 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
   if (micro_batches < 1 || own % micro_batches != 0)
     throw UsageError(str("a batch of ", batch_size, " examples over ", parts, " devices, ", own,
                          " each, does not divide into ", micro_batches, " micro-batches"),
-                     str("choose train.micro_batches that divide ", own));
+                     str("choose micro-batches that divide ", own));
   return batch_size / placement.replicas();
 }
 
@@ -219,9 +219,11 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   return out;
 }
 
-StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size) {
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
+                            bool exact_products) {
   StepProgram out{.features = prediction.features};
   Program& p = out.program;
+  p.form.exact_products = exact_products;
   const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
   Parameters parameters;
   const Scope root(p.graph, parameters);

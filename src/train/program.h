@@ -48,6 +48,7 @@ StepProgram train_program(const Task& task, const TrainingConfig& config,
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
                          Compute compute = {});
 // Results: the prediction's outputs; one device.
-StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size);
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
+                            bool exact_products = false);
 
 }  // namespace smelt

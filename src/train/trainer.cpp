@@ -14,9 +14,11 @@
 #include "checkpoint/layout.h"
 #include "data/description.h"
 #include "data/prefetch.h"
+#include "format/json_difference.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 #include "train/stop_signal.h"
+#include "train/taken_weights.h"
 
 namespace smelt {
 namespace {
@@ -28,12 +30,17 @@ class Trainer {
 
  private:
   std::optional<ModelState> restored_state();
+  void take_given();
   void compile();
   void step(Progress& progress);
   void read_report(Progress& progress);
   void show(Progress& progress, std::int64_t done);
   void save(Progress& progress);
   std::string where_to_go_on() const;
+  std::string what_steadies() const;
+  MemoryAdvice advice(const std::string& what) const {
+    return advice_for_training(what, job_.fields);
+  }
   double sequences(std::int64_t steps) const {
     return static_cast<double>(steps * job_.config.batch_size);
   }
@@ -45,6 +52,7 @@ class Trainer {
   StepProgram program_;
   TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
+  std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
@@ -73,10 +81,30 @@ Trainer::Trainer(const TrainJob& job)
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, source_);
-  state_ = restored_state();
+  state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
+  if (!job.init.empty()) take_given();
   job.accepted();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   compile();
+}
+
+// For a new run.
+void Trainer::take_given() {
+  if (state_) {
+    spdlog::info("init {} is not used: this run has a checkpoint of its own", job_.init);
+    return;
+  }
+  const auto in_vocabulary = [&](std::string_view parameter) {
+    const DimNames dims = job_.task.dim_names ? job_.task.dim_names(parameter) : DimNames();
+    return !dims.empty() && dims.front().name == "vocab";
+  };
+  taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
+  spdlog::info("{}", table_of(*taken_));
+  settings_["init"] = taken_->given.where;
+  if (taken_->given.model.is_null() || !settings_.contains("model")) return;
+  if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
+    spdlog::warn("{}: was made with {} {}, this run has {}", taken_->given.where, other->name,
+                 other->was.dump(), other->is.dump());
 }
 
 // A new model's weights are drawn meanwhile.
@@ -84,12 +112,16 @@ void Trainer::compile() {
   std::future<ModelState> fresh;
   if (!state_)
     fresh = std::async(std::launch::async, [this] {
-      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed);
+      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
+                               taken_ ? taken_->parameters : TensorMap());
     });
   const auto start = Clock::now();
-  compiled_.emplace(client_, program_);
+  if (step_ < job_.config.schedule.total_steps)
+    compiled_.emplace(client_, program_, advice("train: a step"));
   summary_.compile_seconds = seconds_since(start);
-  if (fresh.valid()) state_.emplace(fresh.get());
+  if (fresh.valid())
+    state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
+  taken_.reset();
 }
 
 std::optional<ModelState> Trainer::restored_state() {
@@ -97,6 +129,7 @@ std::optional<ModelState> Trainer::restored_state() {
   if (!checkpoint) return std::nullopt;
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
   check_same_run(checkpoint->state, settings_, where);
+  if (checkpoint->state.contains("init")) settings_["init"] = checkpoint->state["init"];
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   spdlog::info("resuming from {}", where);
@@ -121,10 +154,16 @@ std::string Trainer::where_to_go_on() const {
                          : str("the checkpoint of step ", saved_step_, " is good");
 }
 
+std::string Trainer::what_steadies() const {
+  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
+             "; ", where_to_go_on());
+}
+
 // Of the newest step, which has then ended.
 void Trainer::read_report(Progress& progress) {
   if (!report_) return;
-  const auto report = report_->to_host<float>();
+  const auto report =
+      fitting(advice(str("train: step ", step_)), [&] { return report_->to_host<float>(); });
   report_.reset();
   last_.clear();
   last_.add(report);
@@ -133,7 +172,7 @@ void Trainer::read_report(Progress& progress) {
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
         str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
+        what_steadies());
   show(progress, step_);
 }
 
@@ -142,9 +181,8 @@ void Trainer::save(Progress& progress) {
   if (saved_step_ == step_) return;
   const HostState host = state_->download();
   if (const auto bad = first_not_finite(host))
-    throw SystemError(
-        str("train: after step ", step_, " ", *bad, " is not finite"),
-        str("lower train.learning_rate or raise train.warmup_steps; ", where_to_go_on()));
+    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
+                      what_steadies());
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep)});
   saved_step_ = step_;
@@ -202,10 +240,10 @@ TrainSummary Trainer::run() {
 
 StepProgram training_program(const TrainJob& job, std::string_view platform) {
   TrainingConfig config = job.config;
-  if (job.compute) config.compute = compute_for(platform, *job.compute);
+  if (job.compute) config.compute = compute_for(platform, *job.compute, job.fields);
   return train_program(job.task, config,
                        placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices)));
+                                     partition_for(job.mesh, config.devices, job.fields)));
 }
 
 TrainSummary train(const TrainJob& job) { return Trainer(job).run(); }

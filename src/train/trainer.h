@@ -29,10 +29,12 @@ struct TrainJob {
       data;  // TFRecord files or patterns, comma separated; a description beside them must fit
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
+  std::string init;       // a folder of weights that a new run begins with; empty: with fresh ones
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
   std::int64_t log_every = 100;
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
+  Fields fields = recipe_field;                               // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step.
   std::function<void()> accepted = [] {};
@@ -48,12 +50,12 @@ struct TrainSummary {
   std::map<std::string, double> last;  // the last step's figures and measures, by name
 };
 
-// Steps from the newest checkpoint (or fresh weights) to schedule.total_steps, with a checkpoint
-// every save_every steps and at the end. A checkpoint is resumed only with the settings it was made
-// with; steps, learning rate, devices and how often to save may change. SIGTERM or SIGINT: saves
-// and throws SystemError that says how to go on. UsageError: data that do not fit the task, a
-// checkpoint of another run; SystemError: a loss, gradient or state that is not finite (which is
-// never saved), the device.
+// Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a
+// checkpoint every save_every steps and at the end. A checkpoint is resumed only with the settings
+// it was made with; steps, learning rate, devices and how often to save may change. SIGTERM or
+// SIGINT: saves and throws SystemError that says how to go on. UsageError: data that do not fit the
+// task, a checkpoint of another run, given weights that do not fit, a device's memory; SystemError:
+// a loss, gradient or state that is not finite (which is never saved), the device.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

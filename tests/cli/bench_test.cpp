@@ -71,8 +71,8 @@ TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
   EXPECT_THAT(output.text,
               AllOf(HasSubstr("large.mlir on v5e:1x1 does not fit into the memory of a device: "),
                     HasSubstr("the total memory required"), HasSubstr("available HBM (15.75G)"),
-                    HasSubstr("hint: set train.save to layer (with train.layers scan) or raise "
-                              "train.micro_batches")));
+                    HasSubstr("hint: set --save to layer (with --layers scan) or raise "
+                              "--micro-batches; ")));
 }
 
 TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/random.h"
+#include "checkpoint/given_weights.h"
 #include "cli/cmd_detect.h"
 #include "cli/pipeline.h"
 #include "data/description.h"
@@ -108,6 +110,15 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/discriminator/model.safetensors")));
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/generator/model.safetensors")));
 
+  // Both folders together hold the model's parameters; the generator brings the shared embeddings.
+  const GivenWeights model = load_weights(r.path("model")),
+                     towers = load_weights(r.path("huggingface"));
+  for (const auto& [name, view] : model.parameters) {
+    ASSERT_TRUE(towers.parameters.contains(name)) << name;
+    EXPECT_TRUE(std::ranges::equal(view.data, towers.parameters.at(name).data)) << name;
+  }
+  EXPECT_EQ(towers.parameters.size(), model.parameters.size() + 5);
+
   const auto filled = fill_with_model(r, {"the [MASK] house"}, 3);
   ASSERT_EQ(filled[0].masks.size(), 1u);
   EXPECT_EQ(filled[0].masks[0].size(), 3u);
@@ -147,6 +158,14 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
                 fill_with_model(recipe({"model.uniform_generator=true"}), {"[MASK]"}, 1);
               }),
               HasSubstr("fill: a uniform generator makes no guesses"));
+}
+
+TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
+  write_text();
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run_recipe(recipe({"train.init=" + dir_.file("none")})); }),
+      HasSubstr("none holds neither a checkpoint nor config.json"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
 }
 
 TEST_F(ElectraRecipe, BertHasNoDiscriminator) {

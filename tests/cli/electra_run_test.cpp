@@ -169,10 +169,16 @@ class ElectraRun : public testing::Test {
     h.update(more);
     return h;
   }
-  CommandOutput pretrain(const json& more = json::object(), const std::string& flags = "") const {
+  CommandOutput pretrain(const json& more = json::object(), const std::string& flags = "",
+                         const std::string& model = "m") const {
     write_file(dir_.file("h.json"), tiny(more).dump());
-    return run_command(str(SMELT_PROGRAM, " electra run_pretraining --model-name m --data-dir ",
-                           dir_.file("data"), " --hparams ", dir_.file("h.json"), " ", flags));
+    return run_command(str(SMELT_PROGRAM, " electra run_pretraining --model-name ", model,
+                           " --data-dir ", dir_.file("data"), " --hparams ", dir_.file("h.json"),
+                           " ", flags));
+  }
+  CommandOutput ask(const std::string& what) const {
+    return run_command(str(SMELT_PROGRAM, " electra ", what, " --data-dir ", dir_.file("data"),
+                           " --model-name m"));
   }
   void make_data() const {
     write_file(dir_.file("corpus/english.txt"), read_file(golden("english.txt")));
@@ -238,6 +244,44 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
                                 HasSubstr("12/12 = 100.0%")));
+}
+
+TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
+  make_data();
+  EXPECT_THAT(
+      ask("detect --text a").text,
+      AllOf(HasSubstr("detect: "), HasSubstr("models/m/hparams.json is not there: no run has"),
+            HasSubstr("hint: correct --data-dir and --model-name, or give")));
+  ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
+
+  const CommandOutput found = ask("detect --text 'The river' --threshold 0 --json 2>/dev/null");
+  ASSERT_EQ(found.status, 0) << found.text;
+  EXPECT_EQ(json::parse(found.text)["tokens"].back()["offsets"][1], 9);
+  const CommandOutput filled = ask("fill --text 'the [MASK]' --top 2");
+  EXPECT_EQ(filled.status, 0) << filled.text;
+  EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
+  EXPECT_THAT(ask("detect --text a --hparams '{}'").text, HasSubstr("vocab_size is 30522, but "));
+
+  const std::string init = "--init " + data("models/m");
+  const CommandOutput begun = pretrain({{"num_train_steps", 1}}, init, "n");
+  EXPECT_EQ(begun.status, 0) << begun.text;
+  EXPECT_THAT(begun.text, AllOf(HasSubstr("weights of " + data("models/m/checkpoint-2:\n")),
+                                HasSubstr("  taken "), Not(HasSubstr("fresh"))));
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, init).text,
+              HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: leave"));
+}
+
+TEST_F(ElectraRun, HintsAreInItsOwnWords) {
+  make_data();
+  const CommandOutput diverged = pretrain({{"learning_rate", 1e38}, {"num_warmup_steps", 0}});
+  EXPECT_EQ(diverged.status, 1);
+  EXPECT_THAT(diverged.text, HasSubstr("hint: lower learning_rate or raise num_warmup_steps; "));
+  EXPECT_THAT(pretrain(json::object(), "--devices 2 --mesh data=3").text,
+              HasSubstr("--mesh 'data=3' has 3 devices, --devices are 2"));
+  EXPECT_THAT(pretrain(json::object(), "--save layers").text, HasSubstr("--save 'layers'"));
+  ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}, {"eval_batch_size", 100000}}).text,
+              HasSubstr("hint: lower eval_batch_size, or give more examples"));
 }
 
 TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {

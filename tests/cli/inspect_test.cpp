@@ -132,8 +132,27 @@ TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
                 "zeros": 1, "not_finite": 0, "smallest": -5, "largest": 2})"));
   EXPECT_FALSE(json.contains("tokens"));
   EXPECT_THAT(data(str("inspect ", records_, " --vocab ", vocab_)).text,
-              HasSubstr("a.tfrecord: record 0: no example of BERT, whose ids a vocabulary names\n"
+              HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
                         "  hint: leave the vocabulary out"));
+}
+
+// As ELECTRA's are.
+TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
+  std::string bytes;
+  for (const std::int32_t last : {11, 100}) {
+    ExampleWriter writer;
+    writer.integers("input_ids", std::vector<std::int32_t>{2, 60, last, 3, 0, 0});
+    writer.integers("input_mask", std::vector<std::int32_t>{1, 1, 1, 1, 0, 0});
+    append_record(bytes, writer.take());
+  }
+  write_file(records_, bytes);
+  const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_, " --samples 1"));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.text, AllOf(HasSubstr("bad records: 1\n"),
+                                 HasSubstr("input_ids[2] = 100 is out of range for vocab_size 100"),
+                                 HasSubstr("a.tfrecord: record 0\n  input_ids: [CLS] w60ing [SEP]\n"
+                                           "  input_mask: 1 1 1 1 0 0\n")));
+  EXPECT_EQ(data(str("inspect ", records_, " --vocab-size 101")).status, 0);
 }
 
 TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {

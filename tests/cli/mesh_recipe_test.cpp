@@ -114,8 +114,8 @@ TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
 
 TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
   const std::string refusal =
-      ": train.reduction 'per_replica' with a mesh that splits parameters\n"
-      "  hint: set train.mesh to auto, or train.reduction to global";
+      ": reduction per_replica with a mesh that splits parameters\n"
+      "  hint: take the mesh auto, or the reduction global";
   EXPECT_THAT(from_recipe("devices: 2, mesh: fsdp=2, reduction: per_replica"),
               EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=2", "train.mesh=tensor=2", "train.reduction=per_replica"}),

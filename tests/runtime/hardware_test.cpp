@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "runtime/client.h"
+#include "runtime/plugin_lock.h"
 #include "support/captured_log.h"
 #include "support/environment.h"
 #include "support/error_of.h"
@@ -28,6 +29,28 @@ using testing::StartsWith;
 void put(const std::string& path) {
   fs::create_directories(fs::path(path).parent_path());
   std::ofstream(path) << "x";
+}
+
+TEST(Hardware, AnEarlierSetupsPluginIsWarnedOf) {
+  const TempDir dir;
+  const ScopedVariable data("XDG_DATA_HOME", dir.path());
+  const CapturedLog log;
+  const std::string plugin = dir.file("smelt/tpu/libtpu/libtpu.so");
+  const auto warn_with = [&](const std::string& version) {
+    std::ofstream(dir.file("smelt/tpu/.wheels")) << "libtpu==" << version << " \\\n    --hash=x\n";
+    warn_of_other_version("tpu", plugin);
+  };
+  put(plugin);
+  warn_of_other_version("tpu", plugin);  // not of smelt setup
+  const std::string version = plugin_wheels("tpu").front().version;
+  warn_with(version);
+  warn_of_other_version("tpu", "/elsewhere/libtpu.so");
+  EXPECT_EQ(log.text(), "");
+  warn_with("0.0.1");
+  EXPECT_THAT(log.text(), HasSubstr(str("device tpu: ", dir.file("smelt/tpu"),
+                                        " holds libtpu 0.0.1, not ", version,
+                                        ", which this smelt was made for; `smelt setup tpu` "
+                                        "renews it")));
 }
 
 TEST(Hardware, AMachineWithoutATpuIsSaid) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 
@@ -52,7 +53,8 @@ class ArchiveTest : public testing::Test {
     ::archive_entry_set_filetype(entry, kind);
     ::archive_entry_set_perm(entry, 0644);
     ::archive_entry_set_size(entry, std::ssize(bytes));
-    if (link != nullptr) ::archive_entry_set_hardlink(entry, link);
+    if (link != nullptr && kind == AE_IFLNK) ::archive_entry_set_symlink(entry, link);
+    if (link != nullptr && kind != AE_IFLNK) ::archive_entry_set_hardlink(entry, link);
     EXPECT_EQ(::archive_write_header(out, entry), ARCHIVE_OK);
     EXPECT_EQ(::archive_write_data(out, bytes.data(), bytes.size()), std::ssize(bytes));
     ::archive_entry_free(entry);
@@ -85,6 +87,22 @@ TEST_F(ArchiveTest, ASecondNameOfAFileHoldsWhatItHolds) {
   EXPECT_THAT(error_of([&] { read_archive(with_link("c.txt")); }),
               HasSubstr("x: b.txt is a link to c.txt, which is not before it\n"
                         "  hint: make the archive again, with `tar --hard-dereference`"));
+}
+
+TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
+  const auto path = write(::archive_write_add_filter_none, [](::archive* out) {
+    add(out, "./c/last.txt", "", AE_IFLNK, "../b.txt");  // to a link
+    add(out, "b.txt", "", AE_IFLNK, "a.txt");            // to what comes later
+    add(out, "a.txt", "one\n");
+    add(out, "lost.txt", "", AE_IFLNK, "/etc/passwd");
+    add(out, "round.txt", "", AE_IFLNK, "round.txt");
+  });
+  const CapturedLog log;
+  EXPECT_THAT(read_archive(path, 12), ElementsAre(Pair("./c/last.txt", "one\n"),
+                                                  Pair("a.txt", "one\n"), Pair("b.txt", "one\n")));
+  EXPECT_THAT(log.text(), HasSubstr("x: 2 symbolic links to what is no file in it are left out, "
+                                    "lost.txt among them"));
+  EXPECT_THAT(error_of([&] { read_archive(path, 11); }), HasSubstr("more than 11 bytes"));
 }
 
 TEST_F(ArchiveTest, RefusesWhatIsNone) {

@@ -110,6 +110,14 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
   EXPECT_EQ(std::ssize(filled[0].masks[0]), tokenizer().vocabulary().size());
 }
 
+TEST_F(FillMask, ExactProductsAreAskedFor) {
+  const auto text = [&](bool exact) {
+    return emit_module(predict_program(fill(1).guesses(8, 1, 1), 1, exact).program, "fill");
+  };
+  EXPECT_THAT(text(true), HasSubstr("HIGHEST"));
+  EXPECT_THAT(text(false), testing::Not(HasSubstr("HIGHEST")));
+}
+
 TEST_F(FillMask, WrongInputIsNamed) {
   save_first_weights("model");
   const auto refusal = [&](const FillMaskJob& job, const std::string& text) {

@@ -133,13 +133,13 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                         "  hint: leave one of them whole by the rule mlp=none"));
   EXPECT_THAT(refusal([](auto& j) { j.config.micro_batches = 4; }),
               HasSubstr("a batch of 8 examples over 4 devices, 2 each, does not divide into 4 "
-                        "micro-batches\n  hint: choose train.micro_batches that divide 2"));
+                        "micro-batches\n  hint: choose micro-batches that divide 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
               HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   EXPECT_THAT(refusal([](auto& j) { j.mesh.mesh = "data=3,fsdp=2"; }),
               HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, train.devices are 8"));
   EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
-              HasSubstr("train.reduction 'per_replica' with a mesh that splits parameters"));
+              HasSubstr("reduction per_replica with a mesh that splits parameters"));
 }
 
 // A model that names no dimensions is trained whole.

@@ -141,6 +141,24 @@ TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
   }
 }
 
+TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
+  ElectraTask two{.model = {.vocab_size = 1000,
+                            .embedding_size = 64,
+                            .hidden_size = 512,
+                            .num_hidden_layers = 2,
+                            .num_attention_heads = 8,
+                            .generator_hidden_size = 1}};
+  two.settings.two_tower_generator = true;
+  TrainingConfig c = config(Reduction::global);
+  c.compute = compute_for("tpu", {});
+  const auto program = train_program(
+      electra_task(two), c,
+      placement_for("tpu", 8, Reduction::global, partition_for({.mesh = "data=2,tensor=4"}, 8)));
+  const CompiledMemory memory = compile("v5e:2x4", program);
+  EXPECT_GE(memory.alias_bytes, state_bytes(program) / 4);
+  EXPECT_LT(memory.argument_bytes, state_bytes(program));
+}
+
 INSTANTIATE_TEST_SUITE_P(Topologies, ElectraTpuCompile,
                          testing::Values("v2:2x2", "v3:2x2", "v5e:2x4"), topology_name);
 

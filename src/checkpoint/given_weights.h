@@ -1,0 +1,30 @@
+// The weights of a trained model, for another run to begin with.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "format/safetensors.h"
+
+namespace smelt {
+
+struct GivenWeights {
+  std::string where;     // to begin messages with
+  TensorMap parameters;  // f32, by the original checkpoint's names; nothing of the optimizer's
+  nlohmann::json
+      model;  // the settings of the model; null where they are not known in smelt's words
+  std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
+};
+
+// From a model folder of smelt's, its newest checkpoint, or from a Hugging Face folder of a BERT or
+// of an ELECTRA: one with config.json, or one with discriminator/ and generator/, or either. An
+// ELECTRA's generator comes with embeddings of its own. UsageError when the folder is none of these
+// or cannot be read.
+GivenWeights load_weights(const std::string& folder);
+
+// UsageError when the folder is none of these, without reading the weights.
+void check_weights_folder(const std::string& folder);
+
+}  // namespace smelt

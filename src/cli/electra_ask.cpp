@@ -1,0 +1,118 @@
+#include "cli/electra_ask.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/cmd_detect.h"
+#include "cli/cmd_model.h"
+#include "cli/electra_hparams.h"
+#include "cli/electra_model.h"
+#include "cli/text_flags.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+struct AskFlags {
+  std::string data_dir, model_name, hparams, device = "cpu", precision = "f32";
+  TokenizerFlags tokenizer;
+};
+
+// What the run has left beside its checkpoints. Paths that are no more are the folder's own.
+std::string saved_hparams(const AskFlags& f, const std::string& command) {
+  const std::string model_dir =
+      parse_electra_hparams("{}", f.data_dir, f.model_name).hparams.model_dir;
+  const std::string path = saved_hparams_path(model_dir);
+  if (!exists(path))
+    throw UsageError(str(command, ": ", path, " is not there: no run has begun in it"),
+                     "correct --data-dir and --model-name, or give the run's --hparams");
+  auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  if (!saved.is_object())
+    throw UsageError(str(command, ": ", path, " is no JSON object"), "give the run's --hparams");
+  saved.erase(kContinuedFrom);
+  saved["model_dir"] = model_dir;
+  if (!exists(saved.value("vocab_file", ""))) saved.erase("vocab_file");
+  return saved.dump();
+}
+
+class AskedModel {
+ public:
+  AskedModel(const AskFlags& f, const std::string& command)
+      : flags_(f),
+        hparams_(parse_electra_hparams(f.hparams.empty() ? saved_hparams(f, command) : f.hparams,
+                                       f.data_dir, f.model_name)
+                     .hparams),
+        task_(electra_task_settings(hparams_)) {
+    task_.ids = special_ids(electra_vocabulary(hparams_, task_.model.vocab_size));
+  }
+
+  const ElectraTask& task() const { return task_; }
+
+  BertTokenizer tokenizer() const {
+    TokenizerFlags flags = flags_.tokenizer;
+    if (!load_tokenizer_config(hparams_.vocab_file)) {
+      flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
+      flags.control = ControlCharacters::electra;
+    }
+    return BertTokenizer::load(hparams_.vocab_file, flags);
+  }
+
+  template <class Job>
+  Job on_device(Job job) const {
+    job.device = flags_.device;
+    job.exact_products = flags_.precision == "f32_exact";
+    job.model_dir = hparams_.model_dir;
+    return job;
+  }
+
+ private:
+  const AskFlags& flags_;
+  ElectraHparams hparams_;
+  ElectraTask task_;
+};
+
+std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
+  auto f = std::make_shared<AskFlags>();
+  command.add_option("--data-dir", f->data_dir, "folder of vocab.txt and models/")->required();
+  command.add_option("--model-name", f->model_name, "the model's folder in models/")->required();
+  command.add_option("--hparams", f->hparams, "default: those that the run has left in its folder");
+  command.add_option("--device", f->device, "cpu, gpu or tpu")
+      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
+      ->capture_default_str();
+  command.add_option("--precision", f->precision, "f32 or f32_exact")
+      ->check(CLI::IsMember({"f32", "f32_exact"}))
+      ->capture_default_str();
+  add_tokenizer_flags(command, f->tokenizer);
+  return f;
+}
+
+}  // namespace
+
+void add_electra_ask(CLI::App& electra) {
+  auto* detect = electra.add_subcommand(
+      "detect", "which tokens the discriminator of run_pretraining holds for replaced");
+  const auto detect_flags = add_ask_flags(*detect);
+  const auto detected = add_detect_options(*detect);
+  detect->callback([detect_flags, detected] {
+    const AskedModel model(*detect_flags, "detect");
+    print_detected(*detected, [&](const auto& texts) {
+      return detect_replaced(model.on_device(electra_detect_job(model.task())), model.tokenizer(),
+                             texts);
+    });
+  });
+
+  auto* fill = electra.add_subcommand("fill", "the generator of run_pretraining fills [MASK]");
+  const auto fill_flags = add_ask_flags(*fill);
+  const auto filled = add_fill_options(*fill);
+  fill->callback([fill_flags, filled] {
+    const AskedModel model(*fill_flags, "fill");
+    FillMaskJob job = model.on_device(electra_fill_job(model.task()));
+    job.top = filled->top;
+    print_filled(fill_masks(job, model.tokenizer(), filled->texts));
+  });
+}
+
+}  // namespace smelt
