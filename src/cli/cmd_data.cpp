@@ -1,7 +1,6 @@
 #include "cli/cmd_data.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
+#include "cli/cmd_tokens.h"
 #include "cli/text_flags.h"
 #include "examples/bert_examples.h"
 #include "examples/electra_examples.h"
@@ -16,34 +16,15 @@
 namespace smelt {
 namespace {
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string rounded(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-void print_text(const CorpusCounts& text) {
-  std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
-            << text.sentences << " sentences, " << text.tokens << " tokens ("
-            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
-  if (text.duplicate_documents + text.duplicate_lines > 0)
-    std::cout << "left out: " << text.duplicate_documents << " documents and "
-              << text.duplicate_lines << " lines that stood before\n";
-}
-
 void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
-  print_text(summary.text);
+  print_text_counts(summary.text);
   std::cout << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
             << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
             << "written:  " << job.output << "\n";
 }
 
 void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary) {
-  print_text(summary.text);
+  print_text_counts(summary.text);
   const std::int64_t length = job.options.seq_length;
   const double filled = share(summary.counts[0], summary.examples) / static_cast<double>(length);
   std::cout << "examples: " << summary.examples << ", of " << length << " tokens, "
@@ -51,20 +32,6 @@ void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary)
             << "written:  " << job.output;
   if (job.shards > 1) std::cout << ", in " << job.shards << " files";
   std::cout << "\n";
-}
-
-void add_text_options(CLI::App& command, DocumentOptions& o) {
-  add_input_flags(command, o.input, o.format, o.strict);
-  command
-      .add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
-      ->capture_default_str();
-  command
-      .add_option("--dedup", o.dedup,
-                  "what to leave out: none; lines, or exact or near duplicates of documents, that "
-                  "stood before")
-      ->capture_default_str();
-  command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
-      ->capture_default_str();
 }
 
 void add_pair_options(CLI::App& command, PairOptions& o) {
@@ -87,7 +54,7 @@ void add_pair_options(CLI::App& command, PairOptions& o) {
 
 // What jobs of every kind have.
 void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
-  add_text_options(command, job.text);
+  add_document_flags(command, job.text);
   command.add_option("--vocab", job.vocab, "vocab.txt or tokenizer.json")->required();
   command.add_option("--out", job.output, "TFRecord files, separated by commas")->required();
   command
@@ -151,6 +118,8 @@ void add_data_command(CLI::App& app) {
   data->require_subcommand(1);
   add_bert(*data);
   add_electra(*data);
+  add_data_tokens_command(*data);
+  add_data_convert_command(*data);
   add_data_inspect_command(*data);
   add_data_index_command(*data);
   add_data_bench_command(*data);

@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/cmd_tokens.h"
 #include "cli/show_example.h"
+#include "data/data_paths.h"
 #include "data/inspect.h"
 #include "data/record_features.h"
 #include "tokenize/vocabulary.h"
@@ -187,6 +189,8 @@ void print(const RecordStatistics& statistics, const InspectOptions& options, bo
 }
 
 void inspect(const InspectOptions& options, bool json) {
+  if (holds_tokens(data_paths(options.input, "inspect").front()))
+    return print_token_statistics(options, json);
   const RecordStatistics statistics = inspect_records(options);
   print(statistics, options, json);
   if (statistics.bad_records == 0) return;
@@ -200,12 +204,12 @@ void inspect(const InspectOptions& options, bool json) {
 void add_data_inspect_command(CLI::App& data) {
   auto o = std::make_shared<InspectOptions>();
   auto json = std::make_shared<bool>(false);
-  auto* command =
-      data.add_subcommand("inspect", "count, check and show the examples of record files");
-  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
+  auto* command = data.add_subcommand(
+      "inspect", "count, check and show what record files, token stores and snapshot folders hold");
+  command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--vocab", o->vocab,
-                      "vocabulary of the examples: shows words, checks ids, counts BERT's masks");
+                      "of the examples or tokens: shows words, checks ids, counts BERT's masks");
   command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
   command->add_option("--samples", o->samples, "show so many examples, evenly spread")
       ->capture_default_str();

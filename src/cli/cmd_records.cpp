@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "data/data_paths.h"
+#include "data/example_source.h"
 #include "data/record_features.h"
 #include "data/record_index_file.h"
-#include "data/record_source.h"
 #include "data/record_tokens.h"
 #include "format/example_slots.h"
 
@@ -22,9 +23,14 @@ struct ReadingBench {
   double seconds = 3;
 };
 
+constexpr std::int64_t kWindowTokens = 512;
+
 // The integers and reals of the first record, whatever their values; no more than are read at once.
+// Of tokens windows.
 Features bench_features(const ReadingBench& o) {
   constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
+  if (holds_tokens(data_paths(o.input, "bench").front()))
+    return {{"targets", DType::s32, {kWindowTokens}, kAnyNumber, "numbers below"}};
   Features features;
   for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
     if (features.size() < kMostSlots &&
@@ -51,7 +57,8 @@ double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>&
 
 nlohmann::ordered_json bench_reading(const ReadingBench& o) {
   const auto start = Clock::now();
-  const RecordSource source({.input = o.input, .features = bench_features(o)});
+  const auto opened = open_examples({.input = o.input, .features = bench_features(o)});
+  const ExampleSource& source = *opened;
   nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
   out["in_order_per_s"] =
@@ -80,9 +87,10 @@ void add_data_index_command(CLI::App& data) {
 
 void add_data_bench_command(CLI::App& data) {
   auto o = std::make_shared<ReadingBench>();
-  auto* command = data.add_subcommand(
-      "bench", "time the reading of record files on one thread, in processor time, as JSON");
-  command->add_option("input", o->input, "TFRecord files or patterns, separated by commas")
+  auto* command = data.add_subcommand("bench",
+                                      "time the reading of data on one thread, in processor time, "
+                                      "as JSON; tokens in windows of 512");
+  command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--batch", o->batch, "examples of a batch")
       ->check(CLI::PositiveNumber)

@@ -52,7 +52,11 @@ void add_train(CLI::App& vocab) {
       ->capture_default_str();
   command->add_option("--coverage", job->coverage, "unigram, bpe: share of the characters to cover")
       ->capture_default_str();
-  command->add_option("--special", o.reserved, "more tokens after [MASK], separated by commas")
+  command
+      ->add_option(
+          "--special", o.reserved,
+          "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
+          "<unk>, or with <unk> all control pieces from id 0 on")
       ->delimiter(',');
   command->add_option("--unused", job->unused, "so many [unusedN] after the special tokens")
       ->capture_default_str();

@@ -1,7 +1,11 @@
 #include "cli/text_flags.h"
 
+#include <cstdio>
+#include <iostream>
 #include <map>
 #include <string>
+
+#include "base/str.h"
 
 namespace smelt {
 
@@ -34,6 +38,39 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
           [&flags, names](const std::string& name) { flags.control = names.at(name); },
           "what vanishes: bert (Cc, Cf) or electra (all C*)")
       ->check(CLI::IsMember({"bert", "electra"}));
+}
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string rounded(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+void add_document_flags(CLI::App& command, DocumentOptions& o) {
+  add_input_flags(command, o.input, o.format, o.strict);
+  command
+      .add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
+      ->capture_default_str();
+  command
+      .add_option("--dedup", o.dedup,
+                  "what to leave out: none; lines, or exact or near duplicates of documents, that "
+                  "stood before")
+      ->capture_default_str();
+  command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
+      ->capture_default_str();
+}
+
+void print_text_counts(const CorpusCounts& text) {
+  std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
+            << text.sentences << " sentences, " << text.tokens << " tokens ("
+            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
+  if (text.duplicate_documents + text.duplicate_lines > 0)
+    std::cout << "left out: " << text.duplicate_documents << " documents and "
+              << text.duplicate_lines << " lines that stood before\n";
 }
 
 }  // namespace smelt

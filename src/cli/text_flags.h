@@ -4,7 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "text/line_source.h"
+#include "examples/token_corpus.h"
+#include "text/documents.h"
 #include "tokenize/tokenizer_config.h"
 
 namespace smelt {
@@ -12,7 +13,15 @@ namespace smelt {
 // --input, --format, --field, --strict
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict);
 
+// Those, and --sentences, --dedup, --demo.
+void add_document_flags(CLI::App& command, DocumentOptions& options);
+
 // What is not given stays unset: as stored beside the vocabulary, else the default.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);
+
+// What was read of a text, on standard output.
+void print_text_counts(const CorpusCounts& text);
+double share(std::uint64_t part, std::uint64_t whole);  // 0 of nothing
+std::string rounded(double value, int digits);
 
 }  // namespace smelt

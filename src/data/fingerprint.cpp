@@ -3,11 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
+#include "data/record_index.h"
 #include "format/crc32c.h"
 
 namespace smelt {
 
-nlohmann::json data_fingerprint(const RecordSource& source) {
+nlohmann::json data_fingerprint(const ExampleSource& source) {
   constexpr std::uint64_t kSample = 64;
   std::vector<Batch> sample(kSample);
   run_each(kSample, kSideBySide, [&](std::size_t i) {

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "data/record_source.h"
+#include "data/example_source.h"
 
 namespace smelt {
 
 // Tells data apart without reading all of them: {"records": how many, "crc32c": of what stands in
 // the features of 64 of them, evenly spread from the first to the last}.
-nlohmann::json data_fingerprint(const RecordSource& source);
+nlohmann::json data_fingerprint(const ExampleSource& source);
 
 }  // namespace smelt

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kLocalDepth = 2, kRemoteDepth = 16;  // a remote read takes long and costs little
 
-bool is_local(const RecordSource& source) {
-  return std::ranges::none_of(source.index().files(), is_remote);
+bool is_local(const ExampleSource& source) {
+  return std::ranges::none_of(source.files(), is_remote);
 }
 
 }  // namespace
 
-Prefetch::Prefetch(const RecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
+Prefetch::Prefetch(const ExampleSource& source, std::int64_t batch_size, std::uint64_t first_step,
                    PrefetchOptions options)
     : source_(source),
       batch_size_(batch_size),

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "data/record_source.h"
+#include "data/example_source.h"
 
 namespace smelt {
 
@@ -25,7 +25,7 @@ struct PrefetchOptions {
 // when the threads cannot be started.
 class Prefetch {
  public:
-  Prefetch(const RecordSource& source, std::int64_t batch_size, std::uint64_t first_step,
+  Prefetch(const ExampleSource& source, std::int64_t batch_size, std::uint64_t first_step,
            PrefetchOptions options = {});
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;
@@ -40,7 +40,7 @@ class Prefetch {
   void stop();
   Result read(std::uint64_t step) const;
 
-  const RecordSource& source_;
+  const ExampleSource& source_;
   std::int64_t batch_size_;
   PrefetchOptions options_;
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,6 +30,14 @@ std::string read_file(const std::string& path,
 // order. As in a shell, * and ? match no '/', and none of a name's leading dot. UsageError naming
 // the pattern that matches nothing. `what` names the flag or field in messages.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
+
+// The same with another way to match one pattern.
+using MatchPattern = std::function<std::vector<std::string>(const std::string& pattern)>;
+std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what,
+                                         const MatchPattern& match);
+// The files that one path or pattern names, sorted; none when there are none. On an object store a
+// pattern matches no folders.
+std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what);
 
 // Sequential reader, for large reads; from an object store the next blocks are fetched meanwhile.
 // UsageError when it cannot be opened.

@@ -45,22 +45,35 @@ std::string name_part(const std::string& path) {
   return is_remote(path) ? parse_remote(path).key : path;
 }
 
+[[noreturn]] void throw_no_match(const std::string& pattern, std::string_view what) {
+  if (name_part(pattern).find_first_of(kWildcards) == std::string::npos)
+    throw_missing(what, pattern);
+  throw UsageError(str(what, ": no file matches '", pattern, "'"),
+                   "check the pattern, and quote it so that the shell leaves it alone");
+}
+
 }  // namespace
 
+std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what) {
+  if (name_part(pattern).find_first_of(kWildcards) != std::string::npos)
+    return is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
+  if (!exists(pattern)) return {};
+  return {pattern};
+}
+
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
+  return expand_patterns(patterns, what,
+                         [&](const std::string& pattern) { return match_pattern(pattern, what); });
+}
+
+std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what,
+                                         const MatchPattern& match) {
   std::vector<std::string> paths;
   for (const std::string_view piece : split(patterns, ',')) {
     const std::string pattern(trim(piece));
     if (pattern.empty()) continue;
-    if (name_part(pattern).find_first_of(kWildcards) == std::string::npos) {
-      if (!exists(pattern)) throw_missing(what, pattern);
-      paths.push_back(pattern);
-      continue;
-    }
-    const auto found = is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
-    if (found.empty())
-      throw UsageError(str(what, ": no file matches '", pattern, "'"),
-                       "check the pattern, and quote it so that the shell leaves it alone");
+    const auto found = match(pattern);
+    if (found.empty()) throw_no_match(pattern, what);
     paths.insert(paths.end(), found.begin(), found.end());
   }
   if (paths.empty())

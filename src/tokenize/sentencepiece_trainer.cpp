@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -34,20 +35,41 @@ class Texts : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
+// All special pieces, each one's place its id.
+std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
+  if (o.kind == SentencePieceOptions::Kind::for_wordpiece) return {"<unk>"};
+  std::vector<std::string> pieces{"<pad>", "</s>", "<unk>"};
+  if (std::ranges::find(o.special, "<unk>") != o.special.end()) pieces.clear();
+  pieces.insert(pieces.end(), o.special.begin(), o.special.end());
+  for (const std::string& piece : pieces)
+    if (piece.empty() || std::ranges::count(pieces, piece) > 1)
+      throw UsageError(
+          str("vocab: --special names '", piece, "' ", piece.empty() ? "without a name" : "twice"),
+          "name each piece once");
+  return pieces;
+}
+
 std::unordered_map<std::string, std::string> arguments(const SentencePieceOptions& o) {
   const bool own = o.kind == SentencePieceOptions::Kind::own_model;
-  return {{"model_type", o.type},
-          {"vocab_size", str(o.size)},
-          {"character_coverage", str(o.coverage)},
-          {"pad_id", own ? "0" : "-1"},
-          {"eos_id", own ? "1" : "-1"},
-          {"unk_id", own ? "2" : "0"},
-          {"bos_id", "-1"},
-          {"normalization_rule_name", own ? "nmt_nfkc" : "identity"},
-          {"hard_vocab_limit", "false"},
-          {"num_threads", str(kParts)},
-          {"max_sentence_length", str(1 << 20)},
-          {"minloglevel", str(kSilent)}};
+  std::unordered_map<std::string, std::string> out{
+      {"model_type", o.type},
+      {"vocab_size", str(o.size)},
+      {"character_coverage", str(o.coverage)},
+      {"normalization_rule_name", own ? "nmt_nfkc" : "identity"},
+      {"hard_vocab_limit", "false"},
+      {"num_threads", str(kParts)},
+      {"max_sentence_length", str(1 << 20)},
+      {"minloglevel", str(kSilent)}};
+  std::vector<std::string> rest = special_pieces(o);
+  const std::vector<std::string> all = rest;
+  for (const auto& [piece, argument] :
+       {std::pair{"<pad>", "pad_id"}, {"<unk>", "unk_id"}, {"<s>", "bos_id"}, {"</s>", "eos_id"}}) {
+    const auto found = std::ranges::find(all, piece);
+    out[argument] = found == all.end() ? "-1" : str(found - all.begin());
+    std::erase(rest, piece);
+  }
+  if (!rest.empty()) out["control_symbols"] = join(rest, ",");
+  return out;
 }
 
 }  // namespace

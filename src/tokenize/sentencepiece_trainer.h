@@ -16,6 +16,10 @@ struct SentencePieceOptions {
   // NFKC; one whose pieces go into a WordPiece vocabulary has <unk> 0 alone and takes text as it
   // is.
   enum class Kind { own_model, for_wordpiece } kind = Kind::own_model;
+  // Of a model of its own: control pieces, which no text gives. With <unk> among them they are all
+  // that there are, their ids the places in the list: "<pad>", "<unk>", "<s>" and "</s>" are what
+  // SentencePiece takes them for. Else they come after T5's three.
+  std::vector<std::string> special = {};
 };
 
 // Sets its argument to the next text; false at the end.

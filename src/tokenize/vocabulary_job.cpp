@@ -75,9 +75,11 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
 }
 
 void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
-  const std::string model = train_sentencepiece(
-      [&](std::string& text) { return lines.next(text); },
-      {.type = job.type, .size = job.trainer.vocab_size, .coverage = job.coverage});
+  const std::string model = train_sentencepiece([&](std::string& text) { return lines.next(text); },
+                                                {.type = job.type,
+                                                 .size = job.trainer.vocab_size,
+                                                 .coverage = job.coverage,
+                                                 .special = job.trainer.reserved});
   write_file(job.out, model);
   summary.size = job.trainer.vocab_size;
 }

@@ -4,14 +4,14 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "data/record_source.h"
+#include "data/example_source.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 
 namespace smelt {
 namespace {
 
-std::int64_t count_batches(const EvaluateJob& job, const RecordSource& source) {
+std::int64_t count_batches(const EvaluateJob& job, const ExampleSource& source) {
   const auto all = static_cast<std::int64_t>(source.whole_batches(job.batch_size));
   if (all == 0)
     throw UsageError(str("eval: ", job.data, " holds ", source.size(),
@@ -25,7 +25,7 @@ MemoryAdvice advice_for(const EvaluateJob& job, const std::string& what) {
                     job.fields("mesh"), " fsdp=… help, too")};
 }
 
-ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const RecordSource& source,
+ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const ExampleSource& source,
                   const CompiledStep& step, const ModelState& state) {
   const std::int64_t batches = count_batches(job, source);
   const MemoryAdvice advice = advice_for(job, "eval: a batch");
@@ -52,7 +52,7 @@ const MeasuredValue& Evaluation::measure(std::string_view name) const {
 Evaluation evaluate(const EvaluateJob& job) {
   const auto [checkpoint, where] =
       load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()));
-  const RecordSource source({.input = job.data, .features = job.task.features});
+  const auto source = open_examples({.input = job.data, .features = job.task.features});
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);
   const auto platform = client->platform_name();
@@ -66,7 +66,7 @@ Evaluation evaluate(const EvaluateJob& job) {
     return ModelState::restore(*client, program.placement, program.state, checkpoint.tensors,
                                where);
   });
-  const ReportSums sums = add_up(job, program, source, step, state);
+  const ReportSums sums = add_up(job, program, *source, step, state);
   return {.global_step = checkpoint.step,
           .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,
           .loss = sums.figure("loss"),

@@ -19,7 +19,7 @@ struct EvaluateJob {
   MeshChoice mesh = {};
   ComputeChoice compute = {};
   std::string device = "cpu";
-  std::string data;              // held-out TFRecord files or patterns
+  std::string data;              // held out, as open_examples takes it
   std::string model_dir;         // its newest checkpoint is evaluated
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
   Fields fields = recipe_field;  // what messages call them

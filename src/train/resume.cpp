@@ -18,7 +18,8 @@ void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
 
 }  // namespace
 
-nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const RecordSource& source) {
+nlohmann::json run_settings(const Task& task, const TrainingConfig& c,
+                            const ExampleSource& source) {
   nlohmann::json out = task.settings;
   out["task"] = task.name;
   out["data"] = data_fingerprint(source);

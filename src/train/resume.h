@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "checkpoint/checkpoint.h"
-#include "data/record_source.h"
+#include "data/example_source.h"
 #include "train/program.h"
 
 namespace smelt {
 
 // How the data are read and what is computed from them, as it is kept in every checkpoint.
 nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
-                            const RecordSource& source);
+                            const ExampleSource& source);
 
 // UsageError naming the first field that differs, with both values; `where` begins the message.
 // What only one side knows (of another version) is not compared.

@@ -46,7 +46,7 @@ class Trainer {
   }
 
   const TrainJob& job_;
-  RecordSource source_;
+  std::unique_ptr<const ExampleSource> source_;
   std::shared_ptr<const Client> client_;
   nlohmann::json settings_;  // that a checkpoint must have been made with
   StepProgram program_;
@@ -60,27 +60,25 @@ class Trainer {
   std::int64_t step_ = 0, saved_step_ = -1;
 };
 
-void check_described(const TrainJob& job, const RecordSource& source) {
-  const auto& files = source.index().files();
-  const auto description = find_description(files);
-  if (!description || description->files.size() != files.size())
-    return;  // a part of what is described
-  check_description(
-      *description,
-      {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
+void check_described(const TrainJob& job, const ExampleSource& source) {
+  if (const auto description = source.description())
+    check_description(
+        *description,
+        {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
-      source_({.input = job.data, .features = job.task.features, .seed = job.config.seed}),
+      source_(open_examples(
+          {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
       client_(open_device(job.device, static_cast<int>(job.config.devices))),
-      settings_(run_settings(job.task, job.config, source_)),
+      settings_(run_settings(job.task, job.config, *source_)),
       program_(training_program(job, client_->platform_name())),
       since_line_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
-  check_described(job, source_);
+  check_described(job, *source_);
   state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
   if (!job.init.empty()) take_given();
   job.accepted();
@@ -214,7 +212,8 @@ void Trainer::show(Progress& progress, std::int64_t done) {
 TrainSummary Trainer::run() {
   const std::int64_t last = job_.config.schedule.total_steps;
   summary_.first_step = step_;
-  batches_.emplace(source_, job_.config.batch_size, static_cast<std::uint64_t>(step_));
+  batches_.emplace(*source_, job_.config.batch_size,
+                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_));
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
   while (step_ < last && !StopSignal::raised()) {

@@ -25,8 +25,8 @@ struct TrainJob {
   MeshChoice mesh = {};
   std::optional<ComputeChoice> compute = {};  // as the platform wants; empty: config.compute
   std::string device = "cpu";
-  std::string
-      data;  // TFRecord files or patterns, comma separated; a description beside them must fit
+  std::string data;          // as open_examples takes it; a description beside the files must fit
+  bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
   std::string init;       // a folder of weights that a new run begins with; empty: with fresh ones

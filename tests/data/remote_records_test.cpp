@@ -6,6 +6,7 @@
 #include "data/inspect.h"
 #include "data/prefetch.h"
 #include "data/record_index_file.h"
+#include "data/record_source.h"
 #include "data/record_tokens.h"
 #include "store/file.h"
 #include "store/folder.h"

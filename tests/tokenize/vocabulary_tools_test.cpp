@@ -172,6 +172,30 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
   }
 }
 
+TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreNamed) {
+  const auto pieces_of = [&](const std::string& name, const std::vector<std::string>& special) {
+    VocabularyJob by = job(name, "unigram");
+    by.trainer.reserved = special;
+    train_vocabulary(by);
+    const SentencePieceTokenizer model(by.out);
+    std::vector<std::string> pieces;
+    for (std::int32_t id = 0; id < 6; ++id) pieces.push_back(model.token(id));
+    std::vector<std::int32_t> ids;
+    model.encode("<mask> <cls>", ids);
+    for (const std::int32_t id : ids) EXPECT_TRUE(id == model.unknown() || id >= 6) << id;
+    EXPECT_EQ(model.token(model.unknown()), "<unk>");
+    return pieces;
+  };
+  EXPECT_THAT(pieces_of("a.model", {"<cls>", "<mask>", "<sep>"}),
+              ElementsAre("<pad>", "</s>", "<unk>", "<cls>", "<mask>", "<sep>"));
+  EXPECT_THAT(pieces_of("b.model", {"<pad>", "<unk>", "<s>", "</s>", "<mask>", "<sep>"}),
+              ElementsAre("<pad>", "<unk>", "<s>", "</s>", "<mask>", "<sep>"));
+  EXPECT_THAT(pieces_of("c.model", {"<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"}),
+              ElementsAre("<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"));
+  EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "</s>"}); }),
+              HasSubstr("vocab: --special names '</s>' twice\n  hint: name each piece once"));
+}
+
 TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.txt", "unigramm")); }),
               HasSubstr("type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));

@@ -40,6 +40,34 @@ TEST_F(TrainerTest, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
   EXPECT_NE(state("whole", 5), want);
 }
 
+// Weights that do not move and no dropout: a loss tells the batch.
+TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
+  BertTask still = bert();
+  still.model.hidden_dropout_prob = still.model.attention_probs_dropout_prob = 0;
+  const auto losses_of = [&](const std::string& model, bool replay) {
+    TrainJob run = job(model, 10);
+    run.task = bert_task(still);
+    run.config.schedule.learning_rate = 1e-30;
+    run.log_every = 1;
+    run.replay_data = replay;
+    std::vector<double> losses;
+    run.log_line = [&](const LogPoint& point) {
+      losses.push_back(point.loss);
+      return std::string();
+    };
+    train(run);
+    return losses;
+  };
+  const auto whole = losses_of("whole", true);
+  ASSERT_EQ(whole.size(), 10u);
+  const std::vector first(whole.begin(), whole.begin() + 5), second(whole.begin() + 5, whole.end());
+  EXPECT_NE(first, second);
+  cut_back(dir_.file("whole"), dir_.file("replayed"), 5);
+  cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
+  EXPECT_EQ(losses_of("replayed", true), first);
+  EXPECT_EQ(losses_of("resumed", false), second);
+}
+
 TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
   train(job("model", 3));
   const TrainSummary again = train(job("model", 3));

@@ -1,0 +1,123 @@
+#include "cli/cmd_tokens.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/text_flags.h"
+#include "data/inspect_tokens.h"
+#include "examples/token_stores.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+#include "tokenize/tokenizer.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const TokenStatistics& s) {
+  ordered_json out{{"files", s.files},
+                   {"tokens", s.tokens},
+                   {"documents", s.documents},
+                   {"smallest_id", s.ids.smallest},
+                   {"largest_id", s.ids.largest},
+                   {"out_of_range", s.out_of_range},
+                   {"vocab_size", nullptr},
+                   {"vocabulary_crc32c", nullptr},
+                   {"samples", ordered_json::array()}};
+  if (s.vocabulary.size > 0) out["vocab_size"] = s.vocabulary.size;
+  if (s.vocabulary.crc32c) out["vocabulary_crc32c"] = *s.vocabulary.crc32c;
+  for (const TokenRun& run : s.samples)
+    out["samples"].push_back({{"place", run.place}, {"ids", run.ids}});
+  return out;
+}
+
+std::string words_of(const TokenRun& run, const Tokenizer* tokenizer) {
+  std::string out = str(run.place, "\n ");
+  for (const std::int32_t id : run.ids)
+    out += tokenizer != nullptr && id < tokenizer->size() ? str(" ", tokenizer->token(id))
+                                                          : str(" ", id);
+  return out + "\n";
+}
+
+std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
+  std::string out =
+      str("tokens:      ", s.tokens, " in ", s.files, " files, ", s.documents, " documents\n",
+          "ids:         ", s.ids.smallest, " to ", s.ids.largest, "\nvocabulary:  ");
+  if (s.vocabulary.size > 0)
+    out += str(s.vocabulary.size, " pieces, CRC-32C ", s.vocabulary.crc32c.value_or(0), "\n");
+  else
+    out += "not known\n";
+  for (const TokenRun& run : s.samples) out += words_of(run, tokenizer);
+  return out;
+}
+
+}  // namespace
+
+void print_token_statistics(const InspectOptions& options, bool json) {
+  std::unique_ptr<const Tokenizer> tokenizer;
+  std::int64_t limit = options.vocab_size.value_or(0);
+  if (!options.vocab.empty()) {
+    tokenizer = load_tokenizer(options.vocab, {});
+    if (limit == 0) limit = tokenizer->size();
+  }
+  const TokenStatistics found = inspect_tokens(options, limit);
+  if (json)
+    std::cout << json_of(found).dump(2) << "\n";
+  else
+    std::cout << text_of(found, tokenizer.get());
+  if (found.out_of_range > 0)
+    throw UsageError(str("inspect: ", found.out_of_range, " tokens are out of range for ", limit,
+                         " pieces, first ", found.first_out_of_range),
+                     "were the tokens made with this vocabulary?");
+  if (tokenizer && found.vocabulary.crc32c &&
+      *found.vocabulary.crc32c != crc32c(read_file(options.vocab, kSmallFileBytes)))
+    throw UsageError(str("inspect: the tokens were made with another vocabulary than ",
+                         options.vocab, ", of CRC-32C ", *found.vocabulary.crc32c),
+                     "give the vocabulary that they were made with");
+}
+
+void add_data_tokens_command(CLI::App& data) {
+  auto job = std::make_shared<TextTokensJob>();
+  auto* command = data.add_subcommand(
+      "tokens", "text as one store of token ids, for models that train on runs of tokens");
+  add_document_flags(*command, job->text);
+  command->add_option("--vocab", job->vocab, "vocab.txt, tokenizer.json or a SentencePiece x.model")
+      ->required();
+  command->add_option("--out", job->output, "the token store")->required();
+  command->add_option("--document-end", job->document_end,
+                      "a piece of the vocabulary to put behind each document, such as </s>");
+  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command->add_flag("--overwrite", job->overwrite, "replace an existing store");
+  add_tokenizer_flags(*command, job->tokenizer);
+  command->callback([job] {
+    print_text_counts(write_text_tokens(*job));
+    std::cout << "written:  " << job->output << "\n";
+  });
+}
+
+void add_data_convert_command(CLI::App& data) {
+  auto job = std::make_shared<SnapshotTokensJob>();
+  auto inputs = std::make_shared<std::vector<std::string>>();
+  auto* command = data.add_subcommand(
+      "convert", "token stores of folders that tf.data.Dataset.save wrote, a tenth of their size");
+  command->add_option("input", *inputs, "snapshot folders or patterns")->required();
+  command
+      ->add_option("--out", job->output,
+                   "the token store; of several folders a * stands for each one's name")
+      ->required();
+  command->add_option("--vocab", job->vocab, "that the ids are of: checks them, and is kept");
+  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command->add_flag("--overwrite", job->overwrite, "replace existing stores");
+  command->callback([job, inputs] {
+    job->input = join(*inputs, ",");
+    for (const ConvertedSnapshot& one : convert_snapshots(*job))
+      std::cout << one.output << ": " << one.tokens << " tokens, "
+                << bytes_text(static_cast<double>(one.bytes)) << "\n";
+  });
+}
+
+}  // namespace smelt

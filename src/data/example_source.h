@@ -1,0 +1,70 @@
+// Batches of examples, wherever they come from. A batch is a pure function of the files, the seed
+// and the step: to resume, ask for the next step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "data/description.h"
+
+namespace smelt {
+
+struct RecordOptions {
+  std::string input;           // comma list of files and patterns
+  Features features;           // that every example has; of records at most kMostSlots
+  std::uint64_t seed = 12345;  // of the shuffle
+};
+
+// The part of each batch that one of several hosts trains on: an equal run of rows. Together, in
+// the hosts' order, they are the batch of one host.
+struct HostShare {
+  std::int64_t host = 0, hosts = 1;
+};
+
+// Thread-safe. Every fault of a file is a UsageError naming the file and where in it.
+class ExampleSource {
+ public:
+  virtual ~ExampleSource() = default;
+
+  // Training: the endless sequence of epochs, each a fresh shuffle of all examples, cut into
+  // batches (data/record_order.h). No example is dropped: a batch may hold the end of one epoch and
+  // the beginning of the next. The order does not depend on how many hosts share a batch; each of
+  // 2, 4, 8 or 16 reads only its own part of many examples. UsageError when they cannot share it
+  // equally.
+  Batch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
+
+  // Evaluation: examples in file order, from the first again after the last (the original repeats
+  // too).
+  Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
+  virtual std::uint64_t size() const = 0;  // examples in file order
+  // How many whole batches one pass holds; a remainder is left out, as in the original.
+  std::uint64_t whole_batches(std::int64_t batch_size) const;
+
+  virtual const std::vector<std::string>& files() const = 0;
+  // What the data say of themselves; nullopt when they say nothing.
+  virtual std::optional<DataDescription> description() const = 0;
+
+ protected:
+  explicit ExampleSource(Features features) : features_(std::move(features)) {}
+  const Features& features() const { return features_; }
+
+ private:
+  // The examples at these positions of training's order, as the batch's rows.
+  virtual void put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const = 0;
+  // The examples [first, first + count) in file order, as the rows from `row` on.
+  virtual void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
+                            std::size_t row) const = 0;
+
+  Features features_;
+};
+
+// What the paths hold: TFRecord files of tf.Examples (data/record_source.h), or token stores and
+// snapshot folders (data/window_source.h). UsageError when nothing is there.
+std::unique_ptr<ExampleSource> open_examples(const RecordOptions& options);
+
+}  // namespace smelt

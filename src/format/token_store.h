@@ -1,0 +1,88 @@
+// A token store: the token ids of a text in one file, any run of which is found by arithmetic,
+// docs/formats/token_store.md. Bytes only, no files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+inline constexpr std::string_view kTokenStoreMagic = "SMELTTOK";
+constexpr std::size_t kTokenStoreHeadBytes = 16, kTokenStoreFootBytes = 48;
+constexpr std::size_t kTokenBlockBytes = 4096;  // of numbers; a checksum of 4 bytes follows
+constexpr std::size_t kTokenChecksumBytes = 4;
+
+// What is known of the ids when the first of them is written.
+struct TokenVocabulary {
+  std::uint64_t size = 0;               // ids are below it; 0: not known
+  std::optional<std::uint32_t> crc32c;  // of the vocabulary's file
+  std::size_t id_bytes() const { return size > 0 && size <= 1 << 16 ? 2 : 4; }
+};
+
+// How a store is laid out: head, tokens in blocks, document ends in blocks, foot.
+struct TokenStoreLayout {
+  std::size_t id_bytes = 4;  // 2 or 4
+  std::uint64_t tokens = 0, documents = 0;
+  TokenVocabulary vocabulary;
+
+  std::uint64_t file_size() const;
+};
+
+// Where a run of numbers lies: whole blocks of the file, in the first of which `skip` bytes come
+// before the run.
+struct TokenBlocks {
+  std::uint64_t offset = 0, bytes = 0;
+  std::size_t skip = 0;
+};
+TokenBlocks blocks_of_tokens(const TokenStoreLayout& layout, std::uint64_t first,
+                             std::uint64_t count);
+TokenBlocks blocks_of_ends(const TokenStoreLayout& layout, std::uint64_t first,
+                           std::uint64_t count);
+
+// From the file's first kTokenStoreHeadBytes, its last kTokenStoreFootBytes and its size.
+// UsageError beginning with `where`.
+TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot, std::uint64_t size,
+                                   std::string_view where);
+
+// The numbers that `blocks` hold of the run, the bytes being those at blocks.offset. UsageError
+// naming the offset of the first block whose checksum is wrong, or a number that cannot be.
+void decode_tokens(const TokenStoreLayout& layout, const TokenBlocks& blocks,
+                   std::string_view bytes, std::string_view where, std::span<std::int32_t> out);
+void decode_ends(const TokenBlocks& blocks, std::string_view bytes, std::string_view where,
+                 std::span<std::uint64_t> out);
+
+// Hands out a store's bytes from the first to the last. In memory it keeps the documents' ends, 8
+// bytes each.
+class TokenStoreWriter {
+ public:
+  using Sink = std::function<void(std::string_view bytes)>;
+  TokenStoreWriter(const TokenVocabulary& vocabulary, std::size_t id_bytes, Sink sink);
+
+  // Ids must fit in the ids' bytes.
+  void add(std::span<const std::int32_t> ids);
+  // The tokens since the last end are a document; none are none.
+  void end_document();
+  // Nothing may be added then. Tokens behind the last end are of no document.
+  void finish();
+  std::uint64_t tokens() const { return layout_.tokens; }
+  std::uint64_t documents() const { return ends_.size(); }
+  std::size_t id_bytes() const { return layout_.id_bytes; }
+
+ private:
+  template <class Id>
+  void add_as(std::span<const std::int32_t> ids);
+  void put(std::string_view numbers);
+  void end_block();
+
+  TokenStoreLayout layout_;
+  Sink sink_;
+  std::string block_;
+  std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace smelt

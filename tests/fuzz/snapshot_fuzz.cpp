@@ -1,0 +1,54 @@
+#include "base/error.h"
+#include "format/snapshot.h"
+#include "fuzz/target.h"
+#include "support/snapshots.h"
+
+namespace smelt {
+namespace {
+
+constexpr SnapshotType kTypes[] = {SnapshotType::int64, SnapshotType::int32, SnapshotType::uint16,
+                                   SnapshotType::uint8, SnapshotType::uint64};
+
+}  // namespace
+
+FuzzTarget fuzz_target() {
+  TestSnapshot snapshot = dealt_out(0, 3, 2);
+  snapshot.types = {9, 3};
+  return {.seeds = {snapshot_metadata(dealt_out(0, 3, 2)), snapshot_metadata(snapshot),
+                    tensor_message(9, true, {7}), tensor_message(3, false, {1, 2, 3}),
+                    tensor_message(17, false, {})},
+          .words = {"\x12\x00\x22\x08", "\x08\x09", "\xc0\x3e\x01"},
+          .repair = {},
+          .memory_base = 8192,
+          .memory_factor = 16};
+}
+
+}  // namespace smelt
+
+// The input is the metadata of a folder, and a record's tensor, alone and behind itself.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smelt;
+  const std::string_view text = text_of(data, size);
+  try {
+    const SnapshotMetadata metadata = parse_snapshot_metadata(text, "input");
+    CHECK(!metadata.run.empty());
+  } catch (const UsageError&) {
+  }
+  try {
+    check_snapshot_packing(text, "input");
+  } catch (const UsageError&) {
+  }
+  for (const SnapshotType type : kTypes) {
+    try {
+      TokenTensors tensors(type);
+      std::vector<std::int32_t> first, both;
+      tensors.append(text, {"input", 0}, first);
+      both = first;
+      tensors.append(text, {"input", size}, both);
+      CHECK(both.size() == 2 * first.size(), both.size());
+      CHECK(!tensors.scalar() || first.size() == 1, first.size());
+    } catch (const UsageError&) {
+    }
+  }
+  return 0;
+}
