@@ -53,7 +53,7 @@ Evaluation evaluate(const EvaluateJob& job) {
   const StepProgram program = eval_program(
       job.task, job.batch_size,
       placement_for(platform, job.devices, Reduction::global, partition_for(job.mesh, job.devices)),
-      compute_for(platform, job.compute));
+      compute_for(platform, job.compute), job.passes);
   const CompiledStep step(client, program);
   const ModelState state =
       ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);

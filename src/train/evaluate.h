@@ -19,9 +19,10 @@ struct EvaluateJob {
   MeshChoice mesh = {};
   ComputeChoice compute = {};
   std::string device = "cpu";
-  std::string data;        // held-out TFRecord files or patterns
-  std::string model_dir;   // its newest checkpoint is evaluated
-  std::int64_t steps = 0;  // batches; 0 = all whole batches of `data`
+  std::string data;         // held-out TFRecord files or patterns
+  std::string model_dir;    // its newest checkpoint is evaluated
+  std::int64_t steps = 0;   // batches; 0 = all whole batches of `data`
+  std::int64_t passes = 1;  // of each batch, with other draws
 };
 
 struct Evaluation {
