@@ -18,6 +18,7 @@
 #include "store/file.h"
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
+#include "tasks/jestimator_bert_task.h"
 #include "train/compiled_step.h"
 
 namespace smelt {
@@ -52,6 +53,7 @@ const std::map<std::string, BertConfig>& models() {
 }
 
 constexpr const char* kElectra = "electra-small";
+constexpr const char* kJestimator = "jestimator-base";
 
 Task electra_bench_task(const BenchOptions& o) {
   ElectraTask task;
@@ -62,8 +64,20 @@ Task electra_bench_task(const BenchOptions& o) {
   return electra_task(task);
 }
 
+// The tutorial's model.
+Task jestimator_bench_task(const BenchOptions& o) {
+  JestimatorBertTask task;
+  task.model.vocab_size = 32000;
+  task.model.max_length = o.seq;
+  if (o.depth > 0) task.model.num_layers = o.depth;
+  task.model.hidden_dropout_rate = task.model.attention_dropout_rate = o.dropout;
+  task.settings.mask_token_id = 4;
+  return jestimator_bert_task(task);
+}
+
 Task bench_task(const BenchOptions& o) {
   if (o.model == kElectra) return electra_bench_task(o);
+  if (o.model == kJestimator) return jestimator_bench_task(o);
   BertConfig model = models().at(o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
@@ -201,8 +215,10 @@ void add_bench_command(CLI::App& app) {
   auto o = std::make_shared<BenchOptions>();
   std::vector<std::string> names;
   for (const auto& [name, config] : models()) names.push_back(name);
-  names.push_back(kElectra);
-  command->add_option("--model", o->model, "BERT's tiny, small, base or large, or electra-small")
+  names.insert(names.end(), {kElectra, kJestimator});
+  command
+      ->add_option("--model", o->model,
+                   "BERT's tiny, small, base or large, electra-small or jestimator-base")
       ->check(CLI::IsMember(names));
   command->add_option("--device", o->device, "cpu, gpu or tpu")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))

@@ -15,6 +15,11 @@ void add_form_flags(CLI::App& command, ComputeChoice& compute, MeshChoice& mesh)
                   "queries that attention takes at a time; 0: all")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
+  command
+      .add_option("--logits-mb", compute.logits_mb,
+                  "megabytes of scores of all words that a device makes at a time; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->capture_default_str();
   command.add_option("--mesh", mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
       ->capture_default_str();
   command.add_option("--mesh-rules", mesh.rules, "e.g. vocab=none");

@@ -174,6 +174,7 @@ Evaluation evaluate_model(const Recipe& r) {
   job.data = paths.heldout_records;
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
+  job.passes = r.eval.passes;
   const Evaluation e = evaluate(job);
   write_file(paths.evaluation, evaluation_text(e));
   return e;

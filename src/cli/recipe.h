@@ -51,6 +51,7 @@ struct TrainSection {
   std::int64_t micro_batches = 1;
   std::string precision = "f32", layers = "auto", save = "auto";
   std::int64_t attention_rows = 0;
+  std::int64_t logits_mb = 64;
   std::string mesh = "auto", mesh_rules = "";
   bool split_slots = false;
   std::int64_t seed = 12345;
@@ -63,6 +64,7 @@ struct TrainSection {
 struct EvalSection {
   std::int64_t batch_size = 32;
   std::int64_t steps = 0;
+  std::int64_t passes = 1;
 };
 
 struct Recipe {

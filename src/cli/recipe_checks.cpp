@@ -18,7 +18,8 @@ ComputeChoice compute_choice(const TrainSection& t) {
   return {.precision = t.precision,
           .layers = t.layers,
           .save = t.save,
-          .attention_rows = t.attention_rows};
+          .attention_rows = t.attention_rows,
+          .logits_mb = t.logits_mb};
 }
 
 const nlohmann::json& RecipeChecks::value(const std::string& field) const {
@@ -101,7 +102,9 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.one_of("train.layers", {"auto", "unrolled", "scan"});
   checks.one_of("train.save", {"auto", "all", "products", "layer"});
   checks.at_least("train.attention_rows", 0);
+  checks.at_least("train.logits_mb", 0);
   checks.at_least("eval.steps", 0);
+  checks.at_least("eval.passes", 1);
   check_optimizer(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});

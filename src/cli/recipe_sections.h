@@ -88,6 +88,9 @@ void visit_fields(C& c, Visitor&& visit) {
       "what scanned layers keep for the backward pass: all, products, layer (least memory); auto");
   visit("attention_rows", c.attention_rows,
         "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
+  visit("logits_mb", c.logits_mb,
+        "megabytes of scores of all words that a device makes at a time where it scores every "
+        "token's, in a loop; 0: all");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");
@@ -107,6 +110,9 @@ template <SectionOf<EvalSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("batch_size", c.batch_size, "examples per evaluation batch, over all devices");
   visit("steps", c.steps, "evaluation batches; 0 = all whole batches of the held-out examples");
+  visit("passes", c.passes,
+        "times that each batch is scored, with other masks, where the model draws them; 20 is "
+        "JEstimator's");
 }
 
 }  // namespace smelt

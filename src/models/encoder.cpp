@@ -6,6 +6,7 @@
 #include "nn/attention.h"
 #include "nn/einsum.h"
 #include "nn/layers.h"
+#include "nn/word_head.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -16,8 +17,10 @@ constexpr double kMaskedScore = -10000.0;
 // Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product.
 Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_attention_heads, D = H / N;
-  const std::array scopes{s / "query", s / "key", s / "value"};
-  const auto qkv = dense_together(scopes, x, H, encoder_weights(c));
+  const Init start = encoder_weights(c);
+  const std::array layers{DenseLayer{s / "query", start}, DenseLayer{s / "key", start},
+                          DenseLayer{s / "value", start}};
+  const auto qkv = dense_together(layers, x, H);
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
   const Tensor context = attention(
@@ -40,11 +43,6 @@ Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask)
       c.gelu);
   return output_block(s / "output", c, f, a);
 }
-
-struct NamedDims {
-  std::string_view end;  // of the parameter's name
-  DimNames dims;
-};
 
 const std::vector<NamedDims>& named_dims() {
   static const std::vector<NamedDims> kTable{
@@ -116,17 +114,11 @@ Tensor rows_at(Tensor sequence, Tensor positions) {
 
 Tensor word_scores(const Scope& s, Tensor x, Tensor words) {
   const Tensor bias = s.parameter("output_bias", {words.dim(0)}, {});
-  return einsum("ie,ve->iv", x, rounded(words, x.dtype()), DType::f32) + bias;
+  return word_scores({.rows = x, .words = words, .bias = bias});
 }
 
 DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {
-  for (auto [end, dims] : named_dims()) {
-    if (!parameter.ends_with(end)) continue;
-    for (DimName& dim : dims)
-      if (dim.name == "heads") dim.unit = c.hidden_size / c.num_attention_heads;
-    return dims;
-  }
-  return {};
+  return dims_by_end(named_dims(), parameter, c.hidden_size / c.num_attention_heads);
 }
 
 }  // namespace smelt

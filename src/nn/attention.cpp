@@ -10,13 +10,36 @@
 namespace smelt {
 namespace {
 
+// By distance [B,N,R,S+R-1] -> by key [B,N,R,S]: row q moved to the left by R-1-q.
+Tensor by_key(Tensor x) {
+  const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3);
+  if (R == 1) return x;
+  const Tensor flat = slice_axis(reshape(x, {B, N, R * W}), 2, R - 1, R * W - 1);
+  return slice_axis(reshape(flat, {B, N, R, W - 1}), 3, 0, W - R + 1);
+}
+
+// The other way round, with zeros where there is no key.
+Tensor by_distance(Tensor x) {
+  const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3) + R - 1;
+  if (R == 1) return x;
+  const Tensor wide = pad(x, 0, {0, 0, 0, 0}, {0, 0, 0, R - 2});
+  const Tensor flat = reshape(wide, {B, N, R * (W - 1)});
+  return reshape(pad(flat, 0, {0, 0, R - 1}, {0, 0, 1}), {B, N, R, W});
+}
+
 // The rows of q that `part` says, of all that there are.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
-  const Tensor products = in_f32(einsum("bqnd,bknd->bnqk", in.q, in.k));
-  const Tensor weights = softmax(products * (1.0 / std::sqrt(D)) + in.bias);
-  const Tensor probs = convert(dropout(s / "dropout", weights, in.dropout, part), in.q.dtype());
-  return einsum("bnqk,bknd->bqnd", probs.expect({B, N, R, S}), in.v);
+  Tensor scores = in_f32(einsum("bqnd,bknd->bnqk", in.q, in.k));
+  if (in.relative_k)
+    scores = scores + in_f32(by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k)));
+  scores = scores * (1.0 / std::sqrt(D));
+  if (in.bias) scores = scores + in.bias;
+  const Tensor weights = dropout(s / "dropout", softmax(scores), in.dropout, part);
+  const Tensor probs = convert(weights, in.q.dtype()).expect({B, N, R, S});
+  const Tensor context = einsum("bnqk,bknd->bqnd", probs, in.v);
+  if (!in.relative_v) return context;
+  return context + einsum("bnqr,rnd->bqnd", by_distance(probs), in.relative_v);
 }
 
 // [B,1,Q,S] -> [Q / R,B,1,R,S]
@@ -25,24 +48,38 @@ Tensor bias_of_blocks(Tensor bias, std::int64_t R) {
   return transpose(reshape(bias, {B, 1, Q / R, R, S}), {2, 0, 1, 3, 4});
 }
 
+// Of relative positions of all queries those of R from `first` on.
+Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in, std::int64_t R) {
+  const auto Q = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
+  const Tensor zero = zeros_like(first),
+               start = full_like(first, static_cast<double>(Q - R)) - first;
+  return convert(dynamic_slice(relative, {start, zero, zero}, {R + S - 1, N, D}), in.q.dtype());
+}
+
 Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const auto B = in.q.dim(0), Q = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), blocks = Q / R;
-  const bool own_bias = in.bias.dim(2) > 1;
+  const bool own_bias = in.bias && in.bias.dim(2) > 1;
   const Tensor bias = own_bias ? bias_of_blocks(in.bias, R) : in.bias;
   const Tensor q = transpose(reshape(in.q, {B, blocks, R, N, D}), {1, 0, 2, 3, 4});
   // Their gradients are sums over blocks, in f32. Each block's has q's type: XLA's CPU has no
   // product of batches of bf16 in f32.
   const Tensor k = in_f32(in.k), v = in_f32(in.v);
+  const Tensor relative_k = in.relative_k ? in_f32(in.relative_k) : Tensor();
+  const Tensor relative_v = in.relative_v ? in_f32(in.relative_v) : Tensor();
   const ScanStep done = scan(
       s.graph(), blocks, {}, Save::layer, [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =
             body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
-        const AttentionInputs block{.q = body.slice(q),
-                                    .k = convert(body.graph().capture(k), q.dtype()),
-                                    .v = convert(body.graph().capture(v), q.dtype()),
-                                    .bias = own_bias ? body.slice(bias) : bias,
-                                    .dropout = in.dropout};
+        AttentionInputs block{.q = body.slice(q),
+                              .k = convert(body.graph().capture(k), q.dtype()),
+                              .v = convert(body.graph().capture(v), q.dtype()),
+                              .bias = own_bias ? body.slice(bias) : bias,
+                              .dropout = in.dropout};
+        if (in.relative_k) {
+          block.relative_k = seen_from(body.graph().capture(relative_k), first, in, R);
+          block.relative_v = seen_from(body.graph().capture(relative_v), first, in, R);
+        }
         return {.carry = {},
                 .outputs = {context_of(inner, block, Part{.axis = 2, .first = first, .whole = Q})}};
       });
@@ -58,6 +95,26 @@ Tensor attention(const Scope& s, const AttentionInputs& in) {
     throw UsageError(str("attention: ", Q, " tokens in blocks of ", R),
                      "choose attention rows that divide the sequence, or 0");
   return in_blocks(s, in, R);
+}
+
+Rotary rotary(Graph& graph, std::int64_t S, std::int64_t D) {
+  if (D % 2 != 0)
+    throw UsageError(str("rotary positions: a head of ", D, " numbers has no halves"),
+                     "choose heads of even size");
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < D; ++i)
+    frequencies.push_back(std::pow(10000.0, -static_cast<double>(2 * (i % (D / 2))) / D));
+  const Tensor turns = iota(graph, {DType::f32, {S, 1, D}}, 0) *
+                       constant(graph, frequencies, {DType::f32, {1, 1, D}});
+  return {.cos = cos(turns), .sin = sin(turns)};
+}
+
+Tensor rotated(Tensor x, const Rotary& by) {
+  const std::int64_t D = x.dim(3);
+  const Tensor wide = in_f32(x);
+  const Tensor turned =
+      concatenate({-slice_axis(wide, 3, D / 2, D), slice_axis(wide, 3, 0, D / 2)}, 3);
+  return convert(wide * by.cos + turned * by.sin, x.dtype());
 }
 
 }  // namespace smelt

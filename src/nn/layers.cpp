@@ -72,7 +72,7 @@ Init glorot_uniform(std::int64_t in, std::int64_t out) {
 }
 
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel) {
-  return dense_together(std::array{s}, x, out, kernel).front();
+  return dense_together(std::array{DenseLayer{s, kernel}}, x, out).front();
 }
 
 // x [..., in] times the kernels [in, out], one result for each: as one product of matrices.
@@ -89,14 +89,13 @@ static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& 
   return results;
 }
 
-std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std::int64_t out,
-                                   Init kernel) {
+std::vector<Tensor> dense_together(std::span<const DenseLayer> layers, Tensor x, std::int64_t out) {
   std::vector<Tensor> kernels, biases, results;
-  for (const Scope& s : scopes) {
-    kernels.push_back(s.parameter("kernel", {x.dim(-1), out}, kernel));
-    biases.push_back(s.parameter("bias", {out}, {}));
+  for (const auto& [scope, kernel] : layers) {
+    kernels.push_back(scope.parameter("kernel", {x.dim(-1), out}, kernel));
+    biases.push_back(scope.parameter("bias", {out}, {}));
   }
-  if (scopes.front().compute().joined_products)
+  if (layers.front().scope.compute().joined_products)
     results = joined_products(x, kernels);
   else
     for (const Tensor& k : kernels) results.push_back(matmul(x, rounded(k, x.dtype())));
@@ -105,10 +104,10 @@ std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std:
   return results;
 }
 
-Tensor layer_norm(const Scope& s, Tensor x, double epsilon) {
+Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names) {
   const std::int64_t width = x.dim(-1);
-  const Tensor beta = s.parameter("beta", {width}, {});
-  const Tensor gamma = s.parameter("gamma", {width}, {.value = 1});
+  const Tensor beta = s.parameter(names.shift, {width}, {});
+  const Tensor gamma = s.parameter(names.scale, {width}, {.value = 1});
   const Tensor wide = in_f32(x), centred = wide - mean(wide, {-1});
   // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
   // into each of their users, here the residuals of all layers; it does not copy a division

@@ -38,11 +38,19 @@ Init glorot_uniform(std::int64_t in, std::int64_t out);
 
 // [..., in] x kernel [in, out] + bias [out]; parameters "kernel" and "bias".
 Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);
-// Several dense layers of one input; one result per scope.
-std::vector<Tensor> dense_together(std::span<const Scope> scopes, Tensor x, std::int64_t out,
-                                   Init kernel);
-// Over the last axis (Ba et al. 2016); parameters "gamma" and "beta".
-Tensor layer_norm(const Scope& s, Tensor x, double epsilon);
+// Several dense layers of one input; one result for each.
+struct DenseLayer {
+  Scope scope;
+  Init kernel;
+};
+std::vector<Tensor> dense_together(std::span<const DenseLayer> layers, Tensor x, std::int64_t out);
+// What a layer norm's parameters are called: TensorFlow's names, and Flax's.
+struct NormNames {
+  const char *scale = "gamma", *shift = "beta";
+};
+constexpr NormNames kFlaxNorm{.scale = "scale", .shift = "bias"};
+// Over the last axis (Ba et al. 2016).
+Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names = {});
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
 // 2014), by the scope's random bits; x may be a part of what they are drawn for.
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part = {});

@@ -7,6 +7,17 @@
 
 namespace smelt {
 
+DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view parameter,
+                     std::int64_t head_size) {
+  for (auto [end, dims] : table) {
+    if (!parameter.ends_with(end)) continue;
+    for (DimName& dim : dims)
+      if (dim.name == "heads") dim.unit = head_size;
+    return dims;
+  }
+  return {};
+}
+
 std::int64_t Partition::size(std::string_view axis) const {
   return std::max<std::int64_t>(axis_size(mesh, axis), 1);
 }

@@ -25,6 +25,15 @@ struct DimName {
 };
 using DimNames = std::vector<DimName>;  // empty: no dimension is split
 
+// Of parameters by how their names end; the first entry that fits counts.
+struct NamedDims {
+  std::string_view end;
+  DimNames dims;
+};
+// None where no entry fits. "heads" are cut at multiples of `head_size`.
+DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view parameter,
+                     std::int64_t head_size);
+
 struct Partition {
   Mesh mesh = {};  // axes above 1 only; empty: nothing is split
   std::map<std::string, std::string, std::less<>> rules = {

@@ -87,6 +87,8 @@ struct Compute {
   bool stored_masks = false;
   // Queries that attention takes at a time (nn/attention.h); 0: all.
   std::int64_t attention_rows = 0;
+  // Of the scores of all words that a device makes at a time (nn/word_head.h); 0: all.
+  std::int64_t logits_bytes = 0;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
 };
 

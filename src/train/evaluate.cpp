@@ -60,7 +60,7 @@ Evaluation evaluate(const EvaluateJob& job) {
       eval_program(job.task, job.batch_size,
                    placement_for(platform, job.devices, Reduction::global,
                                  partition_for(job.mesh, job.devices, job.fields)),
-                   compute_for(platform, job.compute, job.fields));
+                   compute_for(platform, job.compute, job.fields), job.passes);
   const CompiledStep step(client, program, advice_for(job, "eval: a batch"));
   const ModelState state = fitting(advice_for(job, "eval: the model"), [&] {
     return ModelState::restore(*client, program.placement, program.state, checkpoint.tensors,

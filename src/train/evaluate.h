@@ -22,6 +22,7 @@ struct EvaluateJob {
   std::string data;              // held out, as open_examples takes it
   std::string model_dir;         // its newest checkpoint is evaluated
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
+  std::int64_t passes = 1;       // of each batch, with other draws
   Fields fields = recipe_field;  // what messages call them
 };
 

@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::string_view kMask = "[MASK]";
 
-// [CLS] pieces [SEP]; each [MASK] of the text stays one token.
-TokenRow encode(const BertTokenizer& tokenizer, std::string_view text) {
+// The pieces, `framed` by [CLS] and [SEP]; each [MASK] of the text stays one token.
+TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool framed) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
-  TokenRow encoded{.ids = {vocabulary.id("[CLS]")}};
+  TokenRow encoded;
+  if (framed) encoded.ids.push_back(vocabulary.id("[CLS]"));
   const auto append = [&](std::string_view part) {
     const auto ids = tokenizer.encode(part);
     encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
@@ -26,7 +27,7 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text) {
     rest.remove_prefix(at + kMask.size());
   }
   append(rest);
-  encoded.ids.push_back(vocabulary.id("[SEP]"));
+  if (framed) encoded.ids.push_back(vocabulary.id("[SEP]"));
   if (encoded.positions.empty())
     throw UsageError(str("fill: no [MASK] in '", text, "'"), "put [MASK] where a word is missing");
   return encoded;
@@ -77,7 +78,7 @@ std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& 
                                    const std::vector<std::string>& texts) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   std::vector<TokenRow> encoded;
-  for (const std::string& text : texts) encoded.push_back(encode(tokenizer, text));
+  for (const std::string& text : texts) encoded.push_back(encode(tokenizer, text, job.framed));
   check_job(job, vocabulary, encoded);
   // As many more guesses as the model has ids without a word.
   const std::int64_t spare = std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());

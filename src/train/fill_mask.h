@@ -28,6 +28,7 @@ struct FillMaskJob {
   nlohmann::json model;           // the settings that the checkpoint's model must have; null: any
   std::int64_t max_tokens = 512;  // the model's positions
   std::int64_t vocab_size = 0;    // the model's
+  bool framed = true;             // [CLS] before a text and [SEP] after it
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
   std::string model_dir;        // its newest checkpoint is used

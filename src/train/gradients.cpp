@@ -19,19 +19,6 @@ std::vector<Tensor> elements(Tensor vector) {
   return out;
 }
 
-// A vector cut into parts of the shapes of `like`.
-std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like) {
-  std::vector<Tensor> out;
-  std::int64_t at = 0;
-  for (const Tensor& t : like) {
-    const std::int64_t end = at + t.shape().elements();
-    out.push_back(reshape(slice_axis(vector, 0, at, end), t.dims()));
-    at = end;
-  }
-  CHECK(at == vector.dim(0), at, " elements of ", vector.shape());
-  return out;
-}
-
 // [rows, …] -> [parts, rows / parts, …]: every parts-th row. Rows of one device stay there.
 Tensor in_parts(Tensor x, std::int64_t parts) {
   Dims dims = x.dims(), order;
@@ -116,6 +103,18 @@ Tensor vector_of(const std::vector<Tensor>& parts) {
   std::vector<Tensor> items;
   for (const Tensor& t : parts) items.push_back(reshape(t, {t.shape().elements()}));
   return concatenate(items, 0);
+}
+
+std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like) {
+  std::vector<Tensor> out;
+  std::int64_t at = 0;
+  for (const Tensor& t : like) {
+    const std::int64_t end = at + t.shape().elements();
+    out.push_back(reshape(slice_axis(vector, 0, at, end), t.dims()));
+    at = end;
+  }
+  CHECK(at == vector.dim(0), at, " elements of ", vector.shape());
+  return out;
 }
 
 Measures::Measures(const Objective& objective, const Placement& placement)

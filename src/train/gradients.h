@@ -15,6 +15,8 @@ namespace smelt {
 
 // An f32 vector of the elements of scalars and vectors.
 Tensor vector_of(const std::vector<Tensor>& parts);
+// Such a vector cut into parts of the shapes of `like`.
+std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like);
 
 // The measures of an objective, losses first, over one program's rows.
 struct Measures {

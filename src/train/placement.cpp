@@ -138,6 +138,7 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
   out.exact_products = choice.precision == "f32_exact";
   out.joined_products = out.stored_masks = cpu;
   out.attention_rows = choice.attention_rows;
+  out.logits_bytes = choice.logits_mb << 20;
   // Only a scan keeps less than all.
   const bool less = save.value_or(Save::all) != Save::all;
   out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);

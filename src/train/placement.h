@@ -67,6 +67,7 @@ struct ComputeChoice {
   std::string layers = "auto";    // auto, unrolled, scan
   std::string save = "auto";      // auto, all, products, layer
   std::int64_t attention_rows = 0;
+  std::int64_t logits_mb = 64;
 };
 
 // "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and

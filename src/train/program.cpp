@@ -116,6 +116,50 @@ RandomSource numbered_examples(StepProgram& out, std::int64_t batch_size) {
           .training = false};
 }
 
+// The measures of the objective's losses, then of its metrics.
+std::vector<Measure*> measures_in(Objective& objective) {
+  std::vector<Measure*> out;
+  for (auto* list : {&objective.losses, &objective.metrics})
+    for (Measure& m : *list) out.push_back(&m);
+  return out;
+}
+
+// Sums and weights of each measure, one after another.
+std::vector<Tensor> figures_of(Objective objective) {
+  std::vector<Tensor> out;
+  for (const Measure* m : measures_in(objective)) {
+    out.push_back(m->sum);
+    out.push_back(m->weight);
+  }
+  return out;
+}
+
+// The means of an objective over `passes` of draws, in a loop; `first` has declared its parameters.
+Objective over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
+                      std::int64_t passes, Objective first) {
+  const std::vector<Tensor> like = figures_of(first);
+  const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(like).dims());
+  const Tensor sums = scan(root.graph(), passes, {zeros}, Save::none,
+                           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+                             RandomSource random = *root.random_source();
+                             random.step = body.index();
+                             std::vector<Tensor> rows;
+                             for (const Tensor& t : batch) rows.push_back(body.graph().capture(t));
+                             const Scope inner = root.within(body.graph(), random);
+                             const auto figures =
+                                 figures_of(task.objective(inner, Inputs(task.features, rows)));
+                             return {.carry = {carry[0] + vector_of(figures)}};
+                           })
+                          .carry[0];
+  const auto means = parts_like(sums / static_cast<double>(passes), like);
+  auto mean = means.begin();
+  for (Measure* m : measures_in(first)) {
+    m->sum = *mean++;
+    m->weight = *mean++;
+  }
+  return first;
+}
+
 // The step, and with replicas the replica's number, as arguments: what random numbers depend on.
 RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
   Graph& graph = out.program.graph;
@@ -198,7 +242,10 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
 }
 
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
-                         Compute compute) {
+                         Compute compute, std::int64_t passes) {
+  if (passes > 1 && !task.draws)
+    throw UsageError(str("eval: ", passes, " passes of a model that draws nothing: ", task.name),
+                     "set eval.passes to 1");
   StepProgram out{.features = task.features, .placement = placement};
   Program& p = out.program;
   p.form.exact_products = compute.exact_products;
@@ -209,7 +256,9 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   std::optional<RandomSource> random;
   if (task.draws) random = numbered_examples(out, batch_size);
   const Scope root(p.graph, parameters, random, split(compute, task, placement));
-  const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
+  Objective objective = task.objective(root, Inputs(task.features, batch));
+  if (passes > 1) objective = over_passes(task, root, batch, passes, objective);
+  const Measures measures(objective, placement);
   const Tensor totals = measures.totals(measures.sums, placement);
   const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
   p.results = {concatenate({vector_of({loss}), totals}, 0)};

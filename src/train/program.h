@@ -44,9 +44,11 @@ struct StepProgram {
 StepProgram train_program(const Task& task, const TrainingConfig& config,
                           const Placement& placement);
 // Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
-// the task draws for an example depends on the example's number over all batches alone.
+// the task draws for an example depends on the example's number over all batches and on the pass
+// alone. Of several passes over the batch sums and weights are means over the passes; UsageError
+// where the task draws nothing.
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
-                         Compute compute = {});
+                         Compute compute = {}, std::int64_t passes = 1);
 // Results: the prediction's outputs; one device.
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
                             bool exact_products = false);

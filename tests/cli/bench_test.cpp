@@ -61,6 +61,17 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
   EXPECT_THAT(emitted("--device tpu --dropout 0"), Not(HasSubstr("stablehlo.shift_right_logical")));
 }
 
+TEST_F(BenchTest, ScoresOfAllWordsAreMadeInBlocksAsTheFlagsSay) {
+  const auto jestimator = [&](const std::string& more) {
+    return emitted("--model jestimator-base --depth 1 --device tpu " + more);  // the last counts
+  };
+  const std::string all = "tensor<128x32000xf32>", block = "tensor<128x8000xf32>";  // 16 and 4 MB
+  EXPECT_THAT(jestimator(""), HasSubstr(all));
+  EXPECT_THAT(jestimator("--logits-mb 4"), AllOf(HasSubstr(block), Not(HasSubstr(all))));
+  EXPECT_EQ(jestimator("--logits-mb 0"), jestimator(""));
+  EXPECT_EQ(jestimator("--logits-mb 4 --devices 4"), jestimator("--logits-mb 0 --devices 4"));
+}
+
 TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
   REQUIRE_PLUGIN("tpu");
   const std::string path = dir_.file("large.mlir");

@@ -1,8 +1,10 @@
-// Attention over blocks of its queries is attention over all of them.
+// Attention over blocks of its queries is attention over all of them; positions against loops.
 #include "nn/attention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "grad/grad.h"
 #include "hlo/writer.h"
@@ -77,6 +79,114 @@ TEST(Attention, InBlocksHoldsNoScoresOfAllQueriesAtOnce) {
   EXPECT_THAT(whole, HasSubstr(scores));
   EXPECT_THAT(blocks, ::testing::Not(HasSubstr(scores)));
   EXPECT_THAT(blocks, HasSubstr(block));
+}
+
+// ---- positions ----
+
+// The context, and the gradients of everything, of attention that knows distances and has no bias.
+struct Relative {
+  explicit Relative(std::int64_t rows) {
+    const Tensor step = program.graph.argument({DType::s32, {}});
+    Parameters parameters;
+    const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
+                  {.attention_rows = rows});
+    std::vector<Tensor> in;
+    for (const std::int64_t length : {Q, S, S})
+      in.push_back(program.graph.argument(f32({B, length, N, D})));
+    for (int i = 0; i < 2; ++i) in.push_back(program.graph.argument(f32({Q + S - 1, N, D})));
+    const Tensor weights = program.graph.argument(f32({B, Q, N, D}));
+    const Tensor context = attention(s / "self", {.q = in[0],
+                                                  .k = in[1],
+                                                  .v = in[2],
+                                                  .bias = {},
+                                                  .dropout = 0,
+                                                  .relative_k = in[3],
+                                                  .relative_v = in[4]});
+    program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), in);
+    program.results.push_back(context);
+  }
+  std::vector<Value> arguments() const {
+    std::vector<Value> out{integer_value({DType::s32, {}}, {3})};
+    for (std::size_t i = 1; i < program.graph.arguments().size(); ++i)
+      out.push_back(random_value(
+          {.shape = program.graph.arguments()[i].shape(), .low = -2, .high = 2}, 100 + i));
+    return out;
+  }
+  std::vector<Value> values() const {
+    return interpret(program.graph, program.results, arguments());
+  }
+
+  Program program;
+};
+
+double element(const Value& x, std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) {
+  const Dims& dims = x.shape.dims;
+  return x.real[static_cast<std::size_t>(((i * dims[1] + j) * dims[2] + k) * dims[3] + l)];
+}
+
+// One element of the context, with distances looked up for each query and key.
+double context_at(const std::vector<Value>& in, std::int64_t b, std::int64_t q, std::int64_t n,
+                  std::int64_t d) {
+  const auto distance = [&](const Value& x, std::int64_t s, std::int64_t i) {
+    return x.real[static_cast<std::size_t>(((s - q + Q - 1) * N + n) * D + i)];
+  };
+  double sum = 0, all = 0;
+  for (std::int64_t s = 0; s < S; ++s) {
+    double score = 0;
+    for (std::int64_t i = 0; i < D; ++i)
+      score += element(in[1], b, q, n, i) * (element(in[2], b, s, n, i) + distance(in[4], s, i));
+    const double weight = std::exp(score / std::sqrt(D));
+    all += weight;
+    sum += weight * (element(in[3], b, s, n, d) + distance(in[5], s, d));
+  }
+  return sum / all;
+}
+
+TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
+  const Relative relative(0);
+  const auto in = relative.arguments();
+  const Value got = relative.values().back();
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t q = 0; q < Q; ++q)
+      for (std::int64_t n = 0; n < N; ++n)
+        for (std::int64_t d = 0; d < D; ++d)
+          ASSERT_NEAR(element(got, b, q, n, d), context_at(in, b, q, n, d), 1e-12);
+}
+
+TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
+  for (const std::int64_t rows : {1, 2, 4}) {
+    const auto got = Relative(rows).values(), want = Relative(0).values();
+    for (std::size_t i = 0; i < want.size(); ++i)
+      for (std::size_t j = 0; j < want[i].real.size(); ++j)
+        ASSERT_NEAR(got[i].real[j], want[i].real[j], 1e-12) << "result " << i << " at " << j;
+  }
+}
+
+TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {
+  constexpr std::int64_t T = 40;
+  Graph graph;
+  const Tensor x = graph.argument(f32({1, T, 1, D}));
+  const Value in = random_value({.shape = x.shape(), .low = -2, .high = 2}, 7);
+  const auto got = evaluate(rotated(x, rotary(graph, T, D)), {in});
+  for (std::int64_t t = 0; t < T; ++t)
+    for (std::int64_t i = 0; i < D / 2; ++i) {
+      const auto frequency =
+          static_cast<float>(std::pow(10000.0, -2.0 * static_cast<double>(i) / D));
+      const double angle = static_cast<double>(t) * frequency;
+      const double a = element(in, 0, t, 0, i), b = element(in, 0, t, 0, i + D / 2);
+      EXPECT_NEAR(got[static_cast<std::size_t>(t * D + i)],
+                  a * std::cos(angle) - b * std::sin(angle), 1e-12);
+      EXPECT_NEAR(got[static_cast<std::size_t>(t * D + i + D / 2)],
+                  b * std::cos(angle) + a * std::sin(angle), 1e-12);
+    }
+}
+
+TEST(Rotary, RefusesAHeadWithoutHalves) {
+  EXPECT_THAT(error_of([] {
+                Graph graph;
+                rotary(graph, 4, 5);
+              }),
+              HasSubstr("a head of 5 numbers has no halves"));
 }
 
 TEST(Attention, RefusesBlocksThatDoNotDivide) {

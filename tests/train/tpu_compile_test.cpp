@@ -1,12 +1,15 @@
 // The programs of pre-training compile for TPUs, on a machine without any.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "optim/adamw.h"
 #include "runtime/topology.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
+#include "tasks/jestimator_bert_task.h"
 #include "train/program.h"
 
 namespace smelt {
@@ -161,6 +164,75 @@ TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
 
 INSTANTIATE_TEST_SUITE_P(Topologies, ElectraTpuCompile,
                          testing::Values("v2:2x2", "v3:2x2", "v5e:2x4"), topology_name);
+
+// ---- JEstimator's BERT: scores of all words for every token ----
+
+class JestimatorTpuCompile : public TpuCompileOnEach {
+ protected:
+  static Task jestimator(const char* variant, std::int64_t S = 128, std::int64_t V = 8000) {
+    JestimatorBertTask c;
+    c.model = {.variant = variant,
+               .max_length = S,
+               .hidden_size = 128,
+               .num_heads = 2,
+               .num_layers = 2,
+               .mlp_size = 512,
+               .vocab_size = V,
+               .relative_attention_max_distance = 32};
+    c.settings.mask_token_id = 4;
+    return jestimator_bert_task(c);
+  }
+  static CompiledMemory training(const Task& task, std::int64_t logits_mb) {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.logits_mb = logits_mb});
+    const auto program = train_program(task, c, placement(Reduction::global));
+    const CompiledMemory memory = compile(GetParam(), program);
+    EXPECT_GE(memory.alias_bytes, state_bytes(program));
+    return memory;
+  }
+};
+
+TEST_P(JestimatorTpuCompile, TheTrainingStepOfEachVariantReusesTheMemoryOfItsState) {
+  for (const char* variant : {"rope", "bert_rpe"}) training(jestimator(variant), 64);
+}
+
+// 1024 tokens of 32000 words are 125 MB of scores on a device.
+TEST_P(JestimatorTpuCompile, WordsInBlocksTakeLessMemory) {
+  const Task task = jestimator("bert", 512, 32000);
+  const auto all = training(task, 0), blocks = training(task, 8);
+  EXPECT_LT(blocks.temporary_bytes, 0.8 * static_cast<double>(all.temporary_bytes));
+}
+
+TEST_P(JestimatorTpuCompile, TheEvaluationOfTwentyPassesCompiles) {
+  const auto program = eval_program(jestimator("bert"), 16, placement(Reduction::global),
+                                    compute_for("tpu", {.logits_mb = 1}), 20);
+  EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, JestimatorTpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
+                         topology_name);
+
+// The tutorial's run: 256 x 512 over the 32 cores of a v2-32, 7.48 GB each. Minutes: asked for by
+// SMELT_LONG_TESTS=1.
+TEST_F(TpuCompile, JestimatorsBertBaseFitsAV2Pod) {
+  if (std::getenv("SMELT_LONG_TESTS") == nullptr)
+    GTEST_SKIP() << "takes minutes: SMELT_LONG_TESTS=1 runs it";
+  JestimatorBertTask task;
+  task.model.vocab_size = 32000;
+  task.settings.mask_token_id = 4;
+  TrainingConfig c = config(Reduction::global);
+  c.batch_size = 256;
+  c.devices = 32;
+  c.compute = compute_for("tpu", {});
+  const auto program =
+      train_program(jestimator_bert_task(task), c, placement_for("tpu", 32, Reduction::global));
+  const CompiledMemory memory =
+      Topology::tpu("v2:4x4")
+          .compile(emit_module(program.program, "step"), compile_options(program.placement))
+          .memory();
+  EXPECT_GE(memory.alias_bytes, state_bytes(program));
+  EXPECT_LT(static_cast<double>(memory.argument_bytes + memory.temporary_bytes), 7.48e9);
+}
 
 }  // namespace
 }  // namespace smelt

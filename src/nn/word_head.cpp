@@ -1,0 +1,108 @@
+#include "nn/word_head.h"
+
+#include <algorithm>
+
+#include "nn/einsum.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kNever = -1e30;  // a score whose exponential is 0
+
+// Blocks of words whose scores are at most logits_bytes on a device.
+std::int64_t count_blocks(const Scope& s, const WordHead& head) {
+  const Compute& c = s.compute();
+  const std::int64_t I = head.rows.dim(0), V = head.words.dim(0);
+  std::int64_t bytes = I * V * static_cast<std::int64_t>(sizeof(float));
+  if (c.partition) {
+    const auto rule = c.partition->rules.find("vocab");
+    if (rule != c.partition->rules.end() && c.partition->size(rule->second) > 1) return 1;
+    bytes /= c.partition->row_parts();
+  }
+  if (c.logits_bytes == 0 || bytes <= c.logits_bytes) return 1;
+  const std::int64_t most = std::max<std::int64_t>(V / ((bytes - 1) / c.logits_bytes + 1), 1);
+  return (V - 1) / most + 1;
+}
+
+// x [V,…] as [count, ceil(V / count), …]; what is beyond its end is `fill`.
+Tensor in_blocks_of_words(Tensor x, std::int64_t count, double fill) {
+  const std::int64_t V = x.dim(0), size = (V - 1) / count + 1;
+  Dims high(x.dims().size()), dims = x.dims();
+  high[0] = count * size - V;
+  dims[0] = size;
+  dims.insert(dims.begin(), count);
+  return reshape(high[0] == 0 ? x : pad(x, fill, Dims(high.size()), high), dims);
+}
+
+Tensor column(Tensor x) { return reshape(x, {x.dim(0), 1}); }
+
+// 1 where a word is the label.
+Tensor label_places(Tensor labels, Tensor scores) {
+  return one_hot(labels, scores.dim(1), scores.dtype());
+}
+
+// How many words that are not the label score at least `of_label` [I].
+Tensor count_rivals(Tensor scores, Tensor places, Tensor of_label) {
+  const Tensor reached =
+      compare(scores, broadcast_to(column(of_label), scores.dims()), Compare::ge);
+  return reduce_sum(convert(reached, DType::f32) * (1.0 - places), {1});
+}
+
+LabelScores in_blocks_of(const Scope& s, const WordHead& head, Tensor labels, std::int64_t count) {
+  Graph& graph = s.graph();
+  const Tensor words = in_blocks_of_words(head.words, count, 0);
+  const Tensor bias = in_blocks_of_words(head.bias, count, kNever);
+  const Tensor rows = in_f32(head.rows);  // whose gradient is a sum over blocks
+  const Tensor zeros = constant(graph, 0, DType::f32, {rows.dim(0)});
+  struct Block {
+    Tensor scores, places;
+  };
+  const auto block = [&](ScanBody& body) {
+    const Tensor own = convert(body.graph().capture(rows), head.rows.dtype());
+    const Tensor scores = word_scores({own, body.slice(words), body.slice(bias)});
+    const Tensor first = body.index() * full_like(body.index(), static_cast<double>(scores.dim(1)));
+    return Block{scores, label_places(body.graph().capture(labels) - first, scores)};
+  };
+  // The largest score so far, the sum of exp(score - largest), the label's score. That the largest
+  // has no gradient of its own leaves the sum's right: log(sum) + largest does not depend on it.
+  const auto sums =
+      scan(graph, count, {zeros + kNever, zeros, zeros}, Save::layer,
+           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+             const auto [scores, places] = block(body);
+             const Tensor before = stop_gradient(carry[0]);
+             const Tensor top = maximum(before, stop_gradient(reduce_max(scores, {1})));
+             const Tensor sum =
+                 carry[1] * exp(before - top) + reduce_sum(exp(scores - column(top)), {1});
+             return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1})}};
+           })
+          .carry;
+  const auto rivals =
+      scan(graph, count, {zeros}, Save::none,
+           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+             const auto [scores, places] = block(body);
+             return {
+                 .carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
+           })
+          .carry;
+  return {.loss = sums[0] + log(sums[1]) - sums[2], .rank = rivals[0] + 1.0};
+}
+
+}  // namespace
+
+Tensor word_scores(const WordHead& head) {
+  const Tensor words = rounded(head.words, head.rows.dtype());
+  return einsum("ie,ve->iv", head.rows, words, DType::f32) + head.bias;
+}
+
+LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
+  const std::int64_t count = count_blocks(s, head);
+  if (count > 1) return in_blocks_of(s, head, labels, count);
+  const Tensor scores = word_scores(head), places = label_places(labels, scores);
+  const Tensor of_label = reduce_sum(scores * places, {1});
+  return {.loss = cross_entropy(scores, labels),
+          .rank = count_rivals(scores, places, of_label) + 1.0};
+}
+
+}  // namespace smelt

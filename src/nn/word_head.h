@@ -1,0 +1,30 @@
+// The end of a masked LM: scores of every word of a vocabulary, and what they say of the words that
+// are right. Scores of all words at all positions can be most of a step's memory; they are then
+// made a block of words at a time, and again in the backward pass.
+//   I rows   E their width   V vocabulary
+#pragma once
+
+#include "nn/scope.h"
+
+namespace smelt {
+
+// Word v has the score rows[i] . words[v] + bias[v] in row i.
+struct WordHead {
+  Tensor rows;   // [I,E]
+  Tensor words;  // f32 [V,E]
+  Tensor bias;   // f32 [V]
+};
+
+Tensor word_scores(const WordHead& head);  // f32 [I,V]
+
+struct LabelScores {
+  Tensor loss;  // f32 [I]: -log p(label), p the softmax of a row's scores
+  Tensor rank;  // f32 [I]: 1 + how many other words score at least what the label does; no gradient
+};
+
+// Of labels s32 [I]. In blocks where a device's scores are more than `s.compute().logits_bytes`,
+// but not over a mesh that splits the vocabulary: there a device has a part of them anyway. Values
+// are those of all words at once, but for rounding.
+LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels);
+
+}  // namespace smelt
