@@ -55,7 +55,7 @@ struct TrainSection {
   std::string mesh = "auto", mesh_rules = "";
   bool split_slots = false;
   std::int64_t seed = 12345;
-  std::string init;
+  std::string init = {};
   std::int64_t save_every = 500;
   std::int64_t keep = 5;
   std::int64_t log_every = 100;
