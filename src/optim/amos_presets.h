@@ -10,7 +10,7 @@ namespace smelt {
 
 struct AmosPreset {
   std::string name;
-  std::vector<Rule> eta, slot_shape;
+  std::vector<NameRule> eta, slot_shape;
 };
 
 // bert: BERT and ELECTRA by TensorFlow's names; jestimator_bert: JEstimator's by flax's; t5: by

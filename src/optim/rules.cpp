@@ -16,8 +16,8 @@ std::regex compiled(const std::string& where, const std::string& pattern) {
 
 }  // namespace
 
-std::vector<Rule> parse_rules(std::string_view where, std::string_view text) {
-  std::vector<Rule> out;
+std::vector<NameRule> parse_rules(std::string_view where, std::string_view text) {
+  std::vector<NameRule> out;
   for (const std::string_view line : split(text, '\n'))
     for (const std::string_view item : split(line, ';')) {
       const std::string_view rule = trim(item);
@@ -32,8 +32,8 @@ std::vector<Rule> parse_rules(std::string_view where, std::string_view text) {
   return out;
 }
 
-Rules::Rules(std::string where, const std::vector<Rule>& rules) : where_(std::move(where)) {
-  for (const Rule& rule : rules)
+Rules::Rules(std::string where, const std::vector<NameRule>& rules) : where_(std::move(where)) {
+  for (const NameRule& rule : rules)
     entries_.push_back({rule, compiled(where_, rule.pattern), Expression(where_, rule.expression)});
 }
 

@@ -12,13 +12,13 @@
 
 namespace smelt {
 
-struct Rule {
+struct NameRule {
   std::string pattern, expression;
 };
 
 // "pattern = expression" a line; ';' ends one, too. The last '=' divides, so that a pattern may
 // hold one. UsageError beginning with `where` for a line without.
-std::vector<Rule> parse_rules(std::string_view where, std::string_view text);
+std::vector<NameRule> parse_rules(std::string_view where, std::string_view text);
 
 // Patterns are ECMAScript's (std::regex), matched from the beginning of a name, not to its end, as
 // Python's re.match does; what Python has and ECMAScript not: lookbehind, named groups, inline
@@ -27,7 +27,7 @@ class Rules {
  public:
   Rules() = default;
   // UsageError beginning with `where` for a pattern or an expression that cannot be read.
-  Rules(std::string where, const std::vector<Rule>& rules);
+  Rules(std::string where, const std::vector<NameRule>& rules);
 
   // What the first rule that matches gives for a parameter. UsageError when none does, or for the
   // expression's own reasons.
@@ -40,7 +40,7 @@ class Rules {
 
  private:
   struct Entry {
-    Rule text;
+    NameRule text;
     std::regex pattern;
     Expression expression;
   };

@@ -12,8 +12,8 @@
 namespace smelt {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 nlohmann::json golden() {
   return nlohmann::json::parse(read_file(source_path("tests/golden/amos.json")));

@@ -14,13 +14,13 @@
 namespace smelt {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int kSteps = 5;
 constexpr double kSameLoss = 1e-5;   // relative: sums in another order
 constexpr double kSameState = 1e-5;  // relative, after the first step
 
-Optimizer bert_amos(std::vector<Rule> eta = {}, std::vector<Rule> slots = {}) {
+Optimizer bert_amos(std::vector<NameRule> eta = {}, std::vector<NameRule> slots = {}) {
   const AmosPreset preset = amos_preset_for("bert");
   eta.insert(eta.end(), preset.eta.begin(), preset.eta.end());
   slots.insert(slots.end(), preset.slot_shape.begin(), preset.slot_shape.end());
