@@ -18,8 +18,8 @@ std::vector<std::string> preset_names() {
 }
 
 // The recipe's own rules, then the preset's.
-Rules rules_of(const std::string& field, const std::string& own,
-               const std::vector<NameRule>& preset) {
+NameRules rules_of(const std::string& field, const std::string& own,
+                   const std::vector<NameRule>& preset) {
   std::vector<NameRule> rules = parse_rules(field, own);
   rules.insert(rules.end(), preset.begin(), preset.end());
   return {field, rules};

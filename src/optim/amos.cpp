@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-double eta_of(const Rules& rules, const std::string& name, const Dims& dims) {
+double eta_of(const NameRules& rules, const std::string& name, const Dims& dims) {
   const RuleValue value = rules.of(name, dims);
   const double* eta = std::get_if<double>(&value);
   if (eta == nullptr || !(*eta > 0) || !std::isfinite(*eta))
@@ -20,7 +20,7 @@ double eta_of(const Rules& rules, const std::string& name, const Dims& dims) {
   return *eta;
 }
 
-Dims slot_dims_of(const Rules& rules, const std::string& name, const Dims& dims) {
+Dims slot_dims_of(const NameRules& rules, const std::string& name, const Dims& dims) {
   const RuleValue value = rules.of(name, dims);
   const auto* tuple = std::get_if<std::vector<double>>(&value);
   bool fits = tuple != nullptr && (tuple->empty() || tuple->size() == dims.size());
@@ -33,7 +33,7 @@ Dims slot_dims_of(const Rules& rules, const std::string& name, const Dims& dims)
   return {tuple->begin(), tuple->end()};
 }
 
-Dims slot_dims(const Rules& rules, const Parameter& p) {
+Dims slot_dims(const NameRules& rules, const Parameter& p) {
   const auto names = p.names();
   const Dims dims = slot_dims_of(rules, names.front(), p.dims_of_one());
   for (const std::string& name : names)
@@ -45,7 +45,7 @@ Dims slot_dims(const Rules& rules, const Parameter& p) {
 }
 
 // A constant that broadcasts over the parameter: one number, or one for each layer.
-Tensor eta_tensor(const Rules& rules, const Parameter& p) {
+Tensor eta_tensor(const NameRules& rules, const Parameter& p) {
   std::vector<double> etas;
   for (const std::string& name : p.names()) etas.push_back(eta_of(rules, name, p.dims_of_one()));
   Graph& graph = p.tensor.graph();

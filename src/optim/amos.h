@@ -14,7 +14,7 @@ namespace smelt {
 struct Amos {
   // By parameter: the scale that its elements are to come to, above 0; the shape of its slots v and
   // b, (), or with each dimension the parameter's or 1.
-  Rules eta, slot_shape;
+  NameRules eta, slot_shape;
   double beta = 0.999;      // of v
   double momentum = 0.9;    // of the updates; 0: none, and no slot for it
   double clip_value = 1.0;  // largest element of the gradient; 0: not clipped

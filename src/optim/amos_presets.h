@@ -1,4 +1,4 @@
-// Rules of Amos for models by the names of their parameters.
+// NameRules of Amos for models by the names of their parameters.
 #pragma once
 
 #include <string_view>

@@ -32,12 +32,13 @@ std::vector<NameRule> parse_rules(std::string_view where, std::string_view text)
   return out;
 }
 
-Rules::Rules(std::string where, const std::vector<NameRule>& rules) : where_(std::move(where)) {
+NameRules::NameRules(std::string where, const std::vector<NameRule>& rules)
+    : where_(std::move(where)) {
   for (const NameRule& rule : rules)
     entries_.push_back({rule, compiled(where_, rule.pattern), Expression(where_, rule.expression)});
 }
 
-RuleValue Rules::of(const std::string& name, const Dims& dims) const {
+RuleValue NameRules::of(const std::string& name, const Dims& dims) const {
   for (const Entry& entry : entries_)
     if (std::regex_search(name, entry.pattern, std::regex_constants::match_continuous))
       return entry.expression(dims);
@@ -46,7 +47,7 @@ RuleValue Rules::of(const std::string& name, const Dims& dims) const {
       "add a rule for it, or .* = … as the last one");
 }
 
-nlohmann::json Rules::settings() const {
+nlohmann::json NameRules::settings() const {
   nlohmann::json out = nlohmann::json::array();
   for (const Entry& entry : entries_)
     out.push_back(str(entry.text.pattern, " = ", entry.text.expression));

@@ -1,5 +1,5 @@
-// Rules by parameter: a regular expression of names and what it gives, as JEstimator's Amos takes
-// eta and the shape of slots.
+// NameRules by parameter: a regular expression of names and what it gives, as JEstimator's Amos
+// takes eta and the shape of slots.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,11 +23,11 @@ std::vector<NameRule> parse_rules(std::string_view where, std::string_view text)
 // Patterns are ECMAScript's (std::regex), matched from the beginning of a name, not to its end, as
 // Python's re.match does; what Python has and ECMAScript not: lookbehind, named groups, inline
 // flags, \A and \Z.
-class Rules {
+class NameRules {
  public:
-  Rules() = default;
+  NameRules() = default;
   // UsageError beginning with `where` for a pattern or an expression that cannot be read.
-  Rules(std::string where, const std::vector<NameRule>& rules);
+  NameRules(std::string where, const std::vector<NameRule>& rules);
 
   // What the first rule that matches gives for a parameter. UsageError when none does, or for the
   // expression's own reasons.

@@ -36,7 +36,7 @@ struct Golden {
   }
   Dims dims(const std::string& name) const { return file.at(name).shape.dims; }
 
-  Rules rules(const char* field) const {
+  NameRules rules(const char* field) const {
     std::vector<NameRule> out;
     for (const auto& rule : facts[field]) out.push_back({rule[0], rule[1]});
     return {field, out};

@@ -1,4 +1,4 @@
-// Rules and expressions against JEstimator's own (tools/golden_amos.py).
+// NameRules and expressions against JEstimator's own (tools/golden_amos.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,8 +63,9 @@ TEST(Expression, SaysWhatItCannotReadOrCompute) {
   EXPECT_THAT(refusal("max(())"), HasSubstr("max gives no number"));
 }
 
-TEST(Rules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
-  const Rules rules("eta", parse_rules("eta", "b/c = 1; a = 2\n .*/c(?=x)x = 3 ;; .* = SHAPE[0]"));
+TEST(NameRules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
+  const NameRules rules("eta",
+                        parse_rules("eta", "b/c = 1; a = 2\n .*/c(?=x)x = 3 ;; .* = SHAPE[0]"));
   const auto value = [&](const char* name) { return std::get<double>(rules.of(name, {7})); };
   EXPECT_EQ(value("b/c"), 1);
   EXPECT_EQ(value("b/cd"), 1);  // not to the end
@@ -75,20 +76,21 @@ TEST(Rules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
             nlohmann::json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
 }
 
-TEST(Rules, RefuseWhatIsNone) {
+TEST(NameRules, RefuseWhatIsNone) {
   EXPECT_THAT(error_of<UsageError>([] { parse_rules("train.eta_rules", ".*/kernel: 2"); }),
               HasSubstr("train.eta_rules: '.*/kernel: 2' has no '='"));
-  EXPECT_THAT(error_of<UsageError>([] { Rules("train.eta_rules", {{"a(", "1"}}); }),
+  EXPECT_THAT(error_of<UsageError>([] { NameRules("train.eta_rules", {{"a(", "1"}}); }),
               AllOf(HasSubstr("train.eta_rules: 'a(' is no regular expression: "),
                     HasSubstr("hint: correct it")));
-  EXPECT_EQ(error_of<UsageError>([] { (void)Rules("eta", {{"a", "1"}}).of("b/kernel", {2, 3}); }),
-            "eta: no rule names the parameter b/kernel of shape [2,3]\n"
-            "  hint: add a rule for it, or .* = … as the last one");
+  EXPECT_EQ(
+      error_of<UsageError>([] { (void)NameRules("eta", {{"a", "1"}}).of("b/kernel", {2, 3}); }),
+      "eta: no rule names the parameter b/kernel of shape [2,3]\n"
+      "  hint: add a rule for it, or .* = … as the last one");
 }
 
 TEST(AmosPresets, OfJestimatorsModelsAreTheirOwnFunctions) {
   const AmosPreset preset = amos_preset_for("jestimator_bert");
-  const Rules eta("eta", preset.eta), slots("slots", preset.slot_shape);
+  const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   const auto models = golden()["models"];
   ASSERT_EQ(models.size(), 3u);
   for (const auto& [model, parameters] : models.items())
@@ -102,7 +104,7 @@ TEST(AmosPresets, OfJestimatorsModelsAreTheirOwnFunctions) {
 
 TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
   const AmosPreset preset = amos_preset_for("bert");
-  const Rules eta("eta", preset.eta), slots("slots", preset.slot_shape);
+  const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   struct Case {
     const char* name;
     Dims dims;
@@ -133,7 +135,7 @@ TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
 
 TEST(AmosPresets, OfT5AreTheAuthorsRecipe) {
   const AmosPreset preset = amos_preset_for("t5");
-  const Rules eta("eta", preset.eta), slots("slots", preset.slot_shape);
+  const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   struct Case {
     const char* name;
     Dims dims;
