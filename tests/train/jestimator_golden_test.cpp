@@ -30,8 +30,8 @@ double golden_norm(const GoldenJestimator& golden) {
 // Makes each parameter its gradient.
 Optimizer gradient_instead() {
   Optimizer out;
-  out.slots = [](const std::string&, const Dims&) { return std::vector<Slot>(); };
-  out.update = [](const OptimizerStep&, const std::string&, Tensor, std::span<const Tensor>,
+  out.slots = [](const Parameter&) { return std::vector<Slot>(); };
+  out.update = [](const OptimizerStep&, const Parameter&, std::span<const Tensor>,
                   Tensor gradient) { return UpdatedParameter{.value = gradient, .slots = {}}; };
   return out;
 }
