@@ -223,7 +223,7 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   append_record(bytes, "");
   write_file(dir_.file("a.tfrecord"), bytes);
   EXPECT_THAT(refusal([&] { inspect_records(this->options()); }),
-              HasSubstr("a.tfrecord: record 0: no example of BERT, whose ids a vocabulary names\n"
+              HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
                         "  hint: leave the vocabulary out"));
 }
 
