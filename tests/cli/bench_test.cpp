@@ -130,9 +130,9 @@ TEST_F(BenchTest, TimesUpdatesOfOptimizersInTurns) {
 }
 
 TEST_F(BenchTest, RefusesWhatItCannotDo) {
-  expect_refused("bench --devices 0", HasSubstr("--devices: Value 0 not in range"));
-  expect_refused("bench --batch 0", HasSubstr("--batch: Value 0 not in range"));
-  expect_refused("bench --depth 0", HasSubstr("--depth: Value 0 not in range"));
+  expect_refused("bench --devices 0", HasSubstr("--devices: 0 is less than 1"));
+  expect_refused("bench --batch 0", HasSubstr("--batch: 0 is less than 1"));
+  expect_refused("bench --depth 0", HasSubstr("--depth: 0 is less than 1"));
   for (const char* rate : {"1", "nan", "-0.1"})
     expect_refused(str("bench --dropout ", rate),
                    HasSubstr(str("--dropout ", rate, " is not between 0 and 0.99")));
