@@ -124,7 +124,7 @@ TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
 // It waits for the pipe's text when the signal comes.
 TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
   const CommandOutput ended =
-      run_command(str("mkfifo ", dir_.file("corpus/pipe"), "; ", SMELT_PROGRAM,
+      run_command(str("exec 2>&1; mkfifo ", dir_.file("corpus/pipe"), "; ", SMELT_PROGRAM,
                       " electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),
                       " --output-dir ", dir_.file("out"), uncased_, " & pid=$!; while [ ! -e ",
                       dir_.file("out/pretrain_data.tfrecord-0-of-1000.work/job.json"),
