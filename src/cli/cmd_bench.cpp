@@ -14,6 +14,7 @@
 #include "base/philox.h"
 #include "cli/bench_update.h"
 #include "cli/form_flags.h"
+#include "cli/number_check.h"
 #include "cli/optimizer_choice.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
@@ -224,12 +225,10 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
       ->capture_default_str();
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
-    command->add_option(name, value, help)
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-        ->capture_default_str();
+    command->add_option(name, value, help)->check(number_from(1, 1e12))->capture_default_str();
   };
   command->add_option("--depth", o->depth, "layers, if not the model's own number")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
+      ->check(number_from(1, 1000));
   add_count("--devices", o->devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");

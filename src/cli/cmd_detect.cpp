@@ -1,11 +1,13 @@
 #include "cli/cmd_detect.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_check.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 #include "text/unicode.h"
@@ -43,16 +45,23 @@ void print_judged(const std::string& text, const std::vector<JudgedToken>& token
 
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
   auto options = std::make_shared<DetectOptions>();
-  command.add_option("--text", options->texts, "a text; may be given several times")->required();
+  command
+      .add_option("--text", options->texts,
+                  "a text, in which [MASK] is no token; may be given several times")
+      ->required();
   command.add_option("--threshold", options->threshold, "probability from which a token is marked")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0, 1))
       ->capture_default_str();
   command.add_flag("--json", options->json, "one JSON object a text, with all tokens");
   return options;
 }
 
 void print_detected(DetectOptions options, const Detector& detector) {
-  for (std::string& text : options.texts) text = decode_utf8_ignore(text, nullptr);
+  for (std::string& text : options.texts) {
+    text = decode_utf8_ignore(text, nullptr);
+    if (text.find("[MASK]") != std::string::npos)
+      spdlog::warn("--text: [MASK] is ordinary text here; `fill` takes it for a token");
+  }
   const auto judged = detector(options.texts);
   for (std::size_t i = 0; i < judged.size(); ++i)
     if (options.json)

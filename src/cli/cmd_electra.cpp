@@ -6,6 +6,7 @@
 #include "cli/electra_ask.h"
 #include "cli/electra_flops.h"
 #include "cli/electra_run.h"
+#include "cli/number_check.h"
 #include "examples/electra_examples.h"
 #include "store/path.h"
 
@@ -43,7 +44,7 @@ void add_data_flags(CLI::App& command, DataFlags& f) {
       ->capture_default_str();
   command
       .add_option("--num-processes", f.processes, "accepted; the examples are those of one process")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(1))
       ->capture_default_str();
   command.add_flag("--do-lower-case,!--no-lower-case", f.lower_case, "default true");
   command.add_flag("--do-strip-accents,!--no-strip-accents", f.strip_accents,

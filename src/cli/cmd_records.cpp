@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "cli/number_check.h"
 #include "data/data_paths.h"
 #include "data/example_source.h"
 #include "data/record_features.h"
@@ -93,10 +94,10 @@ void add_data_bench_command(CLI::App& data) {
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--batch", o->batch, "examples of a batch")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--seconds", o->seconds, "of each measurement")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(0.001))
       ->capture_default_str();
   command->callback([o] { std::cout << bench_reading(*o).dump() << "\n"; });
 }

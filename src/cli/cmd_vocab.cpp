@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "cli/text_flags.h"
+#include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary_extend.h"
 #include "tokenize/vocabulary_job.h"
 #include "tokenize/vocabulary_report.h"
@@ -30,7 +31,9 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
   if (s.unused > job.unused)
     std::cout << "            " << s.unused - job.unused
               << " of them are [unusedN]: the text has no more pieces to give\n";
-  std::cout << "written:    " << job.out << "\n";
+  std::cout << "written:    " << job.out;
+  if (!job.out.ends_with(".model")) std::cout << ", " << tokenizer_config_path(job.out);
+  std::cout << "\n";
 }
 
 void add_train(CLI::App& vocab) {

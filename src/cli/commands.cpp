@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 
@@ -53,25 +54,51 @@ std::string full_name(const CLI::App* app) {
       did_you_mean(flag, known));
 }
 
-void parse(CLI::App& app, int argc, char** argv) try {
-  app.parse(argc, argv);
+// CLI11 would take the next argument for the value of "--flag=".
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (const std::string& word : arguments)
+    if (word.starts_with("--") && word.find('=') + 1 == word.size())
+      throw UsageError(str(word, " has no value"), "leave it out, or put a value behind the =");
+  return arguments;
+}
+
+// Of one that was given more often than it takes values CLI11 says numbers and no more.
+void check_given_once(const CLI::App* command) {
+  for (const CLI::Option* option : command->get_options())
+    if (option->count() > 1 && option->get_expected_max() == 1)
+      throw UsageError(str(full_name(command), ": ", option->get_name(), " is given ",
+                           option->count(), " times"),
+                       "give it once");
+}
+
+void parse(CLI::App& app, std::vector<std::string> arguments) try {
+  std::ranges::reverse(arguments);  // as CLI11 takes them
+  app.parse(std::move(arguments));
 } catch (const CLI::Success&) {
   throw;  // --help, --version
 } catch (const CLI::ParseError& error) {
   // A misspelt flag is said before the required one that is missing because of it.
   if (!innermost(&app)->remaining().empty()) throw_unknown(innermost(&app));
+  check_given_once(innermost(&app));
   const std::string command = full_name(innermost(&app));
   throw UsageError(str(command, ": ", error.what()), str("`", command, " --help` lists the flags"));
 }
 
-// Of a flag's value that is no boolean CLI11 says "stoll" and no more.
-void check_flag_values(CLI::App& app) {
-  for (CLI::Option* option : app.get_options())
-    if (option->get_expected_max() == 0)
-      option->check(
-          CLI::IsMember({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"},
-                        CLI::ignore_case));
-  for (CLI::App* command : app.get_subcommands(nullptr)) check_flag_values(*command);
+std::string is_not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
+
+// What all options of all commands have in common.
+void settle_options(CLI::App& app) {
+  const CLI::IsMember booleans(
+      {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
+  for (CLI::Option* option : app.get_options()) {
+    // Of a flag's value that is no boolean CLI11 says "stoll" and no more.
+    if (option->get_expected_max() == 0) option->check(booleans);
+    if (option->get_required()) option->check(is_not_empty, "");
+    // A flag takes one value each time, as it is: not all that follow, nor "[a, b]" for a list.
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
 }
 
 void add_commands(CLI::App& app) {
@@ -93,7 +120,7 @@ void add_commands(CLI::App& app) {
   add_compile_command(app);
   add_setup_command(app);
   add_help_command(app);
-  check_flag_values(app);
+  settle_options(app);
 }
 
 }  // namespace
@@ -105,7 +132,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {
     add_commands(app);
-    parse(app, argc, argv);
+    parse(app, arguments_of(argc, argv));
     if (!std::cout.flush()) throw SystemError("standard output: cannot be written to");
     return 0;
   } catch (const CLI::Success& wanted) {

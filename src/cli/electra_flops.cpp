@@ -83,6 +83,7 @@ double t5_11b() {
   return masked_lm(encoder, 2048, 1e6) + masked_lm(decoder, 2048, 1e6);
 }
 
+// With all digits, which the original writes.
 std::string number(double x) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.begin(), text.end(), x, std::chars_format::scientific);
@@ -120,6 +121,7 @@ void add_electra_flops(CLI::App& electra) {
     const auto line = [](const auto& model, const auto& original, const auto& real) {
       std::cout << std::left << std::setw(15) << model << std::setw(24) << original << real << "\n";
     };
+    std::cout << "floating-point operations of a whole training\n";
     line("model", "original", "backward = 2 x forward");
     for (const TrainingCost& row : electra_training_costs())
       line(row.model, number(row.original), number(row.real));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/choice.h"
 #include "format/config.h"
@@ -26,12 +27,25 @@ std::string place_in(const std::string& text, std::size_t byte) {
   return str("line ", line, ", column ", before.size() - start + 1);
 }
 
+// Of two values of one name JSON's readers take the last.
+json parse_once_named(const std::string& text, const std::string& where) {
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  return json::parse(text, [&](int, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) names.emplace_back();
+    if (event == json::parse_event_t::object_end) names.pop_back();
+    if (event == json::parse_event_t::key && !names.back().insert(parsed).second)
+      throw UsageError(str(where, ": '", parsed.get<std::string>(), "' is given twice"),
+                       "give it once");
+    return true;
+  });
+}
+
 json parse_object(const std::string& given) {
   const bool is_path = given.ends_with(".json");
   const std::string text = is_path ? read_file(given, kSmallFileBytes) : given;
   const std::string where = is_path ? str(kHparams, " ", given) : kHparams;
   try {
-    json object = json::parse(text);
+    json object = parse_once_named(text, where);
     if (object.is_object()) return object;
     throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
                      R"(give {"name": value, …})");

@@ -13,6 +13,7 @@
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
 #include "cli/form_flags.h"
+#include "cli/number_check.h"
 #include "data/record_index.h"
 #include "format/config.h"
 #include "optim/adamw.h"
@@ -217,12 +218,12 @@ void add_electra_run_pretraining(CLI::App& electra) {
   command->add_option("--device", f->device, "cpu, gpu or tpu; default: as use_tpu says")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
   command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   add_form_flags(*command, f->compute, f->mesh);
   command
       ->add_option("--micro-batches", f->micro_batches,
                    "parts of each device's share of a batch, one after another: less memory")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--init", f->init,
                       "a folder of weights that a new run begins with: checkpoints of smelt's, or "

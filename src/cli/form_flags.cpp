@@ -1,5 +1,7 @@
 #include "cli/form_flags.h"
 
+#include "cli/number_check.h"
+
 namespace smelt {
 
 void add_form_flags(CLI::App& command, ComputeChoice& compute, MeshChoice& mesh) {
@@ -13,12 +15,12 @@ void add_form_flags(CLI::App& command, ComputeChoice& compute, MeshChoice& mesh)
   command
       .add_option("--attention-rows", compute.attention_rows,
                   "queries that attention takes at a time; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->check(number_from(0, 1e9))
       ->capture_default_str();
   command
       .add_option("--logits-mb", compute.logits_mb,
                   "megabytes of scores of all words that a device makes at a time; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->check(number_from(0, 1e9))
       ->capture_default_str();
   command.add_option("--mesh", mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
       ->capture_default_str();

@@ -67,13 +67,16 @@ RecipePaths::RecipePaths(const std::string& out)
       evaluation(join_path(out, "model/eval_results.txt")),
       hugging_face(join_path(out, "huggingface")) {}
 
-Vocabulary vocabulary_of(const Recipe& r) {
-  const std::string vocab = RecipePaths(r.out).vocab;
+// UsageError before it was made.
+static std::string vocabulary_path(const Recipe& r) {
+  std::string vocab = RecipePaths(r.out).vocab;
   if (!exists(vocab))
     throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
                      "`smelt run` makes text, vocabulary and data, and trains");
-  return Vocabulary::load(vocab);
+  return vocab;
 }
+
+Vocabulary vocabulary_of(const Recipe& r) { return Vocabulary::load(vocabulary_path(r)); }
 
 void check_program(const Recipe& r, const Task& task) {
   const RecipeChecks checks(r);
@@ -185,12 +188,11 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   if (!r.type->fill)
     throw UsageError(str("fill: a model of type ", r.type->name, " fills no masks"),
                      "take the recipe of a model that was trained to");
-  const RecipePaths paths(r.out);
-  const BertTokenizer tokenizer = BertTokenizer::load(paths.vocab, tokenizer_flags(r));
+  const BertTokenizer tokenizer = BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
   FillMaskJob job = r.type->fill(r);
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = paths.model_dir;
+  job.model_dir = RecipePaths(r.out).model_dir;
   job.top = top;
   return fill_masks(job, tokenizer, texts);
 }

@@ -44,7 +44,7 @@ void RecipeChecks::within(const std::string& field, double low, double high, End
       ends == Ends::with ? found >= low && found <= high : found > low && found < high;
   const std::string range = std::isinf(high)     ? str("a finite number from ", low, " on")
                             : ends == Ends::with ? str("from ", low, " to ", high)
-                                                 : str("between ", low, " and ", high);
+                                                 : str("above ", low, " and below ", high);
   require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
           "correct the value");
 }

@@ -25,7 +25,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "duplicates of documents");
   visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
   visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
-  visit("strict", c.strict, "refuse text that is not UTF-8 instead of leaving those bytes out");
+  visit("strict", c.strict,
+        "refuse text that is not UTF-8, or holds NUL bytes, instead of warning");
 }
 
 template <SectionOf<VocabSection> C, class Visitor>

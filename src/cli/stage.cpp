@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/stop_notice.h"
 #include "format/json_difference.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -19,15 +20,31 @@ std::string record_path(const std::string& out, const Stage& stage) {
   return join_path(stages_folder(out), stage.name + ".json");
 }
 
+// A file of the recipe's own folder by its name in there, so that the folder may be moved.
+std::string name_in(const std::string& out, const std::string& path) {
+  const std::string folder = join_path(out, "");
+  return path.starts_with(folder) ? path.substr(folder.size()) : path;
+}
+
 // Settings and what the inputs look like: path, size and time of the last change of each.
-nlohmann::json fingerprint(const Stage& stage) {
+nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
   nlohmann::json made_from{{"settings", stage.settings}, {"inputs", nlohmann::json::array()}};
   for (const std::string& input : stage.inputs) {
     const auto status = file_status(input);
     if (!status) throw_missing(stage.name, input);
-    made_from["inputs"].push_back({input, status->size, status->modified});
+    made_from["inputs"].push_back({name_in(out, input), status->size, status->modified});
   }
   return made_from;
+}
+
+// What fingerprint() was when the stage was recorded; null when it was not, or not legibly.
+nlohmann::json recorded(const std::string& out, const Stage& stage) {
+  const std::string record = record_path(out, stage);
+  if (!exists(record)) return nullptr;
+  auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
+  if (was.is_discarded()) return nullptr;
+  for (auto& input : was.at("inputs")) input[0] = name_in(out, input.at(0));  // in older records
+  return was;
 }
 
 // Names and sizes, without the times.
@@ -45,11 +62,9 @@ static std::optional<std::string> text_of(const std::optional<JsonDifference>& d
 }
 
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
-  const std::string record = record_path(out, stage);
-  if (!exists(record)) return std::nullopt;
-  const auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
-  if (was.is_discarded()) return std::nullopt;
-  const nlohmann::json is = fingerprint(stage);
+  const nlohmann::json was = recorded(out, stage);
+  if (was.is_null()) return std::nullopt;
+  const nlohmann::json is = fingerprint(out, stage);
   if (const auto found = first_difference(was.at("settings"), is.at("settings"), stage.name))
     return text_of(found);
   const auto before = inputs_of(was), now = inputs_of(is);
@@ -69,17 +84,18 @@ void claim_output_folder(const std::string& out) {
 
 bool run_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage);
-  const std::string now = fingerprint(stage).dump(1) + "\n";
+  const nlohmann::json now = fingerprint(out, stage);
   const bool outputs_there =
       std::ranges::all_of(stage.outputs, [](const auto& path) { return exists(path); });
-  if (outputs_there && exists(record) && read_file(record) == now) {
+  if (outputs_there && recorded(out, stage) == now) {
     spdlog::info("{}: finished before", stage.name);
     return false;
   }
   spdlog::info("{}: started", stage.name);
   remove_file(record);
+  const StopNotice notice;
   stage.make();
-  write_file(record, now);
+  write_file(record, now.dump(1) + "\n");
   return true;
 }
 

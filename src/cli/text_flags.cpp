@@ -20,7 +20,7 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       ->capture_default_str();
   command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
-  command.add_flag("--strict", strict, "refuse text that is not UTF-8");
+  command.add_flag("--strict", strict, "refuse text that is not UTF-8 or holds NUL bytes");
 }
 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {

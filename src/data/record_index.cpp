@@ -10,6 +10,7 @@
 #include "data/record_index_file.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -27,6 +28,12 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   for (const std::string& file : files)
     for (const std::string_view suffix : {".json", ".index"})
       beside.insert(append_to_path(file, suffix));
+  for (const std::string& file : files) {
+    if (!file.ends_with(kWorkSuffix)) continue;
+    if (const auto status = file_status(file); status && status->is_folder)
+      throw UsageError(str(what, ": the making of these files has not ended: ", file, " is there"),
+                       "give the command that makes them once more: it goes on where it was");
+  }
   const bool several = files.size() > 1;
   std::erase_if(files, [&](const std::string& file) {
     const bool left_by_killed_writer = several && place_of_partial(file);

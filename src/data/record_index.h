@@ -17,8 +17,12 @@ namespace smelt {
 // Threads that look into as many files; they mostly wait for the storage.
 constexpr int kSideBySide = 16;
 
+// "<first file>.work" is a folder while the files are being made.
+constexpr std::string_view kWorkSuffix = ".work";
+
 // A comma list of files and patterns -> the record files. What stands beside them under their own
 // names and more, `x.tfrecord.json` and `x.tfrecord.index` of a pattern `x*`, is left out.
+// UsageError when the making of the files has not ended.
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what);
 
 // Neighbouring records as they lie in their files.

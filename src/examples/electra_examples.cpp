@@ -21,6 +21,8 @@ BertTokenizer load_electra_tokenizer(const ElectraExamplesJob& job) {
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
+  require(exists(folder), str("folder ", folder, " is not there"),
+          "name the folder that holds the text files");
   std::vector<std::string> files;
   for (const std::string& name : list_folder(folder)) files.push_back(join_path(folder, name));
   require(!files.empty(), str("folder ", folder, " holds no files"),
@@ -33,7 +35,16 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
+// A folder among the text files would stop the next run.
+void check_not_inside(const std::string& output, const std::string& folder) {
+  const std::string all = canonical_path(folder) + "/";
+  require(!canonical_path(output).starts_with(all),
+          str("output ", output, " is in ", folder, ", the folder of the text files"),
+          "name a folder outside of it");
+}
+
 ExampleSummary build_original(ElectraExamplesJob job) {
+  if (!job.folder.empty()) check_not_inside(job.output, job.folder);
   check_plain_text(job.text);
   if (job.archives) job.text.format.name = "archives";  // another text of the same files
   const CheckedJob checked =
@@ -51,11 +62,20 @@ ExampleSummary build_shuffled(ElectraExamplesJob job) {
   return build_in_shuffled_order(checked, tokenizer, builder);
 }
 
+// A line is a sentence, and what is longer than an example is cut off.
+void warn_of_long_lines(const ExampleSummary& s) {
+  const std::uint64_t kept = s.counts.empty() ? 0 : s.counts.front();
+  if (kept < s.text.tokens / 2)
+    spdlog::warn("{} of the text's {} tokens are in no example: lines longer than one are cut off",
+                 s.text.tokens - kept, s.text.tokens);
+}
+
 }  // namespace
 
 ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
   const ExampleSummary summary =
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
+  warn_of_long_lines(summary);
   spdlog::info("Wrote {} total examples", summary.examples);
   return summary;
 }

@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
 #include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/record_index.h"
 #include "data/record_index_file.h"
 #include "examples/require.h"
 #include "store/file.h"
@@ -79,11 +82,36 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
     require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
             str("choose another folder, or say --overwrite, which replaces ", files.own_name,
                 "-* there and touches nothing else"));
-    require(!name.starts_with(files.own_name) || ours.contains(name),
+    const std::string place(place_of_partial(name).value_or(name));  // of a run that was stopped
+    require(!name.starts_with(files.own_name) || ours.contains(place),
             str("output folder ", folder, " holds ", name, ", which is none of the ",
                 files.outputs.size(), " files that are written, and would be read with them"),
             "move it away, or choose another folder");
   }
+}
+
+// "train-00000-of-00002.tfrecord" -> "train-*.tfrecord", which names all sets of that name; nothing
+// for a file of no set.
+std::optional<std::string> pattern_of_set(const std::string& name) {
+  static const std::regex kShard(R"((.*-)\d{5}-of-\d{5}(\..*)?)");
+  std::smatch parts;
+  if (!std::regex_match(name, parts, kShard)) return std::nullopt;
+  return str(parts[1], "*", parts[2]);
+}
+
+// Files of another number would be read with these.
+void check_no_other_set(const ExampleFiles& files) {
+  const auto pattern = pattern_of_set(path_name(files.outputs.front()));
+  if (files.outputs.size() == 1 || !pattern) return;
+  const std::string parent = parent_path(files.outputs.front());
+  const std::string folder = parent.empty() ? "." : parent;
+  std::set<std::string> ours;
+  for (const std::string& path : files.outputs) ours.insert(path_name(path));
+  for (const std::string& name : list_folder(folder))
+    require(ours.contains(name) || pattern_of_set(name) != pattern,
+            str("output folder ", folder, " holds ", name, ", which is none of the ", ours.size(),
+                " files that are written, and would be read with them as ", *pattern),
+            "move it away, or choose another name");
 }
 
 void check_companion(const std::string& path, bool ours, bool replaces, const std::string& of,
@@ -164,7 +192,8 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const bool resumed = !ours.empty();
   // One request, where looking at each file would be thousands.
   if (!resumed && !files.own_name.empty())
-    return check_own_folder(files, path_name(first) + ".work");
+    return check_own_folder(files, str(path_name(first), kWorkSuffix));
+  check_no_other_set(files);
   for_each_file(files.outputs.size(), first, [&](std::size_t i) {
     const std::string& path = files.outputs[i];
     if (resumed && ours[i]) return;

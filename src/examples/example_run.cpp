@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/stop_notice.h"
+#include "data/record_index.h"
 #include "data/record_index_file.h"
 #include "examples/example_shuffle.h"
 #include "examples/shard_writer.h"
@@ -48,7 +50,7 @@ Json describe(const CheckedJob& checked, const ExampleBuilder& builder, std::str
 std::string work_folder_path(const CheckedJob& checked) {
   const std::string& first = checked.files.outputs.front();
   if (!checked.job.work.empty()) return checked.job.work;
-  if (!is_remote(first) && !is_device(first)) return first + ".work";
+  if (!is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
   return temporary_work_folder("outputs", checked.files.outputs);
 }
 
@@ -80,7 +82,9 @@ DrawnExamples load(const WorkFolder& folder) {
 }
 
 // Hours of work are not thrown away for a slip in the command.
-void check_other_job(const WorkFolder& folder, const Json& job) {
+void check_other_job(const WorkFolder& folder, const Json& job, const ExampleFiles& files) {
+  const bool own = !files.own_name.empty();  // and with it all that --overwrite replaces
+  if (own && files.overwrite) return;
   const auto other = folder.job();
   if (!other || !exists(folder.file(kState))) return;
   const Json before = other->flatten(), now = job.flatten();
@@ -89,10 +93,12 @@ void check_other_job(const WorkFolder& folder, const Json& job) {
   for (const auto& [name, value] : all.items()) {
     const auto said = [&](const Json& in) { return in.contains(name) ? in[name].dump() : "none"; };
     if (said(before) != said(now))
-      throw UsageError(str("work folder ", folder.path(), ": holds examples drawn with ",
+      throw UsageError(str("work folder ", folder.path(),
+                           ": of a run that was stopped, holds examples drawn with ",
                            name.substr(1), " ", said(before), ", not ", said(now)),
-                       "go on with the same command as before, remove the folder, or name another "
-                       "with --work");
+                       own ? "go on with the same command as before, or say --overwrite"
+                           : "go on with the same command as before, remove the folder, or name "
+                             "another with --work");
   }
 }
 
@@ -127,6 +133,8 @@ class Run {
                                  .examples = drawn_.examples.examples,
                                  .counts = drawn_.examples.counts};
     write_description(checked_, builder, order_, summary);
+    if (summary.examples < made_.size())
+      spdlog::warn("some files are empty: {} examples in {} files", summary.examples, made_.size());
     folder_.keep(false);
     return summary;
   }
@@ -149,9 +157,10 @@ class Run {
   }
 
   void begin(const DrawExamples& draw) {
+    check_other_job(folder_, job_, files_);
     check_free(files_);
-    check_other_job(folder_, job_);
     folder_.begin(job_);
+    remove_abandoned(files_.all());
     drawn_ = draw(options_);
     save(folder_, drawn_);
   }
@@ -170,6 +179,7 @@ class Run {
 
 ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
                             std::string_view order, const DrawExamples& draw) {
+  const StopNotice notice;
   return Run(checked, builder, order, draw).finish(builder);
 }
 

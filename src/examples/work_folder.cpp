@@ -77,8 +77,12 @@ void WorkFolder::begin(const Json& job) {
 }
 
 // A descriptor of the folder, which is made if need be.
-int WorkFolder::open_folder() const {
-  if (const fs::path parent = fs::path(path_).parent_path(); !parent.empty()) make_folders(parent);
+int WorkFolder::open_folder() {
+  const std::string parent = fs::path(path_).parent_path();
+  if (!parent.empty() && !exists(parent)) {
+    make_folders(parent);
+    made_parent_ = parent;
+  }
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
     throw_errno("make folder", path_, errno);
   Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -139,6 +143,7 @@ void WorkFolder::remove() {
   std::error_code ignored;
   fs::remove(file(kLock), ignored);
   fs::remove(path_, ignored);
+  if (!made_parent_.empty()) fs::remove(made_parent_, ignored);
 }
 
 void WorkFolder::clear() {

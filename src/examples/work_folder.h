@@ -17,7 +17,8 @@ class WorkFolder {
   // earlier job left in it stays until begin(). UsageError when it holds something else, when it is
   // a link, somebody else's or open to all, and when another process holds it.
   explicit WorkFolder(std::string path);
-  // Removes the folder unless it is to be kept.
+  // Removes the folder unless it is to be kept, and the one above if it was made for it and is
+  // empty.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
@@ -33,7 +34,7 @@ class WorkFolder {
   void keep(bool keep) { keep_ = keep; }
 
  private:
-  int open_folder() const;
+  int open_folder();
   int open_lock(int folder) const;
   bool lock(int folder);
   bool is_empty() const;
@@ -41,7 +42,8 @@ class WorkFolder {
   void remove();
 
   std::string path_;
-  int descriptor_ = -1;  // of the lock
+  std::string made_parent_;  // which was not there before
+  int descriptor_ = -1;      // of the lock
   bool keep_ = false;
 };
 

@@ -19,6 +19,7 @@ struct Packing {
   const char *format, *ending;
   std::string_view beginning;  // '?': any byte
   Compression::type codec;     // UNCOMPRESSED: none that is known here
+  std::size_t at = 0;          // where the beginning stands
 };
 using namespace std::string_view_literals;
 constexpr Packing kPackings[] = {
@@ -29,11 +30,16 @@ constexpr Packing kPackings[] = {
     {"xz", ".xz", "\xfd\x37zXZ\0"sv, Compression::UNCOMPRESSED},
     {"7z", ".7z", "7z\xbc\xaf\x27\x1c"sv, Compression::UNCOMPRESSED},
     {"lz4", ".lz4", "\x04\x22\x4d\x18"sv, Compression::UNCOMPRESSED},
-    {"zip", ".zip", "PK\x03\x04"sv, Compression::UNCOMPRESSED}};
+    {"zip", ".zip", "PK\x03\x04"sv, Compression::UNCOMPRESSED},
+    {"tar", ".tar", "ustar"sv, Compression::UNCOMPRESSED, 257}};
 
-bool begins(std::string_view head, std::string_view as) {
+const Packing* packing_of_bytes(std::string_view head) {
   const auto same = [](char byte, char wanted) { return wanted == '?' || byte == wanted; };
-  return head.size() >= as.size() && std::ranges::equal(head.substr(0, as.size()), as, same);
+  const auto* found = std::ranges::find_if(kPackings, [&](const Packing& p) {
+    return head.size() >= p.at + p.beginning.size() &&
+           std::ranges::equal(head.substr(p.at, p.beginning.size()), p.beginning, same);
+  });
+  return found == std::end(kPackings) ? nullptr : found;
 }
 
 const Packing* packing_of_name(const std::string& path) {
@@ -55,12 +61,15 @@ void check_packing(const std::string& path) {
   if (const Packing* packing = packing_of_name(path)) check_known(path, *packing);
 }
 
+void check_packing(const std::string& path, std::string_view head) {
+  if (const Packing* packing = packing_of_bytes(head)) check_known(path, *packing);
+}
+
 DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kPackedBytes) {
   refill();
   const std::string_view head(rest_.data(), rest_.size());
-  const auto* packing =
-      std::ranges::find_if(kPackings, [&](const Packing& p) { return begins(head, p.beginning); });
-  const bool begun = packing != std::end(kPackings);
+  const Packing* packing = packing_of_bytes(head);
+  const bool begun = packing != nullptr;
   if (!begun) packing = packing_of_name(path);
   if (packing == nullptr) return;
   check_known(path, *packing);

@@ -18,6 +18,8 @@ namespace smelt {
 
 // UsageError for a file whose name says that it is packed in a way that is not known here.
 void check_packing(const std::string& path);
+// The same for what its bytes, unpacked, begin with.
+void check_packing(const std::string& path, std::string_view head);
 
 class DecompressedFile {
  public:

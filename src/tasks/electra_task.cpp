@@ -21,7 +21,7 @@ void check_lengths(const ElectraTask& c) {
   check_positions("electra", discriminator_config(c.model), c.seq_length);
   const double p = c.settings.mask_prob;
   if (!(p > 0 && p < 1))
-    refuse(str("mask_prob is ", p, ", must be between 0 and 1"), "0.15 is usual");
+    refuse(str("mask_prob is ", p, ", must be above 0 and below 1"), "0.15 is usual");
   const std::int64_t N = c.masking().most;
   if (N < 1 || N > c.seq_length)
     refuse(str("mask_prob ", p, " of ", c.seq_length, " tokens are ", N, " masks"),

@@ -1,5 +1,7 @@
 #include "text/documents.h"
 
+#include <utility>
+
 #include "base/choice.h"
 #include "base/error.h"
 #include "store/file.h"
@@ -48,7 +50,7 @@ struct DocumentReader::State {
   const bool blanks_end_documents;
   std::int64_t lines_left;  // until max_lines; negative: no limit
   LineSource source;
-  bool ended = false;
+  bool ended = false, warned = false;
   DocumentCounts counts;
   SentenceSplitter splitter;
   ExactDuplicates exact, lines;
@@ -141,7 +143,7 @@ bool DocumentReader::next(Document& document) {
     s.counts.bytes += document.text.size();
     return true;
   }
-  if (s.counts.dropped_bytes == 0) s.source.utf8().warn();
+  if (!std::exchange(s.warned, true)) s.source.utf8().warn();
   s.counts.dropped_bytes = static_cast<std::uint64_t>(s.source.utf8().dropped_bytes());
   return false;
 }

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "text/unicode.h"
 
@@ -18,6 +20,12 @@ bool is_utf16(std::string_view head) {
   return zero(0) != zero(1) && zero(0) == zero(2) && zero(1) == zero(3);
 }
 
+void check_head(const std::string& path, std::string_view head) {
+  if (is_utf16(head))
+    throw UsageError(str(path, ": is UTF-16, not UTF-8"), "convert it: `iconv -f utf-16 -t utf-8`");
+  check_packing(path, head);
+}
+
 }  // namespace
 
 LineReader::LineReader(const std::string& path) : file_(path), buffer_(kBufferBytes) {}
@@ -30,9 +38,7 @@ bool LineReader::refill() {
 bool LineReader::next(std::string& line) {
   line.clear();
   if (rest_.empty() && !refill()) return false;
-  if (number_++ == 0 && is_utf16(rest_))
-    throw UsageError(str(path(), ": is UTF-16, not UTF-8"),
-                     "convert it: `iconv -f utf-16 -t utf-8`");
+  if (number_++ == 0) check_head(path(), rest_);
   for (;;) {
     const auto end = rest_.find('\n');
     line.append(rest_.substr(0, end));
@@ -51,6 +57,7 @@ bool LineReader::next(std::string& line) {
 }
 
 void Utf8Filter::apply(std::string& line, const std::string& path, std::int64_t number) {
+  if (line.find('\0') != std::string::npos) count_zeros(line, path, number);
   if (is_ascii(line)) return;
   std::size_t dropped = 0;
   std::string kept = decode_utf8_ignore(line, &dropped);
@@ -69,10 +76,24 @@ void Utf8Filter::count_dropped(std::size_t bytes, const std::string& path, std::
   dropped_bytes_ += static_cast<std::int64_t>(bytes);
 }
 
+void Utf8Filter::count_zeros(const std::string& line, const std::string& path,
+                             std::int64_t number) {
+  const std::string where = str(path, ":", number);
+  const auto zeros = std::ranges::count(line, '\0');
+  if (mode_ == Mode::refuse)
+    throw UsageError(str(where, ": ", zeros, " NUL bytes, which no text has"),
+                     "leave the file out if it is no text, or leave out --strict");
+  if (first_zero_.empty()) first_zero_ = where;
+  zeros_ += zeros;
+}
+
 void Utf8Filter::warn() const {
   if (dropped_bytes_ > 0)
     spdlog::warn("{} bytes that are not UTF-8 were left out, the first in {}", dropped_bytes_,
                  first_);
+  if (zeros_ > 0)
+    spdlog::warn("{} NUL bytes stand in the text, the first in {}: is that a text file?", zeros_,
+                 first_zero_);
 }
 
 }  // namespace smelt

@@ -42,20 +42,22 @@ class Utf8Filter {
   enum class Mode { drop, refuse };
   explicit Utf8Filter(Mode mode) : mode_(mode) {}
 
-  // The line as bytes.decode("utf-8", "ignore") has it. Mode::refuse: UsageError naming file and
-  // line (or row).
+  // The line as bytes.decode("utf-8", "ignore") has it. NUL bytes, which no text has, stay and are
+  // counted. Mode::refuse: UsageError naming file and line (or row).
   void apply(std::string& line, const std::string& path, std::int64_t number);
   void apply(std::string& line, const LineReader& from) { apply(line, from.path(), from.number()); }
   // `bytes` that are no text were taken out there. Mode::refuse: UsageError.
   void count_dropped(std::size_t bytes, const std::string& path, std::int64_t number);
   std::int64_t dropped_bytes() const { return dropped_bytes_; }
-  // One warning with the count and the first place, if anything was dropped.
+  // The counts, each with the first place, if there is anything to say.
   void warn() const;
 
  private:
+  void count_zeros(const std::string& line, const std::string& path, std::int64_t number);
+
   Mode mode_;
-  std::int64_t dropped_bytes_ = 0;
-  std::string first_;
+  std::int64_t dropped_bytes_ = 0, zeros_ = 0;
+  std::string first_, first_zero_;
 };
 
 }  // namespace smelt

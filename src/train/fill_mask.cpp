@@ -69,7 +69,7 @@ void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
   if (lengths.tokens > job.max_tokens)
     throw UsageError(str("fill: a text has ", lengths.tokens, " tokens, the model takes at most ",
                          job.max_tokens),
-                     "shorten the text");
+                     "cut it, and give the parts with several --text");
 }
 
 }  // namespace

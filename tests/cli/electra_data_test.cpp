@@ -37,8 +37,10 @@ class ElectraData : public testing::Test {
     return run_command(str(SMELT_PROGRAM, " ", arguments));
   }
   CommandOutput build(const std::string& flags) const {
-    return smelt(str("electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),
-                     " --output-dir ", dir_.file("out"), " ", flags));
+    return smelt(
+        str("electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),
+            flags.find("--output-dir") == flags.npos ? " --output-dir " + dir_.file("out") : "",
+            " ", flags));
   }
   // Of the files as the recorded hashes have them; or what the program said.
   std::string hash_of(const CommandOutput& output, const std::string& folder = "out") {
@@ -103,6 +105,33 @@ TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
                               "touches nothing else")));
   EXPECT_EQ(build(uncased_ + " --overwrite").status, 0);
   EXPECT_EQ(read_file(dir_.file("out/notes.txt")), "keep");
+  EXPECT_THAT(build(uncased_ + " --output-dir=" + dir_.file("corpus/../corpus/out")).text,
+              AllOf(HasSubstr("/corpus, the folder of the text files\n"),
+                    HasSubstr("hint: name a folder outside of it")));
+}
+
+TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
+  remove_tree(dir_.file("corpus"));
+  std::string line;
+  for (int i = 0; i < 1000; ++i) line += "the ";
+  write_file(dir_.file("corpus/line.txt"), line);
+  EXPECT_THAT(build(uncased_).text,
+              AllOf(HasSubstr("of the text's 1000 tokens are in no example: lines longer than one "
+                              "are cut off"),
+                    HasSubstr("some files are empty: 1 examples in 1000 files")));
+}
+
+// It waits for the pipe's text when the signal comes.
+TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
+  const CommandOutput ended =
+      run_command(str("exec 2>&1; mkfifo ", dir_.file("corpus/pipe"), "; ", SMELT_PROGRAM,
+                      " electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),
+                      " --output-dir ", dir_.file("out"), uncased_, " & pid=$!; while [ ! -e ",
+                      dir_.file("out/pretrain_data.tfrecord-0-of-1000.work/job.json"),
+                      " ] && kill -0 $pid; do sleep 0.01; done; kill -TERM $pid; wait $pid"));
+  EXPECT_EQ(ended.status, 128 + 15);
+  EXPECT_THAT(ended.text,
+              HasSubstr("\nstopped: the same command goes on, what is finished is kept\n"));
 }
 
 TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {

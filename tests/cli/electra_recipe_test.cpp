@@ -80,7 +80,7 @@ TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
   EXPECT_THAT(refusal({"model.vocab_size=-1"}),
               HasSubstr("--set: model.vocab_size is -1, must be at least 0"));
   EXPECT_THAT(refusal({"model.mask_prob=1.5"}),
-              HasSubstr("--set: electra: mask_prob is 1.5, must be between 0 and 1"));
+              HasSubstr("--set: electra: mask_prob is 1.5, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"model.masks=distinkt"}),
               HasSubstr("--set: electra: masks is 'distinkt'\n  hint: did you mean 'distinct'?"));
   EXPECT_THAT(refusal({"train.schedule=elektra"}),

@@ -95,6 +95,8 @@ TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
 TEST(ElectraHparamsTest, WrongOnesAreNamed) {
   EXPECT_THAT(refusal("{\n 'debug': true}"),
               AllOf(HasSubstr("--hparams: no JSON at line 2, column 2"), HasSubstr("hint: give")));
+  EXPECT_THAT(refusal(R"({"debug": true, "model_hparam_overrides": {"debug": 1}, "debug": false})"),
+              AllOf(HasSubstr("--hparams: 'debug' is given twice"), HasSubstr("give it once")));
   EXPECT_THAT(refusal("[1]"), HasSubstr("--hparams: JSON, but array instead of an object"));
   EXPECT_THAT(refusal(R"({"learning_rat": 1})"),
               AllOf(HasSubstr("--hparams: 'learning_rat' is unknown"),

@@ -44,7 +44,7 @@ TEST_F(OptimizerRecipe, NamesTheWordsThatItDoesNotKnow) {
 TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
   EXPECT_EQ(refusal({"train.momentum=1"}),
             "--set: train.momentum is 1, must be at least 0 and below 1\n  hint: 0.9 is usual");
-  EXPECT_THAT(refusal({"train.beta=1"}), HasSubstr("train.beta is 1, must be between 0 and 1"));
+  EXPECT_THAT(refusal({"train.beta=1"}), HasSubstr("train.beta is 1, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"train.clip_value=-1"}),
               HasSubstr("train.clip_value is -1, must be a finite number from 0 on"));
   for (const char* norm : {"-1", "nan", "1x", "atuo"})

@@ -120,7 +120,8 @@ TEST_F(RecipeTest, AFieldOrSectionStandsOnce) {
 TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   const std::string out = str("out: ", dir_.file("out"), "\n");
   expect_refused("out: ''", "", HasSubstr("r.yaml: out is empty"));
-  expect_refusal("eval " + recipe(out), HasSubstr("no vocabulary here yet"));
+  for (const char* command : {"eval ", "fill --text '[MASK]' "})
+    expect_refusal(command + recipe(out), HasSubstr("no vocabulary here yet"));
   expect_refused(out, "", HasSubstr("text.input: no text"));
   expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"),
                  HasSubstr("no file matches"));
@@ -253,6 +254,18 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
   expect_refusal("export" + on("m") + " --set model.num_attention_heads=4 --out " + dir_.file("x"),
                  HasSubstr("was made with model.num_attention_heads 2, this run has 4"));
   EXPECT_EQ(files("m"), before);
+}
+
+TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
+  const std::string there = str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " run r.yaml ");
+  ASSERT_EQ(run_command(there + "--set train.steps=20 --set out=m").status, 0);
+  for (const std::string& out : {std::string("./m"), dir_.file("m"), std::string("n")}) {
+    if (out == "n") fs::rename(dir_.file("m"), dir_.file("n"));
+    const CommandOutput again = run_command(str(there, "--set train.steps=20 --set out=", out));
+    EXPECT_EQ(again.status, 0) << again.text;
+    for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
+      EXPECT_THAT(again.text, HasSubstr(str(stage, ": finished before")));
+  }
 }
 
 TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {

@@ -18,6 +18,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -158,6 +159,16 @@ TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
               ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
   EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"),
               ElementsAre(dir_.file("t-0.json")));  // asked for by name
+}
+
+TEST_F(RecordIndexTest, FilesWhoseMakingHasNotEndedAreRefused) {
+  write_indexed("t-0", {"x"});
+  write_file(dir_.file("t-0.work/job.json"), "{}");
+  for (const char* pattern : {"t*", "t-0.work"})
+    EXPECT_THAT(error_of([&] { record_files(dir_.file(pattern), "data"); }),
+                AllOf(HasSubstr("data: the making of these files has not ended: "),
+                      HasSubstr("t-0.work is there\n  hint: give the command that makes them once "
+                                "more: it goes on where it was")));
 }
 
 TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {

@@ -92,6 +92,15 @@ class ElectraExamplesTest : public testing::Test {
     while (const auto record = reader.next()) out.emplace(*record);
     return out;
   }
+  static ElectraExamplesJob in_own_folder(ElectraExamplesJob job, const std::string& output,
+                                          std::int64_t shards) {
+    job.order = ExampleOrder::original;
+    job.output = output;
+    job.shards = shards;
+    job.shard_names = ShardNames::original;
+    job.own_folder = true;
+    return job;
+  }
   std::string refusal(const ElectraExamplesJob& job) {
     const std::string message = error_of([&] { build_electra_examples(job); });
     EXPECT_FALSE(fs::exists(dir_.file("out"))) << message;
@@ -270,11 +279,8 @@ TEST_F(ElectraExamplesTest, WhatIsStoredBesideTheVocabularyDecidesControlCharact
 
 // Kills a run of the original's order, into a folder of its own, at random instants.
 TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
-  ElectraExamplesJob whole = small_job(2000, "whole/r");
-  whole.order = ExampleOrder::original;
-  whole.shards = 12;
-  whole.shard_names = ShardNames::original;
-  whole.own_folder = true;
+  const ElectraExamplesJob whole =
+      in_own_folder(small_job(2000, "whole/r"), dir_.file("whole/r"), 12);
   const auto begin = std::chrono::steady_clock::now();
   const std::string wanted = bytes(whole);
   const auto longest = std::chrono::duration_cast<std::chrono::microseconds>(
@@ -322,6 +328,9 @@ TEST_F(ElectraExamplesTest, RefusesAFolderWithoutFilesOrWithFolders) {
   wrong.order = ExampleOrder::original;
   wrong.folder = dir_.file("none");
   EXPECT_THAT(refusal(wrong),
+              HasSubstr("none is not there\n  hint: name the folder that holds the text files"));
+  make_folders(wrong.folder);
+  EXPECT_THAT(refusal(wrong),
               HasSubstr("none holds no files\n  hint: name the folder that holds the text files"));
   write_file(dir_.file("corpus/a.txt"), "text\n");
   write_file(dir_.file("corpus/b/c.txt"), "text\n");
@@ -358,12 +367,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
 }
 
 TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
-  ElectraExamplesJob own = job();
-  own.order = ExampleOrder::original;
-  own.output = dir_.file("my,folder/r");
-  own.shards = 2;
-  own.shard_names = ShardNames::original;
-  own.own_folder = true;
+  ElectraExamplesJob own = in_own_folder(job(), dir_.file("my,folder/r"), 2);
   own.description = false;
   write_file(dir_.file("my,folder/thesis.txt"), "years");
   const auto message = [&] { return error_of([&] { build_electra_examples(own); }); };
@@ -383,12 +387,7 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
 }
 
 TEST_F(ElectraExamplesTest, AFolderOfItsOwnMayBeTheCurrentOne) {
-  ElectraExamplesJob own = job();
-  own.order = ExampleOrder::original;
-  own.output = "r";
-  own.shards = 2;
-  own.shard_names = ShardNames::original;
-  own.own_folder = true;
+  const ElectraExamplesJob own = in_own_folder(job(), "r", 2);
   const fs::path before = fs::current_path();
   fs::current_path(dir_.path());
   const std::string message = error_of([&] { build_electra_examples(own); });

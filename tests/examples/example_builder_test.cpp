@@ -23,6 +23,7 @@
 #include "examples/small_corpus.h"
 #include "fuzz/memory.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "tokenize/wordpiece.h"
@@ -208,7 +209,8 @@ TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
     ExampleJob other = stopped;
     other.overwrite = overwrite;
     EXPECT_THAT(error_of([&] { build(other, 10); }),
-                HasSubstr("out.work: holds examples drawn with settings/run_length 9, not 10\n"
+                HasSubstr("out.work: of a run that was stopped, holds examples drawn with "
+                          "settings/run_length 9, not 10\n"
                           "  hint: go on with the same command as before, remove the folder, or "
                           "name another with --work"));
   }
@@ -218,6 +220,23 @@ TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
   EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
   EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
+}
+
+TEST_F(ExampleBuilderTest, InAFolderOfItsOwnWhatAStoppedRunLeftIsReplacedOnDemand) {
+  ExampleJob own = job("own/r");
+  own.shards = 2;
+  own.shard_names = ShardNames::original;
+  own.own_folder = true;
+  own.description = false;
+  stop_while_writing(own);
+  write_file(dir_.file("own/r-1-of-2.partial-0123456789abcdef"), "half");
+  EXPECT_THAT(error_of([&] { build(own, 10); }),
+              HasSubstr("r-0-of-2.work: of a run that was stopped, holds examples drawn with "
+                        "settings/run_length 9, not 10\n"
+                        "  hint: go on with the same command as before, or say --overwrite"));
+  own.overwrite = true;
+  EXPECT_EQ(error_of([&] { build(own, 10); }), "no error");
+  EXPECT_EQ(list_folder(dir_.file("own")), (std::vector<std::string>{"r-0-of-2", "r-1-of-2"}));
 }
 
 TEST_F(ExampleBuilderTest, FewerInputsOrOutputsAreOtherSettings) {

@@ -23,6 +23,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class ExampleFilesTest : public testing::TestWithParam<ExampleOrder> {
@@ -68,6 +69,20 @@ TEST_P(ExampleFilesTest, ACompanionThatIsOneIsReplacedOnlyWhenAsked) {
     EXPECT_EQ(read_file(dir_.file("train.json")), left);
   }
   made.overwrite = true;
+  EXPECT_EQ(refusal(made), "no error");
+}
+
+TEST_P(ExampleFilesTest, AnotherNumberOfFilesOfOneNameIsRefused) {
+  BertExamplesJob made = job(dir_.file("train.tfrecord"));
+  made.shards = 3;
+  ASSERT_EQ(refusal(made), "no error");
+  made.shards = 2;
+  made.overwrite = true;
+  EXPECT_THAT(refusal(made),
+              AllOf(HasSubstr(" holds train-00000-of-00003.tfrecord, which is none of the 2 files "
+                              "that are written, and would be read with them as train-*.tfrecord"),
+                    HasSubstr("hint: move it away, or choose another name")));
+  made.output = dir_.file("other.tfrecord");
   EXPECT_EQ(refusal(made), "no error");
 }
 

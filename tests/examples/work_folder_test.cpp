@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/environment.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -68,6 +69,12 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
     EXPECT_EQ(folder.job(), kJob);
     write_file(folder.file("below/file"), "x");
   }
+  EXPECT_FALSE(fs::exists(dir_.file("deep")));
+  make_folders(dir_.file("deep"));
+  {
+    const WorkFolder folder(path_);
+  }
+  EXPECT_TRUE(fs::exists(dir_.file("deep")));  // made by somebody else
   EXPECT_FALSE(fs::exists(path_));
 }
 

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
+#include "support/oracle.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -24,6 +26,37 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
   EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
   EXPECT_THAT(refusal("a.Zip", {.name = "csv"}), HasSubstr("a.Zip: zip files are not unpacked"));
+}
+
+TEST(LineSource, RefusesArchivesPackedOrNot) {
+  const TempDir dir;
+  write_file(dir.file("a.txt"), "words\n");
+  ASSERT_EQ(run_command(str("cd ", dir.path(), " && tar cf b.txt a.txt && gzip -k b.txt")).status,
+            0);
+  std::string line;
+  for (const char* name : {"b.txt", "b.txt.gz"})
+    EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file(name)).next(line); }),
+                HasSubstr(str(name, ": tar files are not unpacked here\n  hint: unpack it")));
+  EXPECT_THAT(error_of<UsageError>([&] { check_packing("a.tar"); }), HasSubstr("a.tar: tar files"));
+}
+
+TEST(LineSource, SaysWhichFileIsBinary) {
+  const TempDir dir;
+  write_file(dir.file("a.txt"), "words\n");
+  write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
+  const auto read = [&](Utf8Filter::Mode mode) {
+    LineSource source({dir.file("a.txt"), dir.file("b.txt")}, {}, mode);
+    std::string line;
+    while (source.next(line) != LineSource::Event::end) continue;
+    source.utf8().warn();
+  };
+  const CapturedLog log;
+  read(Utf8Filter::Mode::drop);
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes stand in the text, the first in "),
+                                HasSubstr("b.txt:2: is that a text file?")));
+  EXPECT_THAT(error_of<UsageError>([&] { read(Utf8Filter::Mode::refuse); }),
+              HasSubstr("b.txt:2: 2 NUL bytes, which no text has\n"
+                        "  hint: leave the file out if it is no text"));
 }
 
 TEST(LineSource, KnowsEndingsInCapitals) {

@@ -175,7 +175,7 @@ TEST(ElectraTask, NamesWhatDoesNotFit) {
             "electra: sequence length 600 is longer than max_position_embeddings 512\n  hint: make "
             "the data with a shorter --seq-length, or raise max_position_embeddings");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 1; }),
-            "electra: mask_prob is 1, must be between 0 and 1\n  hint: 0.15 is usual");
+            "electra: mask_prob is 1, must be above 0 and below 1\n  hint: 0.15 is usual");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 0.001; }),
             "electra: mask_prob 0.001 of 128 tokens are 0 masks\n  hint: choose a mask_prob that "
             "gives at least one and at most all tokens");

@@ -1,0 +1,34 @@
+#include "base/stop_notice.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <string_view>
+
+namespace smelt {
+namespace {
+
+constexpr std::array kEnding{SIGTERM, SIGINT};
+constexpr std::string_view kNotice =
+    "\nstopped: the same command goes on, what is finished is kept\n";
+
+void say_and_end(int signal) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+StopNotice::StopNotice() {
+  for (std::size_t i = 0; i < kEnding.size(); ++i) {
+    old_[i] = std::signal(kEnding[i], say_and_end);
+    if (old_[i] == SIG_IGN) std::signal(kEnding[i], SIG_IGN);  // as nohup wants it
+  }
+}
+
+StopNotice::~StopNotice() {
+  for (std::size_t i = 0; i < kEnding.size(); ++i) std::signal(kEnding[i], old_[i]);
+}
+
+}  // namespace smelt

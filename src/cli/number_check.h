@@ -1,0 +1,13 @@
+// What a flag's number must be, in words short enough for a message.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+namespace smelt {
+
+// A finite number from `least` to `most`. What is none is said by CLI11 after the flag's name:
+// "--devices: 0 is less than 1".
+CLI::Validator number_from(double least, double most = std::numeric_limits<double>::infinity());
+
+}  // namespace smelt

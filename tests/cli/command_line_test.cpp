@@ -1,0 +1,74 @@
+// What the program makes of its arguments, before any command begins.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "store/file.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+CommandOutput smelt(const std::string& arguments) {
+  return run_command(str(SMELT_PROGRAM, " ", arguments));
+}
+
+void expect_refusal(const std::string& arguments, const testing::Matcher<std::string>& message) {
+  const CommandOutput output = smelt(arguments);
+  EXPECT_EQ(output.status, 2) << output.text;
+  EXPECT_THAT(output.text, message) << arguments;
+}
+
+TEST(CommandLine, ATextBetweenBracketsIsThatText) {
+  const TempDir dir;
+  write_file(dir.file("vocab.txt"), "[UNK]\n[\n]\n,\none\ntwo\n");
+  const std::string tokenize =
+      str(SMELT_PROGRAM, " tokenize --json --vocab ", dir.file("vocab.txt"));
+  std::string all;
+  for (const char* text : {"[one]", "[one, two]", "[one] two [one]", "[]"}) {
+    const std::string typed = run_command(str(tokenize, " --text '", text, "'")).text;
+    EXPECT_EQ(typed, run_command(str("echo '", text, "' | ", tokenize)).text);
+    EXPECT_EQ(typed, run_command(str(tokenize, " --text='", text, "'")).text);
+    all += str(" --text '", text, "'");
+  }
+  EXPECT_EQ(std::ranges::count(run_command(tokenize + all).text, '\n'), 4);
+  EXPECT_THAT(run_command(tokenize + " --text one two").text, HasSubstr("unknown argument two"));
+}
+
+TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
+  expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: No such file"));
+}
+
+TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
+  expect_refusal("bench --devices 0",
+                 HasSubstr("error: smelt bench: --devices: 0 is less than 1\n"));
+  expect_refusal("bench --devices nan", HasSubstr("--devices: 'nan' is no number\n"));
+  expect_refusal("bench --depth 2000", HasSubstr("--depth: 2000 is more than 1000\n"));
+  expect_refusal("data bench x --batch -1", HasSubstr("--batch: -1 is less than 1\n"));
+  const std::string detect = "detect r.yaml --text a --threshold ";
+  expect_refusal(detect + "nan", HasSubstr("--threshold: 'nan' is no number\n"));
+  expect_refusal(detect + "abc", HasSubstr("--threshold: 'abc' is no number\n"));
+  expect_refusal(detect + "1.5", HasSubstr("--threshold: 1.5 is more than 1\n"));
+  EXPECT_THAT(smelt("bench --help").text, AllOf(HasSubstr("--depth INT:from 1 to 1000"),
+                                                HasSubstr("queries that attention takes")));
+}
+
+TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
+  expect_refusal("electra run_pretraining --data-dir d --model-name m --hparams {} --hparams {}",
+                 AllOf(HasSubstr("run_pretraining: --hparams is given 2 times\n"),
+                       HasSubstr("hint: give it once")));
+  expect_refusal("electra build_pretraining_dataset --corpus-dir= --output-dir=",
+                 AllOf(HasSubstr("error: --corpus-dir= has no value\n"),
+                       HasSubstr("hint: leave it out, or put a value behind the =")));
+  expect_refusal("export r.yaml --out ''", HasSubstr("smelt export: --out: is empty\n"));
+  expect_refusal("electra run_pretraining --data-dir d --model-name ''",
+                 HasSubstr("--model-name: is empty\n"));
+}
+
+}  // namespace
+}  // namespace smelt
