@@ -1,7 +1,6 @@
 #include "examples/work_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "store/descriptor.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 
 namespace smelt {
 namespace fs = std::filesystem;
@@ -112,14 +112,11 @@ int WorkFolder::open_lock(int folder) const {
 bool WorkFolder::lock(int folder) {
   Descriptor lock(open_lock(folder));
   if (lock.get() < 0) return false;
-  const bool locked = ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
-  if (!locked && errno != EWOULDBLOCK) throw_errno("lock", file(kLock), errno);
-  if (!locked) refuse(path_, "another process is making these files", "wait for it, or stop it");
-  struct stat held{}, named{};
-  if (::fstat(lock.get(), &held) != 0 || ::stat(file(kLock).c_str(), &named) != 0 ||
-      held.st_ino != named.st_ino || held.st_dev != named.st_dev)
-    return false;
-  if (held.st_size == 0 && is_empty()) {
+  const Locked locked = lock_file(lock, file(kLock));
+  if (locked == Locked::by_another)
+    refuse(path_, "another process is making these files", "wait for it, or stop it");
+  if (locked == Locked::gone) return false;
+  if (file_size(file(kLock)) == 0 && is_empty()) {
     if (::write(lock.get(), kMark.data(), kMark.size()) != std::ssize(kMark))
       throw_errno("write", file(kLock), errno);
   } else if (!is_marked(path_)) {

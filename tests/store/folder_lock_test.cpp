@@ -1,0 +1,97 @@
+// A folder that one process at a time works in.
+#include "store/folder_lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+int flock_error = 0;
+
+}  // namespace
+}  // namespace smelt
+
+// Instead of the system's, so that it can fail as on a file system that has no locks.
+extern "C" int flock(int fd, int operation) noexcept {
+  errno = smelt::flock_error;
+  return errno != 0 ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
+}
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class FolderLockTest : public testing::Test {
+ protected:
+  std::string refusal() const {
+    return error_of([&] { const FolderLock second(path_, "train"); });
+  }
+
+  TempDir dir_;
+  const std::string path_ = dir_.file("deep/model"), lock_ = path_ + "/smelt.lock";
+};
+
+TEST_F(FolderLockTest, IsHeldByOneWhoIsNamed) {
+  fs::create_directories(path_);
+  {
+    const FolderLock first(path_, "train");
+    EXPECT_THAT(refusal(), HasSubstr(str("train: ", path_, " is in use by process ", ::getpid(),
+                                         " on host ")));
+    EXPECT_THAT(refusal(), HasSubstr("hint: wait for it, stop it, or choose another folder"));
+    EXPECT_THAT(refusal(), HasSubstr("in use"));  // the one refused has not taken it away
+  }
+  EXPECT_TRUE(fs::is_empty(path_));
+  EXPECT_EQ(refusal(), "no error");
+}
+
+TEST_F(FolderLockTest, AFolderMadeForItStaysOnlyWithSomethingInIt) {
+  {
+    const FolderLock first(path_, "train");
+  }
+  EXPECT_FALSE(fs::exists(path_));
+  {
+    const FolderLock second(path_, "train");
+    write_file(path_ + "/checkpoint", "x");
+  }
+  EXPECT_EQ(list_folder(path_), std::vector<std::string>{"checkpoint"});
+}
+
+TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTaken) {
+  write_file(lock_, str("process 1 on host of another, longer than ours ", std::string(600, 'x')));
+  const FolderLock next(path_, "train");
+  EXPECT_THAT(read_file(lock_), testing::MatchesRegex("process [0-9]+ on host [^ ]+"));
+}
+
+TEST_F(FolderLockTest, ALinkIsNotFollowed) {
+  write_file(dir_.file("victim"), "dear");
+  fs::create_directories(path_);
+  fs::create_symlink(dir_.file("victim"), lock_);
+  EXPECT_THAT(refusal(), HasSubstr("smelt.lock: Too many levels of symbolic links"));
+  EXPECT_EQ(read_file(dir_.file("victim")), "dear");
+}
+
+TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
+  const CapturedLog log;
+  flock_error = ENOLCK;
+  const std::string said = refusal();
+  flock_error = 0;
+  EXPECT_EQ(said, "no error");
+  EXPECT_THAT(log.text(), HasSubstr("smelt.lock: No locks available: nothing keeps a second "));
+}
+
+}  // namespace
+}  // namespace smelt
