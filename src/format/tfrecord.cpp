@@ -55,7 +55,7 @@ std::uint64_t parse_record_header(std::string_view header, std::uint64_t availab
                                   const RecordPlace& place) {
   if (place.offset == 0 && is_text(header))
     throw UsageError(str(place.file, ": is text, not TFRecord"),
-                     "`smelt data bert` makes records of text; give those");
+                     "`smelt data` and `smelt electra build_…` make records of text; give those");
   if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
   check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
   const auto length = from_little_endian<std::uint64_t>(header);

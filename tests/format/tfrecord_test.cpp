@@ -82,9 +82,10 @@ TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
 
 TEST(TfRecord, TextIsNamed) {
   for (const char* text : {"A", "The first line.\n", "\n\n", "Überall stehen Häuser."})
-    EXPECT_EQ(record_error(text),
-              "train.tfrecord: is text, not TFRecord\n  hint: `smelt data bert` makes records of "
-              "text; give those");
+    EXPECT_EQ(
+        record_error(text),
+        "train.tfrecord: is text, not TFRecord\n  hint: `smelt data` and `smelt electra build_…` "
+        "make records of text; give those");
 }
 
 TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
