@@ -26,6 +26,7 @@ class Progress {
   // The bar makes way for one whole line.
   void line(std::string_view text);
   double seconds() const;
+  bool on_terminal() const { return terminal_; }
 
  private:
   void draw(std::int64_t done, std::string_view detail);

@@ -153,7 +153,8 @@ FillMaskJob fill(const Recipe& r) {
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r.out);
   const nlohmann::json config = config_json(resolved_model(r));
-  const auto [checkpoint, where] = load_trained_model("export", paths.model_dir, config);
+  const auto [checkpoint, where] =
+      load_trained_model("export", paths.model_dir, config, paths.vocab);
   HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;

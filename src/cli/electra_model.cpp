@@ -1,7 +1,13 @@
 #include "cli/electra_model.h"
 
+#include <spdlog/spdlog.h>
+
+#include "checkpoint/hugging_face_electra.h"
 #include "cli/vocabulary_facts.h"
 #include "format/config.h"
+#include "store/path.h"
+#include "tokenize/tokenizer_config.h"
+#include "train/resume.h"
 
 namespace smelt {
 
@@ -36,6 +42,33 @@ DetectJob electra_detect_job(const ElectraTask& c) {
   job.model = config_json(c.model);
   job.max_tokens = c.model.max_position_embeddings;
   return job;
+}
+
+void export_electra(const ElectraExportJob& job) {
+  ElectraTask c = job.task;
+  const auto [checkpoint, where] =
+      load_trained_model("export", job.model_dir, config_json(c.model), job.vocab);
+  ModelFolder model;
+  model.parameters = checkpoint.tensors;
+  model.vocab_txt = read_file(job.vocab);
+  model.tokenizer = load_tokenizer_config(job.vocab).value_or(job.tokenizer);
+  const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
+    const std::string to = join_path(job.folder, name);
+    export_hugging_face(to, part, model, job.earlier);
+    spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
+  };
+  if (c.settings.electric_objective)
+    spdlog::info(
+        "export: Electric's logit in the folder is its energy alone, without how likely the "
+        "generator makes the token: it is no log-odds of a replaced token");
+  if (c.has_discriminator())
+    put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
+  else
+    c.model.untied_generator = false;  // the masked LM is the only encoder
+  if (c.settings.uniform_generator || c.has_two_towers())
+    spdlog::info("export: transformers has no class for this generator; it is left out");
+  else
+    put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
 }
 
 }  // namespace smelt

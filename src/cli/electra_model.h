@@ -1,11 +1,13 @@
-// ELECTRA's task out of settings and the files of a run, for recipes and for the original's
-// command.
+// ELECTRA's task out of settings and the files of a run, and what a trained model is asked for, for
+// recipes and for the original's command.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "store/file.h"
 #include "tasks/electra_task.h"
+#include "tokenize/tokenizer_options.h"
 #include "tokenize/vocabulary.h"
 #include "train/detect.h"
 #include "train/fill_mask.h"
@@ -23,5 +25,17 @@ ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
 // The generator's guesses and what the discriminator finds, of a task whose vocabulary is known.
 FillMaskJob electra_fill_job(const ElectraTask& task);
 DetectJob electra_detect_job(const ElectraTask& task);
+
+struct ElectraExportJob {
+  ElectraTask task;
+  std::string model_dir, vocab;
+  TokenizerOptions tokenizer;  // where nothing beside the vocabulary says it
+  std::string folder;
+  OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
+};
+// Writes the Hugging Face folders discriminator/ and generator/, as far as the model has them and
+// transformers a class for them. UsageError when there is no checkpoint, one of another model or
+// vocabulary, or when something is in the way.
+void export_electra(const ElectraExportJob& job);
 
 }  // namespace smelt

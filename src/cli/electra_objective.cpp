@@ -1,18 +1,13 @@
 // model.type: electra.
-#include <spdlog/spdlog.h>
-
 #include <iomanip>
 #include <sstream>
 
-#include "checkpoint/hugging_face_electra.h"
 #include "cli/electra_model.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
 #include "examples/electra_examples.h"
 #include "store/file.h"
-#include "store/folder.h"
-#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -112,35 +107,15 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
-// discriminator/ and generator/, as far as the model has them and transformers a class for them.
-void export_parts(const Recipe& r, const std::string& folder) {
+void export_recipes_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r.out);
-  ElectraTask c = finished_task(r);
-  const auto [checkpoint, where] =
-      load_trained_model("export", paths.model_dir, config_json(c.model));
-  ModelFolder model;
-  model.parameters = checkpoint.tensors;
-  model.vocab_txt = read_file(paths.vocab);
-  model.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
-  const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
-    const std::string to = join_path(folder, name);
-    export_hugging_face(to, part, model,
-                        folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                                     : OutputDirectory::Earlier::refused);
-    spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
-  };
-  if (c.settings.electric_objective)
-    spdlog::info(
-        "export: Electric's logit in the folder is its energy alone, without how likely the "
-        "generator makes the token: it is no log-odds of a replaced token");
-  if (c.has_discriminator())
-    put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
-  else
-    c.model.untied_generator = false;  // the masked LM is the only encoder
-  if (c.settings.uniform_generator || c.has_two_towers())
-    spdlog::info("export: transformers has no class for this generator; it is left out");
-  else
-    put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
+  export_electra({.task = finished_task(r),
+                  .model_dir = paths.model_dir,
+                  .vocab = paths.vocab,
+                  .tokenizer = options_of(tokenizer_flags(r)),
+                  .folder = folder,
+                  .earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                          : OutputDirectory::Earlier::refused});
 }
 
 }  // namespace
@@ -164,7 +139,7 @@ ObjectiveType electra_objective() {
   type.remark = electra_remark;
   type.fill = [](const Recipe& r) { return electra_fill_job(finished_task(r)); };
   type.detect = [](const Recipe& r) { return electra_detect_job(finished_task(r)); };
-  type.export_folder = export_parts;
+  type.export_folder = export_recipes_model;
   return type;
 }
 

@@ -19,6 +19,7 @@
 #include "optim/adamw.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/evaluate.h"
 #include "train/trainer.h"
@@ -106,6 +107,8 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
 std::string electra_field(const std::string& name) {
   static const std::map<std::string, std::string> kHparams{{"learning_rate", "learning_rate"},
                                                            {"warmup_steps", "num_warmup_steps"},
+                                                           {"lr_decay_power", "lr_decay_power"},
+                                                           {"steps", "num_train_steps"},
                                                            {"eval.batch_size", "eval_batch_size"}};
   const auto found = kHparams.find(name);
   return found == kHparams.end() ? flag(name) : found->second;
@@ -163,11 +166,13 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.compute = f.compute;
   job.device = f.device_for(h);
   job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
   job.steps = h.num_eval_steps;
   job.fields = electra_field;
   const Evaluation e = evaluate(job);
-  nlohmann::json figures{{"global_step", e.global_step}, {"loss", e.loss}};
+  nlohmann::json figures{
+      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
   for (const MeasuredValue& m : e.measures) figures[m.name] = m.value;
   const std::string text = electra_results(e);
   write_file(h.results_txt, text);
@@ -184,6 +189,9 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (!h.tpu_name.empty())
     spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
+  if (f.overwrite && !h.debug)
+    throw UsageError("--overwrite: begins a model anew with debug alone",
+                     str("leave it out, or remove ", h.model_dir));
   if (h.do_eval) {
     if (!f.init.empty())
       throw UsageError("--init: do_eval evaluates the model's own checkpoint",
@@ -194,6 +202,7 @@ void run_pretraining(const ElectraRunFlags& f) {
     if (!f.overwrite)
       throw UsageError(str("debug: ", h.model_dir, " is not empty"),
                        "give --overwrite to begin it anew, or another --model-name");
+    const FolderLock alone(h.model_dir, "debug");
     remove_tree(h.model_dir);
   }
   run_training(f, h);

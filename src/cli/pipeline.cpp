@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/progress.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
@@ -145,11 +144,7 @@ TrainSummary train_model(const Recipe& r) {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
-  const TrainSummary s = train(job);
-  spdlog::info("train: {} steps in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s",
-               s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
-               s.compile_seconds);
-  return s;
+  return train(job);
 }
 
 std::string evaluation_text(const Evaluation& e) {
@@ -175,6 +170,7 @@ Evaluation evaluate_model(const Recipe& r) {
   job.compute = compute_choice(r.train);
   job.device = r.train.device;
   job.data = paths.heldout_records;
+  job.vocab = paths.vocab;
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   job.passes = r.eval.passes;
@@ -193,6 +189,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = RecipePaths(r.out).model_dir;
+  job.vocab = RecipePaths(r.out).vocab;
   job.top = top;
   return fill_masks(job, tokenizer, texts);
 }
@@ -207,6 +204,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
+  job.vocab = paths.vocab;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }
 

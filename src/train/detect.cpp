@@ -31,7 +31,7 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                        "cut it, and give the parts with several --text");
   }
   const Execution execution =
-      ask_model("detect", {job.model_dir, job.model, job.device, job.exact_products},
+      ask_model("detect", {job.model_dir, job.model, job.device, job.exact_products, job.vocab},
                 job.replaced(longest), rows);
   const auto probabilities = execution.results[0][0].to_host<float>();
   for (std::size_t row = 0; row < judged.size(); ++row)

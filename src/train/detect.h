@@ -25,6 +25,7 @@ struct DetectJob {
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
   std::string model_dir;        // its newest checkpoint is used
+  std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
 };
 
 // The tokens of each text, without [CLS] and [SEP]. UsageError for a text without tokens, one

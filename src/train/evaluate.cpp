@@ -1,5 +1,7 @@
 #include "train/evaluate.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -26,8 +28,7 @@ MemoryAdvice advice_for(const EvaluateJob& job, const std::string& what) {
 }
 
 ReportSums add_up(const EvaluateJob& job, const StepProgram& program, const ExampleSource& source,
-                  const CompiledStep& step, const ModelState& state) {
-  const std::int64_t batches = count_batches(job, source);
+                  const CompiledStep& step, const ModelState& state, std::int64_t batches) {
   const MemoryAdvice advice = advice_for(job, "eval: a batch");
   ReportSums sums(program.report);
   Progress progress("eval", batches, "batches");
@@ -50,9 +51,12 @@ const MeasuredValue& Evaluation::measure(std::string_view name) const {
 }
 
 Evaluation evaluate(const EvaluateJob& job) {
-  const auto [checkpoint, where] =
-      load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()));
+  const auto [checkpoint, where] = load_trained_model(
+      "eval", job.model_dir, job.task.settings.value("model", nlohmann::json()), job.vocab);
   const auto source = open_examples({.input = job.data, .features = job.task.features});
+  const std::int64_t batches = count_batches(job, *source);
+  spdlog::info("eval: {} of the {} examples, in {} batches of {}", batches * job.batch_size,
+               source->size(), batches, job.batch_size);
   const int devices = static_cast<int>(job.devices);
   const auto client = open_device(job.device, devices);
   const auto platform = client->platform_name();
@@ -66,9 +70,9 @@ Evaluation evaluate(const EvaluateJob& job) {
     return ModelState::restore(*client, program.placement, program.state, checkpoint.tensors,
                                where);
   });
-  const ReportSums sums = add_up(job, program, *source, step, state);
+  const ReportSums sums = add_up(job, program, *source, step, state, batches);
   return {.global_step = checkpoint.step,
-          .examples = static_cast<std::int64_t>(sums.batches()) * job.batch_size,
+          .examples = batches * job.batch_size,
           .loss = sums.figure("loss"),
           .measures = sums.measures()};
 }

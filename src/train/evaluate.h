@@ -20,6 +20,7 @@ struct EvaluateJob {
   ComputeChoice compute = {};
   std::string device = "cpu";
   std::string data;              // held out, as open_examples takes it
+  std::string vocab = {};        // must be the one that the model was made with; empty: any
   std::string model_dir;         // its newest checkpoint is evaluated
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
   std::int64_t passes = 1;       // of each batch, with other draws

@@ -53,7 +53,7 @@ struct TopGuesses {
 TopGuesses predict(const FillMaskJob& job, const std::vector<TokenRow>& texts, std::int64_t count) {
   const Lengths lengths(texts);
   const Execution execution =
-      ask_model("fill", {job.model_dir, job.model, job.device, job.exact_products},
+      ask_model("fill", {job.model_dir, job.model, job.device, job.exact_products, job.vocab},
                 job.guesses(lengths.tokens, lengths.masks, count), texts);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),

@@ -32,6 +32,7 @@ struct FillMaskJob {
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
   std::string model_dir;        // its newest checkpoint is used
+  std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
   std::int64_t top = 5;
 };
 

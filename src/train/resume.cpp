@@ -3,10 +3,14 @@
 #include "base/error.h"
 #include "checkpoint/layout.h"
 #include "data/fingerprint.h"
+#include "format/crc32c.h"
 #include "format/json_difference.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
+
+constexpr const char *kVocabulary = "vocabulary_crc32c", *kSchedule = "schedule";
 
 void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
                        const std::string& name, const std::string& where) {
@@ -18,13 +22,18 @@ void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
 
 }  // namespace
 
-nlohmann::json run_settings(const Task& task, const TrainingConfig& c,
-                            const ExampleSource& source) {
+nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
+                            const std::string& vocab) {
   nlohmann::json out = task.settings;
   out["task"] = task.name;
   out["data"] = data_fingerprint(source);
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
+  if (!vocab.empty()) out[kVocabulary] = crc32c(read_file(vocab));
+  out[kSchedule] = {{"learning_rate", c.schedule.learning_rate},
+                    {"warmup_steps", c.schedule.warmup_steps},
+                    {"lr_decay_power", c.schedule.power},
+                    {"decay_to_step", c.schedule.decay_to_step}};
   out["optimizer"] = c.optimizer.settings;
   out["optimizer"]["clip_norm"] = c.clip_norm;
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
@@ -35,14 +44,38 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c,
 
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where) {
-  refuse_difference(saved, now, "", where);
+  nlohmann::json held = now;
+  held.erase(kSchedule);
+  refuse_difference(saved, held, "", where);
+}
+
+void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
+                      const std::string& where) {
+  if (vocab.empty() || !saved.contains(kVocabulary)) return;
+  const std::uint32_t found = crc32c(read_file(vocab));
+  if (saved[kVocabulary] != found)
+    throw UsageError(str(where, ": ", vocab,
+                         " is not the vocabulary that the model was made with: ", "its crc32c is ",
+                         found, ", not ", saved[kVocabulary]),
+                     "put that vocabulary back, or train another model with this one");
+}
+
+std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,
+                             const Fields& fields) {
+  std::vector<std::string> changes;
+  for (const auto& [name, is] : now.at(kSchedule).items()) {
+    const nlohmann::json was = saved.value(kSchedule, now[kSchedule]).value(name, is);
+    if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
+  }
+  return join(changes, "; ");
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const nlohmann::json& model) {
+                                const nlohmann::json& model, const std::string& vocab) {
   auto checkpoint = load_latest_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
   std::string where = checkpoint_path(model_dir, checkpoint->step);
+  check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
     refuse_difference(checkpoint->state["model"], model, "model", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};

@@ -7,18 +7,30 @@
 
 #include "checkpoint/checkpoint.h"
 #include "data/example_source.h"
+#include "train/placement.h"
 #include "train/program.h"
 
 namespace smelt {
 
-// How the data are read and what is computed from them, as it is kept in every checkpoint.
+// How the data are read and what is computed from them, as it is kept in every checkpoint, with the
+// checksum of the vocabulary's file if that is known.
 nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
-                            const ExampleSource& source);
+                            const ExampleSource& source, const std::string& vocab);
 
 // UsageError naming the first field that differs, with both values; `where` begins the message.
-// What only one side knows (of another version) is not compared.
+// What only one side knows (of another version) is not compared, nor is the schedule.
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where);
+
+// UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
+// path, or settings that do not say, pass.
+void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
+                      const std::string& where);
+
+// What the schedule was and is, where the two differ: "train.learning_rate was 0.001, is 0.01";
+// else empty.
+std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,
+                             const Fields& fields);
 
 struct TrainedModel {
   Checkpoint checkpoint;
@@ -26,8 +38,9 @@ struct TrainedModel {
 };
 
 // The newest checkpoint, for what only uses a model: its settings' field "model" must be `model`
-// (null: any). UsageError beginning with `command` when there is none, or naming what differs.
+// (null: any), its vocabulary the file `vocab`. UsageError beginning with `command` when there is
+// none, or naming what differs.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const nlohmann::json& model);
+                                const nlohmann::json& model, const std::string& vocab);
 
 }  // namespace smelt

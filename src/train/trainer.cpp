@@ -15,6 +15,7 @@
 #include "data/description.h"
 #include "data/prefetch.h"
 #include "format/json_difference.h"
+#include "store/folder_lock.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 #include "train/stop_signal.h"
@@ -31,6 +32,7 @@ class Trainer {
  private:
   std::optional<ModelState> restored_state();
   void take_given();
+  void introduce() const;
   void compile();
   void step(Progress& progress);
   void read_report(Progress& progress);
@@ -46,6 +48,7 @@ class Trainer {
   }
 
   const TrainJob& job_;
+  std::optional<FolderLock> lock_;
   std::unique_ptr<const ExampleSource> source_;
   std::shared_ptr<const Client> client_;
   nlohmann::json settings_;  // that a checkpoint must have been made with
@@ -72,17 +75,18 @@ Trainer::Trainer(const TrainJob& job)
       source_(open_examples(
           {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
       client_(open_device(job.device, static_cast<int>(job.config.devices))),
-      settings_(run_settings(job.task, job.config, *source_)),
+      settings_(run_settings(job.task, job.config, *source_, job.vocab)),
       program_(training_program(job, client_->platform_name())),
       since_line_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
+  lock_.emplace(job.model_dir, "train");
   state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
   if (!job.init.empty()) take_given();
-  job.accepted();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  job.accepted();
   compile();
 }
 
@@ -105,8 +109,18 @@ void Trainer::take_given() {
                  other->was.dump(), other->is.dump());
 }
 
+// Before the device is busy for long.
+void Trainer::introduce() const {
+  std::int64_t parameters = 0;
+  for (const StateTensor& t : std::span(program_.state.tensors).first(program_.state.values))
+    parameters += t.shape.elements();
+  spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
+               job_.task.name, parameters);
+}
+
 // A new model's weights are drawn meanwhile.
 void Trainer::compile() {
+  introduce();
   std::future<ModelState> fresh;
   if (!state_)
     fresh = std::async(std::launch::async, [this] {
@@ -126,15 +140,22 @@ std::optional<ModelState> Trainer::restored_state() {
   const auto checkpoint = load_latest_checkpoint(job_.model_dir);
   if (!checkpoint) return std::nullopt;
   const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
+  check_vocabulary(checkpoint->state, job_.vocab, where);
   check_same_run(checkpoint->state, settings_, where);
   if (checkpoint->state.contains("init")) settings_["init"] = checkpoint->state["init"];
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
-  spdlog::info("resuming from {}", where);
   step_ = saved_step_ = checkpoint->step;
-  if (step_ > job_.config.schedule.total_steps)
-    spdlog::warn("{} is beyond the {} steps of this run: nothing is left to do", where,
-                 job_.config.schedule.total_steps);
+  const std::int64_t last = job_.config.schedule.total_steps;
+  if (step_ >= last) {
+    spdlog::warn("{} is {} the {} steps of this run: nothing is left to do; raise {} to go on",
+                 where, step_ == last ? "the end of" : "beyond", last, job_.fields("steps"));
+    return state;
+  }
+  spdlog::info("resuming from {}", where);
+  if (const auto changes = changed_schedule(checkpoint->state, settings_, job_.fields);
+      !changes.empty())
+    spdlog::warn("{}: {}", where, changes);
   return state;
 }
 
@@ -193,7 +214,7 @@ void Trainer::show(Progress& progress, std::int64_t done) {
   for (const MeasuredValue& m : since_line_.measures()) text << ", " << m.name << " " << m.value;
   text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
        << " seq/s";
-  progress.update(done, text.str());
+  if (!job_.log_line || progress.on_terminal()) progress.update(done, text.str());
   const std::int64_t total = job_.config.schedule.total_steps;
   if (done % job_.log_every != 0 && done != total) return;
   if (job_.log_line)
@@ -245,6 +266,15 @@ StepProgram training_program(const TrainJob& job, std::string_view platform) {
                                      partition_for(job.mesh, config.devices, job.fields)));
 }
 
-TrainSummary train(const TrainJob& job) { return Trainer(job).run(); }
+TrainSummary train(const TrainJob& job) {
+  const TrainSummary s = Trainer(job).run();
+  if (s.last_step > s.first_step)
+    spdlog::info(
+        "train: {} steps in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the "
+        "model is in {}",
+        s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
+        s.compile_seconds, job.model_dir);
+  return s;
+}
 
 }  // namespace smelt

@@ -36,7 +36,7 @@ struct TrainJob {
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   Fields fields = recipe_field;                               // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
-  // step.
+  // step; not where no step is left.
   std::function<void()> accepted = [] {};
 };
 
@@ -52,10 +52,12 @@ struct TrainSummary {
 
 // Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a
 // checkpoint every save_every steps and at the end. A checkpoint is resumed only with the settings
-// it was made with; steps, learning rate, devices and how often to save may change. SIGTERM or
-// SIGINT: saves and throws SystemError that says how to go on. UsageError: data that do not fit the
-// task, a checkpoint of another run, given weights that do not fit, a device's memory; SystemError:
-// a loss, gradient or state that is not finite (which is never saved), the device.
+// it was made with; steps, learning rate, devices and how often to save may change. A local model
+// folder is locked meanwhile. SIGTERM or SIGINT: saves and throws SystemError that says how to go
+// on. UsageError: data that do not fit the task, a model folder that another process trains in, a
+// checkpoint of another run or another vocabulary, given weights that do not fit, a device's
+// memory; SystemError: a loss, gradient or state that is not finite (which is never saved), the
+// device.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

@@ -70,10 +70,21 @@ TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
 
 TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
   train(job("model", 3));
-  const TrainSummary again = train(job("model", 3));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("examples, a model (bert) of 9275 parameters; compil"),
+                                 HasSubstr("the model is in " + dir_.file("model") + "\n")));
+  TrainJob finished = job("model", 3);
+  finished.accepted = [] { FAIL() << "it writes nothing"; };
+  const TrainSummary again = train(finished);
   EXPECT_EQ(again.first_step, 3);
   EXPECT_EQ(again.last_step, 3);
   EXPECT_EQ(again.compile_seconds, 0);
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("checkpoint-3 is the end of the 3 steps of this run: nothing is left "
+                              "to do; raise train.steps to go on\n"),
+                    Not(HasSubstr("resuming"))));
+  finished.config.schedule.total_steps = 1;
+  train(finished);
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-3 is beyond the 1 steps of this run"));
 }
 
 // Sends SIGTERM again and again while `go()`, from when `begin()` first holds.
@@ -237,7 +248,7 @@ TEST_F(TrainerTest, ARefusedRunChangesNothingInItsFolder) {
   other.accepted = [&] { accepted = true; };
   EXPECT_THAT(error_of([&] { train(other); }), HasSubstr("seed"));
   EXPECT_FALSE(accepted);
-  other.config.seed = 12345;
+  other.model_dir = dir_.file("new");
   train(other);
   EXPECT_TRUE(accepted);
 }
