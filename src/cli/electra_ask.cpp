@@ -52,12 +52,17 @@ class AskedModel {
   const ElectraTask& task() const { return task_; }
 
   BertTokenizer tokenizer() const {
-    TokenizerFlags flags = flags_.tokenizer;
-    if (!load_tokenizer_config(hparams_.vocab_file)) {
-      flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
-      flags.control = ControlCharacters::electra;
-    }
-    return BertTokenizer::load(hparams_.vocab_file, flags);
+    return BertTokenizer::load(hparams_.vocab_file, load_tokenizer_config(hparams_.vocab_file)
+                                                        ? flags_.tokenizer
+                                                        : runs_tokenizer());
+  }
+
+  void export_to(const std::string& folder) const {
+    export_electra({.task = task_,
+                    .model_dir = hparams_.model_dir,
+                    .vocab = hparams_.vocab_file,
+                    .tokenizer = options_of(runs_tokenizer()),
+                    .folder = folder});
   }
 
   template <class Job>
@@ -65,27 +70,41 @@ class AskedModel {
     job.device = flags_.device;
     job.exact_products = flags_.precision == "f32_exact";
     job.model_dir = hparams_.model_dir;
+    job.vocab = hparams_.vocab_file;
     return job;
   }
 
  private:
+  // Where no file beside the vocabulary says it.
+  TokenizerFlags runs_tokenizer() const {
+    TokenizerFlags flags = flags_.tokenizer;
+    flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
+    flags.control = ControlCharacters::electra;
+    return flags;
+  }
+
   const AskFlags& flags_;
   ElectraHparams hparams_;
   ElectraTask task_;
 };
 
-std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
+std::shared_ptr<AskFlags> add_model_flags(CLI::App& command) {
   auto f = std::make_shared<AskFlags>();
   command.add_option("--data-dir", f->data_dir, "folder of vocab.txt and models/")->required();
   command.add_option("--model-name", f->model_name, "the model's folder in models/")->required();
   command.add_option("--hparams", f->hparams, "default: those that the run has left in its folder");
+  add_tokenizer_flags(command, f->tokenizer);
+  return f;
+}
+
+std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
+  auto f = add_model_flags(command);
   command.add_option("--device", f->device, "cpu, gpu or tpu")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
       ->capture_default_str();
   command.add_option("--precision", f->precision, "f32 or f32_exact")
       ->check(CLI::IsMember({"f32", "f32_exact"}))
       ->capture_default_str();
-  add_tokenizer_flags(command, f->tokenizer);
   return f;
 }
 
@@ -113,6 +132,14 @@ void add_electra_ask(CLI::App& electra) {
     job.top = filled->top;
     print_filled(fill_masks(job, model.tokenizer(), filled->texts));
   });
+
+  auto* to_folders = electra.add_subcommand(
+      "export", "the model of run_pretraining as Hugging Face folders: discriminator, generator");
+  const auto export_flags = add_model_flags(*to_folders);
+  auto out = std::make_shared<std::string>();
+  to_folders->add_option("--out", *out, "the folder to make them in")->required();
+  to_folders->callback(
+      [export_flags, out] { AskedModel(*export_flags, "export").export_to(*out); });
 }
 
 }  // namespace smelt

@@ -82,6 +82,18 @@ json normal(json object, const std::vector<ConfigField>& fields) {
   return object;
 }
 
+// A path within models/.
+void check_model_name(const std::string& name) {
+  const auto names_none = [](std::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  };
+  std::string_view path = name;
+  if (path.ends_with('/')) path.remove_suffix(1);
+  if (std::ranges::any_of(split(path, '/'), names_none))
+    throw UsageError(str("--model-name '", name, "' names no folder in models/"),
+                     "give a name, such as small");
+}
+
 json defaults(const std::string& data_dir, const std::string& model_name) {
   ElectraHparams h;
   h.pretrain_tfrecords = join_path(data_dir, "pretrain_tfrecords/pretrain_data.tfrecord*");
@@ -151,6 +163,7 @@ json check_overrides(const json& given) {
 
 ElectraRunConfig parse_electra_hparams(const std::string& text, const std::string& data_dir,
                                        const std::string& model_name) {
+  check_model_name(model_name);
   const auto fields = config_fields<ElectraHparams>();
   const json raw = parse_object(text);
   check_known(raw, fields, {kOverrides}, kHparams);

@@ -84,7 +84,7 @@ struct ElectraRunConfig {
 // `given` is a JSON object, or the path of one that ends in .json. What it does not say is the
 // original's default, for base and large the paper's value that the original has in a comment, with
 // debug its value. UsageError: no JSON, unknown names, values of another kind or out of range, not
-// exactly one of do_train and do_eval.
+// exactly one of do_train and do_eval, a model's name that leads out of models/.
 ElectraRunConfig parse_electra_hparams(const std::string& given, const std::string& data_dir,
                                        const std::string& model_name);
 

@@ -12,7 +12,8 @@ namespace smelt {
 // the run was started or resumed.
 std::string electra_log_line(const LogPoint& at);
 
-// "name = value" lines by name: the original's ten, as many as the objective has.
+// "name = value" lines by name: the original's ten and what disc_accuracy is to be compared with,
+// as many as the objective has.
 std::string electra_results(const Evaluation& evaluation);
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "base/random.h"
 #include "checkpoint/given_weights.h"
@@ -17,6 +18,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 namespace {
@@ -158,6 +160,16 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
                 fill_with_model(recipe({"model.uniform_generator=true"}), {"[MASK]"}, 1);
               }),
               HasSubstr("fill: a uniform generator makes no guesses"));
+
+  Vocabulary vocabulary = Vocabulary::load(r.path("vocab.txt"));
+  auto tokens = vocabulary.tokens();
+  std::swap(tokens.back(), tokens[tokens.size() - 2]);
+  Vocabulary(tokens).save(r.path("vocab.txt"));
+  for (const std::function<void()>& use : std::initializer_list<std::function<void()>>{
+           [&] { detect_with_model(r, {"old"}); }, [&] { fill_with_model(r, {"[MASK]"}, 1); },
+           [&] { evaluate_model(r); }, [&] { export_model(r, dir_.file("hf")); }})
+    EXPECT_THAT(error_of<UsageError>(use),
+                HasSubstr("vocab.txt is not the vocabulary that the model was made with: its crc"));
 }
 
 TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {

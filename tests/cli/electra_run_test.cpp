@@ -1,14 +1,15 @@
-// smelt electra run_pretraining: the original's hyper-parameters, files and messages.
+// smelt electra run_pretraining: the original's files and messages; and what its models are asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/electra_hparams.h"
+#include "checkpoint/hugging_face_electra.h"
 #include "cli/electra_log.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -19,110 +20,9 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-
-ElectraHparams parsed(const std::string& text) {
-  return parse_electra_hparams(text, "D", "M").hparams;
-}
-std::string refusal(const std::string& text) {
-  return error_of([&] { electra_task_settings(parsed(text)); });
-}
-
-TEST(ElectraHparamsTest, AreTheOriginalsByDefault) {
-  const ElectraHparams h = parsed("{}");
-  EXPECT_EQ(h.pretrain_tfrecords, "D/pretrain_tfrecords/pretrain_data.tfrecord*");
-  EXPECT_EQ(h.vocab_file, "D/vocab.txt");
-  EXPECT_EQ(h.model_dir, "D/models/M");
-  EXPECT_EQ(h.results_txt, "D/models/M/results/unsup_results.txt");
-  EXPECT_EQ(h.learning_rate, 5e-4);
-  EXPECT_EQ(h.train_batch_size, 128);
-  EXPECT_EQ(h.num_train_steps, 1000000);
-  const ElectraTask task = electra_task_settings(h);
-  EXPECT_EQ(electra_embedding_size(task.model), 128);
-  EXPECT_EQ(generator_config(task.model).hidden_size, 64);
-  EXPECT_EQ(task.masking().most, 19);
-}
-
-TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
-  const ElectraRunConfig base = parse_electra_hparams(R"({"model_size": "base"})", "D", "M");
-  EXPECT_THAT(base.of_size,
-              ElementsAre("embedding_size 768", "generator_hidden_size 0.33333",
-                          "learning_rate 0.0002", "max_seq_length 512", "train_batch_size 256"));
-  EXPECT_EQ(generator_config(electra_task_settings(base.hparams).model).hidden_size, 256);
-  const ElectraRunConfig large =
-      parse_electra_hparams(R"({"model_size": "large", "train_batch_size": 64})", "D", "M");
-  EXPECT_THAT(large.of_size, ElementsAre("embedding_size 1024", "learning_rate 0.0002",
-                                         "mask_prob 0.25", "max_seq_length 512"));
-  EXPECT_EQ(large.hparams.train_batch_size, 64);
-  EXPECT_EQ(electra_task_settings(large.hparams).masking().most, 130);
-}
-
-TEST(ElectraHparamsTest, DebugIsASmallModelForAFewSteps) {
-  const ElectraRunConfig run = parse_electra_hparams(
-      R"({"debug": true, "model_size": "base", "num_train_steps": 7})", "D", "M");
-  EXPECT_EQ(run.hparams.num_train_steps, 7);
-  EXPECT_EQ(run.hparams.train_batch_size, 8);
-  EXPECT_EQ(run.hparams.eval_batch_size, 4);
-  EXPECT_EQ(run.hparams.num_eval_steps, 2);
-  EXPECT_EQ(run.hparams.iterations_per_loop, 1);
-  EXPECT_THAT(run.of_size, Not(testing::Contains(HasSubstr("train_batch_size"))));
-  const BertConfig model = discriminator_config(electra_task_settings(run.hparams).model);
-  EXPECT_EQ(model.num_hidden_layers, 3);
-  EXPECT_EQ(model.hidden_size, 144);
-  EXPECT_EQ(model.intermediate_size, 576);
-  EXPECT_EQ(model.num_attention_heads, 4);
-}
-
-TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
-  const ElectraHparams h = parsed(
-      R"({"num_train_steps": 1e6, "keep_checkpoint_max": null, "embedding_size": null,
-          "tpu_name": null, "model_hparam_overrides": {"hidden_size": 128, "num_hidden_layers": 3}})");
-  EXPECT_EQ(h.num_train_steps, 1000000);
-  EXPECT_EQ(h.keep_checkpoint_max, 0);
-  const BertConfig model = discriminator_config(electra_task_settings(h).model);
-  EXPECT_EQ(model.hidden_size, 128);
-  EXPECT_EQ(model.num_hidden_layers, 3);
-  EXPECT_EQ(model.num_attention_heads, 2);
-  EXPECT_EQ(model.intermediate_size, 512);
-  const TempDir dir;
-  write_file(dir.file("h.json"), R"({"temperature": 0.5})");
-  EXPECT_EQ(parsed(dir.file("h.json")).objective.temperature, 0.5);
-}
-
-TEST(ElectraHparamsTest, WrongOnesAreNamed) {
-  EXPECT_THAT(refusal("{\n 'debug': true}"),
-              AllOf(HasSubstr("--hparams: no JSON at line 2, column 2"), HasSubstr("hint: give")));
-  EXPECT_THAT(refusal(R"({"debug": true, "model_hparam_overrides": {"debug": 1}, "debug": false})"),
-              AllOf(HasSubstr("--hparams: 'debug' is given twice"), HasSubstr("give it once")));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("--hparams: JSON, but array instead of an object"));
-  EXPECT_THAT(refusal(R"({"learning_rat": 1})"),
-              AllOf(HasSubstr("--hparams: 'learning_rat' is unknown"),
-                    HasSubstr("did you mean 'learning_rate'?")));
-  EXPECT_THAT(refusal(R"({"learning_rate": "1"})"),
-              HasSubstr("--hparams: learning_rate is \"1\", not a number"));
-  EXPECT_THAT(refusal(R"({"train_batch_size": 1.5})"),
-              HasSubstr("train_batch_size is 1.5, not a whole number"));
-  EXPECT_THAT(refusal(R"({"use_tpu": "yes"})"), HasSubstr("use_tpu is \"yes\", not true or false"));
-  EXPECT_THAT(refusal(R"({"debug": 1, "model_size": 7})"), HasSubstr("debug is 1, not true or"));
-  EXPECT_THAT(refusal(R"({"train_batch_size": 0})"),
-              HasSubstr("train_batch_size is 0, must be at least 1"));
-  EXPECT_THAT(refusal(R"({"learning_rate": -1})"), HasSubstr("learning_rate is -1, must be at"));
-  EXPECT_THAT(refusal(R"({"model_size": "smal"})"),
-              AllOf(HasSubstr("--hparams: model_size 'smal' is unknown"), HasSubstr("'small'?")));
-  EXPECT_THAT(refusal(R"({"model_hparam_overrides": 3})"),
-              HasSubstr("--hparams: model_hparam_overrides is 3, not an object"));
-  EXPECT_THAT(refusal(R"({"model_hparam_overrides": {"hiden_size": 3}})"),
-              AllOf(HasSubstr("model_hparam_overrides: 'hiden_size' is unknown"),
-                    HasSubstr("did you mean 'hidden_size'?")));
-  EXPECT_THAT(refusal(R"({"model_hparam_overrides": {"hidden_size": "3"}})"),
-              HasSubstr("model_hparam_overrides: hidden_size is \"3\", not a whole number"));
-  EXPECT_THAT(refusal(R"({"do_eval": true})"),
-              AllOf(HasSubstr("do_train and do_eval are both true"), HasSubstr("evaluates")));
-  EXPECT_THAT(refusal(R"({"do_train": false})"), HasSubstr("do_train and do_eval are both false"));
-}
 
 // What the original's hook prints of the same numbers.
 TEST(ElectraLog, LinesAreTheOriginals) {
@@ -201,22 +101,31 @@ class ElectraRun : public testing::Test {
   TempDir dir_;
 };
 
-constexpr const char* kResults[] = {"disc_accuracy",  "disc_auc",
-                                    "disc_loss",      "disc_precision",
-                                    "disc_recall",    "global_step",
-                                    "loss",           "masked_lm_accuracy",
-                                    "masked_lm_loss", "sampled_masked_lm_accuracy"};
+constexpr const char* kResults[] = {"always_original_accuracy",
+                                    "disc_accuracy",
+                                    "disc_auc",
+                                    "disc_loss",
+                                    "disc_precision",
+                                    "disc_recall",
+                                    "global_step",
+                                    "loss",
+                                    "masked_lm_accuracy",
+                                    "masked_lm_loss",
+                                    "sampled_masked_lm_accuracy"};
 
 TEST_F(ElectraRun, FromTextToResultsAndOn) {
   make_data();
   const CommandOutput trained = pretrain();
   ASSERT_EQ(trained.status, 0) << trained.text;
   EXPECT_THAT(trained.text, AllOf(HasSubstr("2/6 = 33.3%, SPS: "), HasSubstr("6/6 = 100.0%, "),
-                                  HasSubstr(", ELAP: 0"), HasSubstr(" - loss: ")));
+                                  HasSubstr(", ELAP: 0"), HasSubstr(" - loss: "),
+                                  HasSubstr(" examples, a model (electra) of "),
+                                  HasSubstr("the model is in " + data("models/m\n"))));
   for (const int step : {3, 6})
     EXPECT_TRUE(exists(data(str("models/m/checkpoint-", step, "/COMMIT"))));
 
-  const CommandOutput evaluated = pretrain({{"do_train", false}, {"do_eval", true}});
+  const CommandOutput evaluated =
+      pretrain({{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 2}});
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
   const std::string text = read_file(data("models/m/results/unsup_results.txt"));
   EXPECT_THAT(evaluated.text, HasSubstr(text));
@@ -228,14 +137,26 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   }
   EXPECT_THAT(text, MatchesRegex(pattern));
   EXPECT_EQ(figures["global_step"], 6);
+  EXPECT_EQ(figures["examples"], 8);
+  EXPECT_THAT(evaluated.text,
+              AllOf(HasSubstr("eval: 8 of the "), HasSubstr(" examples, in 2 batches of 4\n")));
 
-  const CommandOutput further = pretrain({{"num_train_steps", 9}, {"keep_checkpoint_max", 1}});
+  const std::string hparams = read_file(data("models/m/hparams.json"));
+  EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
+              HasSubstr("checkpoint-6 is beyond the 2 steps of this run: nothing is left to do; "
+                        "raise num_train_steps to go on"));
+  EXPECT_THAT(pretrain({{"learning_rate", 1}}).text, HasSubstr("is the end of the 6 steps"));
+  EXPECT_EQ(read_file(data("models/m/hparams.json")), hparams);
+
+  const CommandOutput further =
+      pretrain({{"num_train_steps", 9}, {"keep_checkpoint_max", 1}, {"num_warmup_steps", 1}});
   ASSERT_EQ(further.status, 0) << further.text;
-  EXPECT_THAT(further.text,
-              AllOf(HasSubstr("num_train_steps is raised from 6 to 9"),
-                    HasSubstr("goes on at 0.000167, not 0.0005; --rescale-learning-rate makes it"),
-                    HasSubstr("(learning_rate 0.0015)"), HasSubstr("resuming from "),
-                    HasSubstr("9/9 = 100.0%")));
+  EXPECT_THAT(
+      further.text,
+      AllOf(HasSubstr("num_train_steps is raised from 6 to 9"),
+            HasSubstr("goes on at 0.000167, not 0.0005; --rescale-learning-rate makes it"),
+            HasSubstr("(learning_rate 0.0015)"), HasSubstr("resuming from "),
+            HasSubstr("checkpoint-6: num_warmup_steps was 2, is 1\n"), HasSubstr("9/9 = 100.0%")));
   EXPECT_FALSE(exists(data("models/m/checkpoint-6")));
   const CommandOutput rescaled = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(rescaled.text,
@@ -264,6 +185,16 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
   EXPECT_THAT(ask("detect --text a --hparams '{}'").text, HasSubstr("vocab_size is 30522, but "));
 
+  const std::string to = "export --out " + dir_.file("hf");
+  const CommandOutput exported = ask(to);
+  EXPECT_EQ(exported.status, 0) << exported.text;
+  const HuggingFaceElectra part = import_hugging_face_electra(dir_.file("hf/discriminator"));
+  EXPECT_EQ(part.part.encoder.hidden_size, 32);
+  EXPECT_EQ(part.model.vocab_txt, read_file(data("vocab.txt")));
+  EXPECT_EQ(part.model.tokenizer.control, ControlCharacters::electra);
+  EXPECT_TRUE(exists(dir_.file("hf/generator/model.safetensors")));
+  EXPECT_THAT(ask(to).text, HasSubstr("hf/discriminator"));
+
   const std::string init = "--init " + data("models/m");
   const CommandOutput begun = pretrain({{"num_train_steps", 1}}, init, "n");
   EXPECT_EQ(begun.status, 0) << begun.text;
@@ -271,6 +202,32 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
                                 HasSubstr("  taken "), Not(HasSubstr("fresh"))));
   EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, init).text,
               HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: leave"));
+}
+
+TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
+  make_data();
+  ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
+  {
+    const FolderLock other(data("models/m"), "train");
+    const CommandOutput second = pretrain({{"num_train_steps", 2}});
+    EXPECT_EQ(second.status, 2);
+    EXPECT_THAT(second.text, HasSubstr("train: " + data("models/m") + " is in use by process "));
+    EXPECT_THAT(pretrain({{"debug", true}}, "--overwrite").text, HasSubstr(" is in use by "));
+    EXPECT_EQ(ask("fill --text 'the [MASK]'").status, 0);
+  }
+  std::string vocab = read_file(data("vocab.txt"));
+  const std::size_t end = vocab.rfind('\n', vocab.size() - 2);
+  const std::size_t start = vocab.rfind('\n', end - 1) + 1;
+  std::rotate(vocab.begin() + static_cast<std::ptrdiff_t>(start),
+              vocab.begin() + static_cast<std::ptrdiff_t>(end) + 1, vocab.end());
+  write_file(data("vocab.txt"), vocab);
+  const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
+                               " is not the vocabulary that the model was made with: its crc32c ");
+  EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text, other);
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}).text, other);
+  EXPECT_THAT(ask("detect --text a").text, other);
+  EXPECT_THAT(ask("fill --text '[MASK] a'").text, other);
+  EXPECT_THAT(ask("export --out " + dir_.file("hf")).text, other);
 }
 
 TEST_F(ElectraRun, HintsAreInItsOwnWords) {
@@ -316,6 +273,8 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
                     HasSubstr("pretrain_data.tfrecord*'"), HasSubstr("hint: ")));
   take_the_originals_data();
   EXPECT_THAT(refused(json::object()), HasSubstr("record 0: input_ids has 128 values, not 16"));
+  EXPECT_THAT(refused(json::object(), "--overwrite"),
+              HasSubstr("--overwrite: begins a model anew with debug alone\n  hint: leave it out"));
   EXPECT_THAT(refused({{"vocab_size", 30522}}),
               AllOf(HasSubstr("--hparams: vocab_size is 30522, but "),
                     HasSubstr("vocab.txt has 345 lines\n  hint: give \"vocab_size\": 345")));
