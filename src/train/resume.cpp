@@ -40,9 +40,10 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const nlohmann::json& model) {
-  auto checkpoint = load_latest_checkpoint(model_dir);
+  auto checkpoint = is_checkpoint_path(model_dir) ? load_checkpoint(model_dir)
+                                                  : load_latest_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
-  std::string where = checkpoint_path(model_dir, checkpoint->step);
+  std::string where = checkpoint->path;
   if (checkpoint->state.contains("model") && !model.is_null())
     refuse_difference(checkpoint->state["model"], model, "model", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
