@@ -43,7 +43,7 @@ ElectraTask settings_of(const Recipe& r) {
 
 // With what the vocabulary and the data say.
 ElectraTask finished_task(const Recipe& r) {
-  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r.out).train_records},
+  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r).train_records},
                     "model.vocab_size");
 }
 
@@ -70,7 +70,7 @@ void check_electra(const Recipe& r) {
 }
 
 std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   const auto data = parse_config<ElectraData>(r.data, "data");
   const bool train = set == ExampleSet::train;
   ElectraExamplesJob job;
@@ -114,7 +114,7 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
 
 // discriminator/ and generator/, as far as the model has them and transformers a class for them.
 void export_parts(const Recipe& r, const std::string& folder) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   ElectraTask c = finished_task(r);
   const auto [checkpoint, where] =
       load_trained_model("export", paths.model_dir, config_json(c.model));
