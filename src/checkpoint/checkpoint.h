@@ -13,9 +13,13 @@
 
 namespace smelt {
 
+// checkpoint-<step>, or checkpoint_<step> as JEstimator calls them; read are both.
+enum class CheckpointNames { smelt, jestimator };
+
 struct SaveOptions {
   int max_to_keep = 5;                                   // the newest; 0 keeps all
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
+  CheckpointNames names = CheckpointNames::smelt;
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
@@ -32,14 +36,22 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir);
 
 struct Checkpoint {
   std::int64_t step = 0;
+  std::string path;
   TensorMap tensors;  // views into `files`
   nlohmann::json state;
   std::vector<SafetensorsFile> files;
 };
 
+// Where a committed step lies, whichever way it is named.
+std::string committed_path(const std::string& model_dir, std::int64_t step);
+
 // Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming
 // those that exist) or when it is damaged.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
+// By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
+Checkpoint load_checkpoint(const std::string& path);
+// Whether the path has the name of a checkpoint.
+bool is_checkpoint_path(const std::string& path);
 
 // The newest checkpoint that is whole; a damaged one is passed over with a logged warning (the run
 // then repeats the steps in between, with the same result). nullopt when there is none; UsageError

@@ -43,8 +43,9 @@ void add_hugging_face(const std::string& folder, GivenWeights& out) {
   out.owners.push_back(std::move(bert.owner));
 }
 
-GivenWeights of_checkpoint(Checkpoint checkpoint, const std::string& folder) {
-  GivenWeights out{.where = checkpoint_path(folder, checkpoint.step),
+GivenWeights of_checkpoint(Checkpoint checkpoint) {
+  GivenWeights out{.where = checkpoint.path,
+                   .step = checkpoint.step,
                    .parameters = std::move(checkpoint.tensors),
                    .model = checkpoint.state.value("model", nlohmann::json()),
                    .owners = {}};
@@ -60,8 +61,9 @@ GivenWeights of_checkpoint(Checkpoint checkpoint, const std::string& folder) {
 }  // namespace
 
 GivenWeights load_weights(const std::string& folder) {
+  if (is_checkpoint_path(folder)) return of_checkpoint(load_checkpoint(folder));
   if (auto checkpoint = load_latest_checkpoint(folder))
-    return of_checkpoint(std::move(*checkpoint), folder);
+    return of_checkpoint(std::move(*checkpoint));
   GivenWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};
   for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, out);
   if (out.owners.empty()) throw_no_weights(folder);
@@ -69,6 +71,7 @@ GivenWeights load_weights(const std::string& folder) {
 }
 
 void check_weights_folder(const std::string& folder) {
+  if (is_checkpoint_path(folder)) return;
   if (!latest_checkpoint(folder) && hugging_face_folders(folder).empty()) throw_no_weights(folder);
 }
 

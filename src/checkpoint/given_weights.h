@@ -11,17 +11,18 @@
 namespace smelt {
 
 struct GivenWeights {
-  std::string where;     // to begin messages with
-  TensorMap parameters;  // f32, by the original checkpoint's names; nothing of the optimizer's
+  std::string where;      // to begin messages with
+  std::int64_t step = 0;  // of a checkpoint
+  TensorMap parameters;   // f32, by the original checkpoint's names; nothing of the optimizer's
   nlohmann::json
       model;  // the settings of the model; null where they are not known in smelt's words
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
 };
 
-// From a model folder of smelt's, its newest checkpoint, or from a Hugging Face folder of a BERT or
-// of an ELECTRA: one with config.json, or one with discriminator/ and generator/, or either. An
-// ELECTRA's generator comes with embeddings of its own. UsageError when the folder is none of these
-// or cannot be read.
+// From one checkpoint of smelt's, from a model folder, its newest checkpoint, or from a Hugging
+// Face folder of a BERT or of an ELECTRA: one with config.json, or one with discriminator/ and
+// generator/, or either. An ELECTRA's generator comes with embeddings of its own. UsageError when
+// the folder is none of these or cannot be read.
 GivenWeights load_weights(const std::string& folder);
 
 // UsageError when the folder is none of these, without reading the weights.

@@ -10,17 +10,20 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kPrefix = "checkpoint";
 
 }  // namespace
 
-std::string checkpoint_path(const std::string& model_dir, std::int64_t step) {
-  return join_path(model_dir, str(kPrefix, step));
+std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
+                            CheckpointNames names) {
+  return join_path(model_dir, str(kPrefix, names == CheckpointNames::smelt ? '-' : '_', step));
 }
 
 std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
+  if (!name.starts_with('-') && !name.starts_with('_')) return std::nullopt;
+  name.remove_prefix(1);
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
   if (error != std::errc() || str(step) != name || step < 0) return std::nullopt;

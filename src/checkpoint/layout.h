@@ -6,16 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "checkpoint/checkpoint.h"
+
 namespace smelt {
 
 constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kCommitFile = "COMMIT";
 constexpr std::string_view kManifestFormat = "smelt checkpoint 1";
 
-// "<model_dir>/checkpoint-<step>"
-std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
+// "<model_dir>/checkpoint-<step>", or JEstimator's "<model_dir>/checkpoint_<step>".
+std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
+                            CheckpointNames names = CheckpointNames::smelt);
 
-// The step of a directory named exactly "checkpoint-<step>".
+// The step of a directory named exactly so, either way.
 std::optional<std::int64_t> step_of(std::string_view directory_name);
 
 // "tensors-00000-of-00002.safetensors"

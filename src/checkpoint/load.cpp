@@ -1,6 +1,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -60,7 +61,7 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
   const json manifest = read_manifest(path);
   if (manifest.at("step") != step)
     throw DamagedError(path, str("its manifest is of step ", manifest.at("step").dump()));
-  Checkpoint checkpoint{step, {}, manifest.at("state"), {}};
+  Checkpoint checkpoint{step, path, {}, manifest.at("state"), {}};
   for (const json& line : manifest.at("files")) checkpoint.files.push_back(read_shard(path, line));
   for (const SafetensorsFile& file : checkpoint.files)
     checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
@@ -69,14 +70,20 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
 
 }  // namespace
 
+std::string committed_path(const std::string& model_dir, std::int64_t step) {
+  const std::string path = checkpoint_path(model_dir, step);
+  return exists(join_path(path, kCommitFile))
+             ? path
+             : checkpoint_path(model_dir, step, CheckpointNames::jestimator);
+}
+
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir) {
-  std::vector<std::int64_t> steps;
+  std::set<std::int64_t> steps;
   for (const std::string& name : list_folder(model_dir)) {
     const auto step = step_of(name);
-    if (step && exists(join_path(join_path(model_dir, name), kCommitFile))) steps.push_back(*step);
+    if (step && exists(join_path(join_path(model_dir, name), kCommitFile))) steps.insert(*step);
   }
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  return {steps.begin(), steps.end()};
 }
 
 std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
@@ -93,14 +100,24 @@ Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
                          exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
                      steps.empty() ? str("there is no checkpoint in ", model_dir)
                                    : str("choose one of the steps ", join(steps, ", ")));
-  return read_checkpoint(path, step);
+  return read_checkpoint(committed_path(model_dir, step), step);
+}
+
+bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
+
+Checkpoint load_checkpoint(const std::string& path) {
+  const auto step = step_of(path_name(path));
+  if (!step)
+    throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
+                     "name the folder of one checkpoint");
+  return load_checkpoint(parent_path(path), *step);
 }
 
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
   const auto steps = checkpoint_steps(model_dir);
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     try {
-      return read_checkpoint(checkpoint_path(model_dir, *step), *step);
+      return read_checkpoint(committed_path(model_dir, *step), *step);
     } catch (const DamagedError& error) {
       if (std::next(step) == steps.rend()) throw;
       spdlog::warn("{}\n  going back to step {}", error.what(), *std::next(step));

@@ -92,6 +92,14 @@ void remove_checkpoint(const std::string& path) {
 
 bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
 
+void remove_committed(const std::string& path) {
+  if (is_committed(path)) remove_checkpoint(path);
+}
+
+CheckpointNames other(CheckpointNames names) {
+  return names == CheckpointNames::smelt ? CheckpointNames::jestimator : CheckpointNames::smelt;
+}
+
 // So that another program's folder of the same name is never taken for a broken checkpoint of ours.
 bool holds_only_checkpoint_files(const std::string& directory) {
   return std::ranges::all_of(list_folder(directory), [](const std::string& name) {
@@ -138,7 +146,8 @@ void rotate(const std::string& model_dir, std::int64_t step, int max_to_keep) {
   std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
   std::erase_if(steps, [&](std::int64_t other) { return other > step; });
   for (std::size_t i = 0; i + max_to_keep < steps.size(); ++i)
-    remove_checkpoint(checkpoint_path(model_dir, steps[i]));
+    for (const CheckpointNames names : {CheckpointNames::smelt, CheckpointNames::jestimator})
+      remove_committed(checkpoint_path(model_dir, steps[i], names));
 }
 
 }  // namespace
@@ -147,15 +156,16 @@ void save_checkpoint(const std::string& model_dir, std::int64_t step, const Tens
                      const json& state, const SaveOptions& options) {
   CHECK(step >= 0 && options.max_to_keep >= 0 && options.shard_bytes > 0);
   remove_remains(model_dir);
-  const std::string path = checkpoint_path(model_dir, step);
+  const std::string path = checkpoint_path(model_dir, step, options.names);
   // An object store cannot rename: there the earlier one goes before the new one comes.
-  if (is_remote(path) && is_committed(path)) remove_checkpoint(path);
+  if (is_remote(path)) remove_committed(path);
   const bool replaces = is_committed(path);
   const std::string place = replaces ? str(path, kNew) : path;
   OutputDirectory directory(place);
   write_members(directory, step, tensors, state, options.shard_bytes);
   directory.commit();
   if (replaces) replace(path, place);
+  remove_committed(checkpoint_path(model_dir, step, other(options.names)));
   rotate(model_dir, step, options.max_to_keep);
 }
 

@@ -95,7 +95,7 @@ void check(const Recipe& r) {
 }
 
 std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   const BertData data = data_of(r);
   const bool train = set == ExampleSet::train;
   BertExamplesJob job;
@@ -123,7 +123,7 @@ Task task(const Recipe& r) {
        .seq_length = data.seq_length,
        .max_predictions = data.max_predictions,
        .next_sentence = data.next_sentence,
-       .majority_token = majority_token({RecipePaths(r.out).train_records}, vocabulary_of(r))});
+       .majority_token = majority_token({RecipePaths(r).train_records}, vocabulary_of(r))});
 }
 
 std::string remark(const Recipe& r, const Evaluation& e) {
@@ -132,7 +132,7 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
       << " % of " << std::setprecision(0) << right.weight << " held-out ones";
   const Vocabulary vocabulary = vocabulary_of(r);
-  if (const auto token = majority_token({RecipePaths(r.out).train_records}, vocabulary))
+  if (const auto token = majority_token({RecipePaths(r).train_records}, vocabulary))
     out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
         << 100 * e.measure("majority_token_accuracy").value << " %";
   return out.str();
@@ -151,7 +151,7 @@ FillMaskJob fill(const Recipe& r) {
 }
 
 void export_folder(const Recipe& r, const std::string& folder) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
   const auto [checkpoint, where] =
       load_trained_model("export", paths.model_dir, config, paths.vocab);

@@ -86,8 +86,8 @@ Task bench_task(const BenchOptions& o) {
 }
 
 // With a recipe's defaults.
-Optimizer bench_optimizer(const std::string& name) {
-  return optimizer_of({.optimizer = name}, "bert");
+Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
+  return optimizer_of({.optimizer = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
 }
 
 TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
@@ -95,7 +95,7 @@ TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   c.batch_size = o.batch;
   c.devices = o.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
-  c.optimizer = bench_optimizer(o.optimizer);
+  c.optimizer = bench_optimizer(o, o.optimizer);
   c.clip_norm = clip_norm_of({.optimizer = o.optimizer});
   c.micro_batches = o.micro_batches;
   c.compute = compute_for(platform, o.compute, flag);
@@ -192,7 +192,7 @@ nlohmann::json run_updates(const BenchOptions& o) {
       train_program(bench_task(o), bench_config(o, client->platform_name()),
                     placement_for(client->platform_name(), 1, Reduction::global));
   std::vector<NamedOptimizer> optimizers;
-  for (const std::string& name : o.updates) optimizers.push_back({name, bench_optimizer(name)});
+  for (const std::string& name : o.updates) optimizers.push_back({name, bench_optimizer(o, name)});
   const auto first = step.state.tensors.begin();
   return time_updates(client, {first, first + static_cast<std::ptrdiff_t>(step.state.values)},
                       optimizers, o.steps);

@@ -15,6 +15,7 @@
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
+#include "cli/cmd_jestimator.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
@@ -116,6 +117,7 @@ void add_commands(CLI::App& app) {
   add_export_command(app);
   add_create_pretraining_data_command(app);
   add_electra_command(app);
+  add_jestimator_command(app);
   add_bench_command(app);
   add_compile_command(app);
   add_setup_command(app);

@@ -38,7 +38,7 @@ ElectraTask settings_of(const Recipe& r) {
 
 // With what the vocabulary and the data say.
 ElectraTask finished_task(const Recipe& r) {
-  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r.out).train_records},
+  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r).train_records},
                     "model.vocab_size");
 }
 
@@ -65,7 +65,7 @@ void check_electra(const Recipe& r) {
 }
 
 std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   const auto data = parse_config<ElectraData>(r.data, "data");
   const bool train = set == ExampleSet::train;
   ElectraExamplesJob job;
@@ -108,7 +108,7 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
 }
 
 void export_recipes_model(const Recipe& r, const std::string& folder) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   export_electra({.task = finished_task(r),
                   .model_dir = paths.model_dir,
                   .vocab = paths.vocab,

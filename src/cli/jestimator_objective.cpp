@@ -7,6 +7,8 @@
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
 #include "cli/vocabulary_facts.h"
+#include "data/example_source.h"
+#include "examples/token_stores.h"
 #include "tasks/jestimator_bert_task.h"
 
 namespace smelt {
@@ -44,8 +46,20 @@ void check_jestimator(const Recipe& r) {
   check_program(r, task);
 }
 
-std::uint64_t make_jestimator_examples(const Recipe&, ExampleSet) {
-  throw SystemError("data: examples of model.type jestimator_bert are windows of a token store");
+// A store of the tokens of all documents; how many windows it holds.
+std::uint64_t make_jestimator_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const bool train = set == ExampleSet::train;
+  TextTokensJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.tokenizer = tokenizer_flags(r);
+  job.output = train ? paths.train_records : paths.heldout_records;
+  job.overwrite = true;
+  write_text_tokens(job);
+  const auto source = open_examples(
+      {.input = job.output, .features = jestimator_bert_task(finished_jestimator(r)).features});
+  return train ? source->epoch_size() : source->size();
 }
 
 std::string jestimator_remark(const Recipe&, const Evaluation& e) {
@@ -80,6 +94,7 @@ ObjectiveType jestimator_bert_objective() {
   const auto objective = config_fields<JestimatorSettings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());
   type.check = check_jestimator;
+  type.records = "tokens";
   type.make_examples = make_jestimator_examples;
   type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;

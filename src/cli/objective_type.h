@@ -29,7 +29,8 @@ struct ObjectiveType {
   std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
-  // From text and vocabulary to records; how many there are.
+  std::string records = "tfrecord";  // what files of its examples end in
+  // From text and vocabulary to records; how many examples there are.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;
   // Files to write beside the checkpoints, by name: the original's configuration.

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "cli/check_log.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
@@ -37,7 +38,8 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
   return c;
 }
 
-// All but its files and what is said and saved.
+}  // namespace
+
 TrainJob train_job(const TrainSection& t, Task task) {
   TrainJob job;
   job.config = training_config(t, task.name);
@@ -48,27 +50,25 @@ TrainJob train_job(const TrainSection& t, Task task) {
   return job;
 }
 
-}  // namespace
-
 TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.lower_case = r.vocab.lower_case, .control = r.type->control};
   if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
 }
 
-RecipePaths::RecipePaths(const std::string& out)
-    : train_text(join_path(out, "text/train.txt")),
-      heldout_text(join_path(out, "text/heldout.txt")),
-      vocab(join_path(out, "vocab.txt")),
-      train_records(join_path(out, "data/train.tfrecord")),
-      heldout_records(join_path(out, "data/heldout.tfrecord")),
-      model_dir(join_path(out, "model")),
-      evaluation(join_path(out, "model/eval_results.txt")),
-      hugging_face(join_path(out, "huggingface")) {}
+RecipePaths::RecipePaths(const Recipe& r)
+    : train_text(join_path(r.out, "text/train.txt")),
+      heldout_text(join_path(r.out, "text/heldout.txt")),
+      vocab(join_path(r.out, "vocab.txt")),
+      train_records(join_path(r.out, str("data/train.", r.type->records))),
+      heldout_records(join_path(r.out, str("data/heldout.", r.type->records))),
+      model_dir(join_path(r.out, "model")),
+      evaluation(join_path(r.out, "model/eval_results.txt")),
+      hugging_face(join_path(r.out, "huggingface")) {}
 
 // UsageError before it was made.
 static std::string vocabulary_path(const Recipe& r) {
-  std::string vocab = RecipePaths(r.out).vocab;
+  std::string vocab = RecipePaths(r).vocab;
   if (!exists(vocab))
     throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
                      "`smelt run` makes text, vocabulary and data, and trains");
@@ -85,7 +85,7 @@ void check_program(const Recipe& r, const Task& task) {
 }
 
 void make_text(const Recipe& r) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.name = r.text.format, .field = r.text.field};
@@ -105,7 +105,7 @@ void make_text(const Recipe& r) {
 }
 
 void make_vocabulary(const Recipe& r) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   VocabularyJob job;
   job.text.input = paths.train_text;
   job.out = paths.vocab;
@@ -130,8 +130,19 @@ void make_examples(const Recipe& r) {
   spdlog::info("data: {} examples to train on, {} held out", train, heldout);
 }
 
+static std::vector<CheckedFigure> figures_of(const TrainCheck& check) {
+  std::vector<CheckedFigure> out;
+  const auto add = [&](const char* label, const std::vector<MeasuredValue>& measures) {
+    for (const MeasuredValue& m : measures)
+      out.push_back({str(label, m.name), str(label, m.name), m.value});
+  };
+  add("train/", check.trained);
+  if (check.validation) add("valid/", check.validation->measures);
+  return out;
+}
+
 TrainSummary train_model(const Recipe& r) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = paths.vocab;
@@ -144,6 +155,15 @@ TrainSummary train_model(const Recipe& r) {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
+  CheckLog log(join_path(paths.model_dir, "train"), figures_of);
+  if (r.eval.every > 0) {
+    job.validation = {.data = paths.heldout_records,
+                      .batch_size = r.eval.batch_size,
+                      .steps = r.eval.steps,
+                      .passes = r.eval.passes};
+    job.check_every = r.eval.every;
+    job.checked = [&](const TrainCheck& check) { log.add(check); };
+  }
   return train(job);
 }
 
@@ -161,7 +181,7 @@ std::string evaluation_report(const Recipe& r, const Evaluation& e) {
 }
 
 Evaluation evaluate_model(const Recipe& r) {
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   EvaluateJob job;
   job.task = r.type->task(r);
   job.batch_size = r.eval.batch_size;
@@ -188,8 +208,8 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   FillMaskJob job = r.type->fill(r);
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = RecipePaths(r.out).model_dir;
-  job.vocab = RecipePaths(r.out).vocab;
+  job.model_dir = RecipePaths(r).model_dir;
+  job.vocab = RecipePaths(r).vocab;
   job.top = top;
   return fill_masks(job, tokenizer, texts);
 }
@@ -199,7 +219,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   if (!r.type->detect)
     throw UsageError(str("detect: a model of type ", r.type->name, " has no discriminator"),
                      "take the recipe of an ELECTRA");
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   DetectJob job = r.type->detect(r);
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
@@ -217,7 +237,7 @@ void export_model(const Recipe& r, const std::string& folder) {
 
 // The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
 static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs) {
-  const RecipePaths p(r.out);
+  const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
   const std::vector<std::string> records{p.train_records, p.heldout_records};
@@ -249,7 +269,7 @@ void run_recipe(const Recipe& r) {
   const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
-  const std::string model_dir = RecipePaths(r.out).model_dir;
+  const std::string model_dir = RecipePaths(r).model_dir;
   const bool begun = latest_checkpoint(model_dir).has_value();
   if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
   if (begun)  // whose vocabulary and data must not be replaced

@@ -17,7 +17,7 @@ namespace smelt {
 
 // Where a recipe's stages put what they make.
 struct RecipePaths {
-  explicit RecipePaths(const std::string& out);
+  explicit RecipePaths(const Recipe& recipe);
   std::string train_text, heldout_text, vocab, train_records, heldout_records;
   std::string model_dir, evaluation, hugging_face;
 };
@@ -26,6 +26,9 @@ TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
 // The recipe's, once it was made; UsageError before.
 Vocabulary vocabulary_of(const Recipe& recipe);
+
+// All of a training but its files and what is said and saved.
+TrainJob train_job(const TrainSection& train, Task task);
 
 // Builds the training program and drops it: whatever it would refuse is said before hours of other
 // stages. The task's vocabulary may still have another size then.

@@ -65,6 +65,7 @@ struct EvalSection {
   std::int64_t batch_size = 32;
   std::int64_t steps = 0;
   std::int64_t passes = 1;
+  std::int64_t every = 0;
 };
 
 struct Recipe {

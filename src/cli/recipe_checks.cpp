@@ -105,6 +105,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("train.logits_mb", 0);
   checks.at_least("eval.steps", 0);
   checks.at_least("eval.passes", 1);
+  checks.at_least("eval.every", 0);
   check_optimizer(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});

@@ -114,6 +114,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("passes", c.passes,
         "times that each batch is scored, with other masks, where the model draws them; 20 is "
         "JEstimator's");
+  visit("every", c.every,
+        "training steps between evaluations of the state at hand, whose figures go to the log and, "
+        "as TensorBoard's, to model/train; 0 = none while training");
 }
 
 }  // namespace smelt

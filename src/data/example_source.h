@@ -41,7 +41,8 @@ class ExampleSource {
   // Evaluation: examples in file order, from the first again after the last (the original repeats
   // too).
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
-  virtual std::uint64_t size() const = 0;  // examples in file order
+  virtual std::uint64_t size() const = 0;                      // examples in file order
+  virtual std::uint64_t epoch_size() const { return size(); }  // of an epoch of training
   // How many whole batches one pass holds; a remainder is left out, as in the original.
   std::uint64_t whole_batches(std::int64_t batch_size) const;
 

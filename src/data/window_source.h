@@ -27,7 +27,7 @@ class WindowSource : public ExampleSource {
   std::uint64_t size() const override { return in_order_.back(); }
   const std::vector<std::string>& files() const override { return tokens_.paths(); }
   std::optional<DataDescription> description() const override;
-  std::uint64_t epoch_size() const { return trained_.back(); }  // windows of an epoch of training
+  std::uint64_t epoch_size() const override { return trained_.back(); }
 
  private:
   struct Run {  // of tokens of one file

@@ -71,7 +71,7 @@ auto with_type(SnapshotType type, const Use& use) {
   return use(std::int64_t{});
 }
 
-[[noreturn]] void fail(const RecordPlace& place, std::string_view what) {
+[[noreturn]] void refuse_tensor(const RecordPlace& place, std::string_view what) {
   throw UsageError(str(place.file, ": record at offset ", place.offset, ": ", what), kFoldersHint);
 }
 
@@ -204,18 +204,21 @@ std::string_view TokenTensors::content_of(std::string_view message, const Record
     } else if (field->number == 2 && field->type == WireType::bytes) {
       shape = parse_shape(field->bytes, where);
     } else {
-      fail(place, str("a tensor with field ", field->number, ", not one with tensor_content"));
+      refuse_tensor(place,
+                    str("a tensor with field ", field->number, ", not one with tensor_content"));
     }
   }
   if (type != static_cast<std::int64_t>(type_))
-    fail(place, str("a tensor of ", type_name(type), ", not ",
-                    type_name(static_cast<std::int64_t>(type_)), " as snapshot.metadata says"));
-  if (shape.size() > 1) fail(place, str("a tensor of rank ", shape.size(), ", not 0 or 1"));
+    refuse_tensor(place,
+                  str("a tensor of ", type_name(type), ", not ",
+                      type_name(static_cast<std::int64_t>(type_)), " as snapshot.metadata says"));
+  if (shape.size() > 1)
+    refuse_tensor(place, str("a tensor of rank ", shape.size(), ", not 0 or 1"));
   const std::size_t width = with_type(type_, [](auto number) { return sizeof number; });
   const std::int64_t count = shape.empty() ? 1 : shape.front();
   if (content.size() % width != 0 || count < 0 ||
       content.size() / width != static_cast<std::uint64_t>(count))
-    fail(place, str(content.size(), " bytes for a tensor of ", count, " numbers"));
+    refuse_tensor(place, str(content.size(), " bytes for a tensor of ", count, " numbers"));
   scalar_ = shape.empty();
   size_ = message.size();
   before_.clear();

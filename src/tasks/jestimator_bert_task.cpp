@@ -33,26 +33,45 @@ Tensor mask_draws(const Scope& root, const JestimatorBertTask& c, Tensor targets
   return compare(drawn, full_like(drawn, c.settings.mask_rate), Compare::lt);
 }
 
-}  // namespace
+// Of every token, and which of them count.
+struct MaskedScores {
+  LabelScores found;
+  Tensor counted;  // f32 [B*S]
+};
 
-Objective jestimator_objective(const Scope& root, const JestimatorBertTask& c, Tensor targets,
-                               Tensor masked) {
+MaskedScores masked_scores(const Scope& root, const JestimatorBertTask& c, Tensor targets,
+                           Tensor masked) {
   const auto rows = targets.shape().elements();
   const Tensor mask_token = full_like(targets, static_cast<double>(c.settings.mask_token_id));
   const Tensor sequence = jestimator_bert(root, c.model, select(masked, mask_token, targets));
   const WordHead head =
       jestimator_word_head(root, c.model, reshape(sequence, {rows, c.model.hidden_size}));
-  const LabelScores found = score_labels(root, head, flattened(targets));
-  const Tensor counted = flattened(convert(masked, DType::f32)), weight = reduce_sum(counted, {0});
+  return {score_labels(root, head, flattened(targets)), flattened(convert(masked, DType::f32))};
+}
+
+Features jestimator_features(const JestimatorBertConfig& model) {
+  return {{.name = "targets",
+           .row = {model.max_length},
+           .limit = model.vocab_size,
+           .limit_name = "vocab_size"}};
+}
+
+}  // namespace
+
+Objective jestimator_objective(const Scope& root, const JestimatorBertTask& c, Tensor targets,
+                               Tensor masked) {
+  const MaskedScores scores = masked_scores(root, c, targets, masked);
+  const Tensor weight = reduce_sum(scores.counted, {0});
   const auto over_masked = [&](const char* name, Tensor of_rows) {
-    return Measure{.name = name, .sum = reduce_sum(of_rows * counted, {0}), .weight = weight};
+    return Measure{
+        .name = name, .sum = reduce_sum(of_rows * scores.counted, {0}), .weight = weight};
   };
   Objective out;
-  out.losses.push_back(over_masked("masked_lm_loss", found.loss));
+  out.losses.push_back(over_masked("masked_lm_loss", scores.found.loss));
   out.losses[0].norm = Norm::root;
   if (root.training()) return out;
-  const Tensor first = compare(found.rank, ones_like(found.rank), Compare::eq);
-  out.metrics = {over_masked("mrr", 1.0 / found.rank),
+  const Tensor rank = scores.found.rank, first = compare(rank, ones_like(rank), Compare::eq);
+  out.metrics = {over_masked("mrr", 1.0 / rank),
                  over_masked("masked_lm_accuracy", convert(first, DType::f32))};
   return out;
 }
@@ -63,10 +82,7 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
   task.name = "jestimator_bert";
   task.settings = {{"model", config_json(c.model)}, {"objective", config_json(c.settings)}};
   task.described = {{"seq_length", c.model.max_length}};
-  task.features = {{.name = "targets",
-                    .row = {c.model.max_length},
-                    .limit = c.model.vocab_size,
-                    .limit_name = "vocab_size"}};
+  task.features = jestimator_features(c.model);
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {
     return jestimator_bert_dim_names(model, parameter);
@@ -76,6 +92,21 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
     return jestimator_objective(root, c, targets, mask_draws(root, c, targets));
   };
   return task;
+}
+
+Prediction jestimator_scores(const JestimatorBertTask& c, std::int64_t draws) {
+  check_settings(c);
+  Prediction out{.features = jestimator_features(c.model), .outputs = {}, .draws = draws};
+  out.outputs = [c](const Scope& root, const Inputs& in) {
+    const Tensor targets = in["targets"];
+    const MaskedScores scores = masked_scores(root, c, targets, mask_draws(root, c, targets));
+    const auto of_examples = [&](Tensor of_tokens) {
+      return reduce_sum(reshape(of_tokens * scores.counted, targets.dims()), {1});
+    };
+    return std::vector{of_examples(scores.found.loss), of_examples(1.0 / scores.found.rank),
+                       of_examples(ones_like(scores.counted))};
+  };
+  return out;
 }
 
 Prediction jestimator_mask_guesses(const JestimatorBertConfig& model, std::int64_t S,

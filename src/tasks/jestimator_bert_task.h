@@ -41,6 +41,10 @@ Task jestimator_bert_task(const JestimatorBertTask& config);
 Objective jestimator_objective(const Scope& root, const JestimatorBertTask& config, Tensor targets,
                                Tensor masked);
 
+// targets: max_length tokens -> of each example f32 [B], over masks drawn `draws` times: the mean
+// sum of its masked tokens' losses, of 1 / their ranks, and their mean number.
+Prediction jestimator_scores(const JestimatorBertTask& config, std::int64_t draws);
+
 // input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the `top` best guesses at each
 // position: probabilities f32 [B*P, top], ids s32 [B*P, top].
 Prediction jestimator_mask_guesses(const JestimatorBertConfig& model, std::int64_t S,

@@ -77,6 +77,9 @@ struct Task {
 struct Prediction {
   Features features;
   std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs = {};
+  // Above 0: outputs, scalars and vectors then, draw random numbers by an example's number over all
+  // batches as in an evaluation, and what is answered are their means over so many draws.
+  std::int64_t draws = 0;
 };
 
 }  // namespace smelt

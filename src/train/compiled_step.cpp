@@ -29,6 +29,7 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
     : client_(std::move(client)),
       advice_(std::move(advice)),
       placement_(program.placement),
+      state_(program.state),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
       executable_(fitting(advice_, [&] {
@@ -71,7 +72,7 @@ Execution CompiledStep::start(const Batch& batch, const ModelState& state,
     if (takes_replica_) put_scalar(device);
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
-    for (const Buffer* buffer : state.on_device(device)) handles.push_back(buffer);
+    for (const Buffer* buffer : state.on_device(device, state_)) handles.push_back(buffer);
   }
   return executable_.execute(arguments);
 }

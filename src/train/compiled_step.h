@@ -54,6 +54,7 @@ class CompiledStep {
   std::shared_ptr<const Client> client_;
   MemoryAdvice advice_;
   Placement placement_;
+  StateLayout state_;
   bool takes_step_, takes_replica_;
   Executable executable_;
 };

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "tasks/task.h"
 #include "train/placement.h"
-#include "train/report.h"
+#include "train/resume.h"
+#include "train/scorer.h"
 
 namespace smelt {
 
@@ -21,24 +21,26 @@ struct EvaluateJob {
   std::string device = "cpu";
   std::string data;              // held out, as open_examples takes it
   std::string vocab = {};        // must be the one that the model was made with; empty: any
-  std::string model_dir;         // its newest checkpoint is evaluated
+  std::string model_dir;         // its newest checkpoint is evaluated, or this one
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
   std::int64_t passes = 1;       // of each batch, with other draws
   Fields fields = recipe_field;  // what messages call them
 };
 
-struct Evaluation {
-  std::int64_t global_step = 0;
-  std::int64_t examples = 0;
-  double loss = 0;                      // the mean of the batches' losses, as the original has it
-  std::vector<MeasuredValue> measures;  // over all items of all batches: losses, then metrics
+// An open device with the job's program, for any of a model's checkpoints.
+class Evaluator {
+ public:
+  // UsageError for fewer examples than one batch, or a batch that does not divide over the devices.
+  explicit Evaluator(const EvaluateJob& job);
+  Evaluation operator()(const TrainedModel& model) const;
+  const Scorer& scorer() const { return *scorer_; }
 
-  // A name that the task has not is a bug.
-  const MeasuredValue& measure(std::string_view name) const;
+ private:
+  std::shared_ptr<const Client> client_;
+  std::unique_ptr<const Scorer> scorer_;
 };
 
-// UsageError when there is no checkpoint, fewer examples than one batch, or a batch that does not
-// divide over the devices.
+// UsageError when there is no checkpoint, too.
 Evaluation evaluate(const EvaluateJob& job);
 
 }  // namespace smelt

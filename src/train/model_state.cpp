@@ -122,10 +122,16 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
   return state;
 }
 
-std::vector<const Buffer*> ModelState::on_device(int device) const {
+std::vector<const Buffer*> ModelState::on_device(int device, const StateLayout& layout) const {
+  const auto& buffers = buffers_[static_cast<std::size_t>(device)];
   std::vector<const Buffer*> handles;
-  for (const Buffer& buffer : buffers_[static_cast<std::size_t>(device)])
-    handles.push_back(&buffer);
+  for (const StateTensor& tensor : layout.tensors) {
+    auto own = layout_.tensors.begin() + std::ssize(handles);  // almost always
+    if (handles.size() >= layout_.tensors.size() || own->name != tensor.name)
+      own = std::ranges::find(layout_.tensors, tensor.name, &StateTensor::name);
+    CHECK(own != layout_.tensors.end() && own->shape == tensor.shape, tensor.name);
+    handles.push_back(&buffers[static_cast<std::size_t>(own - layout_.tensors.begin())]);
+  }
   return handles;
 }
 

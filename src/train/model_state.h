@@ -37,8 +37,9 @@ class ModelState {
                             const StateLayout& layout, const TensorMap& tensors,
                             const std::string& where);
 
-  // Every tensor's handle on one device, to follow the other arguments.
-  std::vector<const Buffer*> on_device(int device) const;
+  // The handles of a layout's tensors on one device, to follow the other arguments. All of them are
+  // this state's, which may have more.
+  std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
   // Copies everything to the host.

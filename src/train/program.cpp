@@ -134,24 +134,35 @@ std::vector<Tensor> figures_of(Objective objective) {
   return out;
 }
 
-// The means of an objective over `passes` of draws, in a loop; `first` has declared its parameters.
-Objective over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
-                      std::int64_t passes, Objective first) {
-  const std::vector<Tensor> like = figures_of(first);
-  const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(like).dims());
-  const Tensor sums = scan(root.graph(), passes, {zeros}, Save::none,
+using Figures = std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)>;
+
+// The means of scalars and vectors over draws, in a loop; `first` are those of one, which has
+// declared the parameters.
+std::vector<Tensor> over_draws(const Scope& root, const Features& features,
+                               const std::vector<Tensor>& batch, std::int64_t draws,
+                               const Figures& figures, const std::vector<Tensor>& first) {
+  const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(first).dims());
+  const Tensor sums = scan(root.graph(), draws, {zeros}, Save::none,
                            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
                              RandomSource random = *root.random_source();
                              random.step = body.index();
                              std::vector<Tensor> rows;
                              for (const Tensor& t : batch) rows.push_back(body.graph().capture(t));
                              const Scope inner = root.within(body.graph(), random);
-                             const auto figures =
-                                 figures_of(task.objective(inner, Inputs(task.features, rows)));
-                             return {.carry = {carry[0] + vector_of(figures)}};
+                             const Tensor drawn = vector_of(figures(inner, Inputs(features, rows)));
+                             return {.carry = {carry[0] + drawn}};
                            })
                           .carry[0];
-  const auto means = parts_like(sums / static_cast<double>(passes), like);
+  return parts_like(sums / static_cast<double>(draws), first);
+}
+
+// The same of an objective.
+Objective over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
+                      std::int64_t passes, Objective first) {
+  const auto figures = [&](const Scope& scope, const Inputs& inputs) {
+    return figures_of(task.objective(scope, inputs));
+  };
+  const auto means = over_draws(root, task.features, batch, passes, figures, figures_of(first));
   auto mean = means.begin();
   for (Measure* m : measures_in(first)) {
     m->sum = *mean++;
@@ -275,8 +286,13 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
   p.form.exact_products = exact_products;
   const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
   Parameters parameters;
-  const Scope root(p.graph, parameters);
+  std::optional<RandomSource> random;
+  if (prediction.draws > 0) random = numbered_examples(out, batch_size);
+  const Scope root(p.graph, parameters, random);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
+  if (prediction.draws > 1)
+    p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
+                           p.results);
   out.state = values_layout(parameters);
   place(p, out.placement, out.state);
   return out;

@@ -37,8 +37,9 @@ struct TrainedModel {
   std::string where;  // to begin messages with
 };
 
-// The newest checkpoint, for what only uses a model: its settings' field "model" must be `model`
-// (null: any), its vocabulary the file `vocab`. UsageError beginning with `command` when there is
+// A folder's newest checkpoint, or one by its own path, for what only uses a model: its settings'
+// field "model" must be `model` (null: any), its vocabulary the file `vocab` (empty: any).
+// UsageError beginning with `command` when there is
 // none, or naming what differs.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const nlohmann::json& model, const std::string& vocab);

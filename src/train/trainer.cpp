@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cmath>
 #include <future>
 #include <iomanip>
@@ -11,11 +12,11 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/layout.h"
 #include "data/description.h"
 #include "data/prefetch.h"
 #include "format/json_difference.h"
 #include "store/folder_lock.h"
+#include "store/path.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
 #include "train/stop_signal.h"
@@ -37,7 +38,10 @@ class Trainer {
   void step(Progress& progress);
   void read_report(Progress& progress);
   void show(Progress& progress, std::int64_t done);
-  void save(Progress& progress);
+  void pause(Progress& progress, bool check, bool save);
+  void check(const HostState& host);
+  void save(const HostState& host);
+  void read_data();
   std::string where_to_go_on() const;
   std::string what_steadies() const;
   MemoryAdvice advice(const std::string& what) const {
@@ -55,13 +59,19 @@ class Trainer {
   StepProgram program_;
   TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
+  std::optional<Scorer> scorer_;
   std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
-  ReportSums since_line_, last_;
+  ReportSums since_line_, since_check_, last_;
   std::int64_t step_ = 0, saved_step_ = -1;
+  std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
 };
+
+Compute compute_of(const TrainJob& job, std::string_view platform) {
+  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
+}
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (const auto description = source.description())
@@ -78,6 +88,7 @@ Trainer::Trainer(const TrainJob& job)
       settings_(run_settings(job.task, job.config, *source_, job.vocab)),
       program_(training_program(job, client_->platform_name())),
       since_line_(program_.report),
+      since_check_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
@@ -103,6 +114,8 @@ void Trainer::take_given() {
   taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
   spdlog::info("{}", table_of(*taken_));
   settings_["init"] = taken_->given.where;
+  if (job_.take_step && taken_->given.step > 0)
+    settings_["steps_before"] = step_ = steps_before_ = taken_->given.step;
   if (taken_->given.model.is_null() || !settings_.contains("model")) return;
   if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
     spdlog::warn("{}: was made with {} {}, this run has {}", taken_->given.where, other->name,
@@ -128,8 +141,12 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto start = Clock::now();
-  if (step_ < job_.config.schedule.total_steps)
+  if (step_ < job_.config.schedule.total_steps) {
+    if (job_.validation)
+      scorer_.emplace(client_, job_.task, program_.placement,
+                      compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
     compiled_.emplace(client_, program_, advice("train: a step"));
+  }
   summary_.compile_seconds = seconds_since(start);
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
@@ -137,12 +154,15 @@ void Trainer::compile() {
 }
 
 std::optional<ModelState> Trainer::restored_state() {
-  const auto checkpoint = load_latest_checkpoint(job_.model_dir);
+  const auto checkpoint = job_.resume_from.empty() ? load_latest_checkpoint(job_.model_dir)
+                                                   : load_checkpoint(job_.resume_from);
   if (!checkpoint) return std::nullopt;
-  const std::string where = checkpoint_path(job_.model_dir, checkpoint->step);
+  const std::string& where = checkpoint->path;
   check_vocabulary(checkpoint->state, job_.vocab, where);
   check_same_run(checkpoint->state, settings_, where);
-  if (checkpoint->state.contains("init")) settings_["init"] = checkpoint->state["init"];
+  for (const char* name : {"init", "steps_before"})
+    if (checkpoint->state.contains(name)) settings_[name] = checkpoint->state[name];
+  steps_before_ = settings_.value("steps_before", std::int64_t{0});
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   step_ = saved_step_ = checkpoint->step;
@@ -161,7 +181,7 @@ std::optional<ModelState> Trainer::restored_state() {
 
 void Trainer::step(Progress& progress) {
   const Batch batch = batches_->next();
-  Execution execution = compiled_->run(batch, *state_, step_);
+  Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
   state_->replace(execution.results);
   read_report(progress);  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
@@ -187,6 +207,7 @@ void Trainer::read_report(Progress& progress) {
   last_.clear();
   last_.add(report);
   since_line_.add(report);
+  since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
@@ -195,16 +216,50 @@ void Trainer::read_report(Progress& progress) {
   show(progress, step_);
 }
 
-void Trainer::save(Progress& progress) {
+// Between two steps: looks at the state, tells of it and saves it.
+void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
+  save_is_due = save_is_due && saved_step_ != step_;
+  if (!check_is_due && !save_is_due) return;
   read_report(progress);
-  if (saved_step_ == step_) return;
   const HostState host = state_->download();
   if (const auto bad = first_not_finite(host))
     throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
                       what_steadies());
+  if (check_is_due) check(host);
+  if (save_is_due) save(host);
+}
+
+void Trainer::check(const HostState& host) {
+  TrainCheck found{.first_step = summary_.first_step,
+                   .step = step_,
+                   .trained = since_check_.measures(),
+                   .validation = {},
+                   .parameters = parameter_scales(program_.state, host)};
+  since_check_.clear();
+  if (scorer_) found.validation = scorer_->score(*state_, step_);
+  if (job_.checked) job_.checked(found);
+}
+
+void Trainer::save(const HostState& host) {
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
-                  {.max_to_keep = static_cast<int>(job_.keep)});
+                  {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
   saved_step_ = step_;
+  if (job_.keep_every > 0 && step_ > 0 && step_ % job_.keep_every == 0)
+    save_checkpoint(join_path(job_.model_dir, "save"), step_, host.tensors, settings_,
+                    {.max_to_keep = 0, .names = job_.names});
+}
+
+// All that a run does up to its first check, but for its steps.
+void Trainer::read_data() {
+  const std::int64_t steps = std::min(job_.config.schedule.total_steps - step_,
+                                      std::max<std::int64_t>(1, job_.check_every));
+  const auto start = Clock::now();
+  for (std::int64_t i = 0; i < steps; ++i) (void)batches_->next();
+  spdlog::info("dry run: {} batches of {} examples read in {:.1f} s, nothing trained or written",
+               std::max<std::int64_t>(0, steps), job_.config.batch_size, seconds_since(start));
+  if (!scorer_) return;
+  scorer_->read();
+  spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
 }
 
 // Means since the last line, once `done` steps are done.
@@ -234,14 +289,21 @@ TrainSummary Trainer::run() {
   const std::int64_t last = job_.config.schedule.total_steps;
   summary_.first_step = step_;
   batches_.emplace(*source_, job_.config.batch_size,
-                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_));
+                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_ - steps_before_));
+  if (job_.dry_run) {
+    read_data();
+    return summary_;
+  }
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
+  if (job_.save_first && saved_step_ < 0) pause(progress, false, true);
   while (step_ < last && !StopSignal::raised()) {
     step(progress);
-    if (step_ % job_.save_every == 0) save(progress);
+    const bool check_is_due =
+        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
+    pause(progress, check_is_due, step_ % job_.save_every == 0);
   }
-  save(progress);
+  pause(progress, false, true);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
   summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
@@ -260,7 +322,7 @@ TrainSummary Trainer::run() {
 
 StepProgram training_program(const TrainJob& job, std::string_view platform) {
   TrainingConfig config = job.config;
-  if (job.compute) config.compute = compute_for(platform, *job.compute, job.fields);
+  config.compute = compute_of(job, platform);
   return train_program(job.task, config,
                        placement_for(platform, config.devices, config.reduction,
                                      partition_for(job.mesh, config.devices, job.fields)));

@@ -7,7 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "checkpoint/checkpoint.h"
+#include "train/parameter_scales.h"
 #include "train/program.h"
+#include "train/scorer.h"
 
 namespace smelt {
 
@@ -17,6 +20,15 @@ struct LogPoint {
   std::int64_t first_step = 0;  // > 0 when resumed
   double seconds = 0;           // since then
   double loss = 0;              // the mean since the last line
+};
+
+// What a run tells of itself every check_every steps, and at its end.
+struct TrainCheck {
+  std::int64_t first_step = 0;  // > 0 when resumed
+  std::int64_t step = 0;
+  std::vector<MeasuredValue> trained;  // over the steps since the check before
+  std::optional<Evaluation> validation;
+  std::vector<ParameterScale> parameters;
 };
 
 struct TrainJob {
@@ -30,8 +42,18 @@ struct TrainJob {
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
   std::string init;       // a folder of weights that a new run begins with; empty: with fresh ones
+  std::string resume_from;  // one of this run's own checkpoints; empty: the newest
+  bool take_step = false;   // of `init`: checkpoints are counted on from its step
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
+  std::int64_t keep_every =
+      0;                    // what is saved at its multiples is also in <model_dir>/save, for ever
+  bool save_first = false;  // a new run's state before its first step
+  CheckpointNames names = CheckpointNames::smelt;
+  std::optional<HeldOut> validation = {};
+  std::int64_t check_every = 0;                         // 0: never
+  std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
+  bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation
   std::int64_t log_every = 100;
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   Fields fields = recipe_field;                               // what messages call them

@@ -13,6 +13,7 @@
 
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/error_of.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -134,6 +135,24 @@ TEST(Checkpoint, RotationKeepsTheNewest) {
   EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(9, 10, 11));
   EXPECT_THAT(names_in(dir.path()),
               UnorderedElementsAre("checkpoint-9", "checkpoint-10", "checkpoint-11"));
+}
+
+TEST(Checkpoint, JestimatorsNamesAreWrittenWhereAskedAndReadAsSmelts) {
+  const TempDir dir;
+  const SaveOptions theirs{.max_to_keep = 2, .names = CheckpointNames::jestimator};
+  State(1).save(dir.path());
+  State(2).save(dir.path(), theirs);
+  EXPECT_THAT(names_in(dir.path()), UnorderedElementsAre("checkpoint-1", "checkpoint_2"));
+  expect_state(load_checkpoint(dir.path(), 1), 1);
+  EXPECT_EQ(load_latest_checkpoint(dir.path())->path, dir.file("checkpoint_2"));
+  expect_state(load_checkpoint(dir.file("checkpoint_2")), 2);
+  // Rotation and replacement know both.
+  State(3).save(dir.path(), theirs);
+  State(2).save(dir.path(), {.max_to_keep = 0});
+  EXPECT_THAT(names_in(dir.path()), UnorderedElementsAre("checkpoint-2", "checkpoint_3"));
+  EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(2, 3));
+  EXPECT_THAT(error_of([&] { load_checkpoint(dir.file("model")); }),
+              HasSubstr("is not named checkpoint_<step>\n  hint: name the folder"));
 }
 
 TEST(Checkpoint, KeepingZeroKeepsAll) {

@@ -42,7 +42,7 @@ std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
     writer.reals("y", y);
     append_record(out, writer.take());
   }
-  const RecipePaths paths(r.out);
+  const RecipePaths paths(r);
   write_file(train ? paths.train_records : paths.heldout_records, out);
   return r.data["examples"];
 }
@@ -118,7 +118,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   const Evaluation e = evaluate_model(whole);
   EXPECT_LT(e.measure("square_error").value, 1e-3);
   EXPECT_EQ(e.examples, 256);
-  EXPECT_EQ(read_file(RecipePaths(whole.out).evaluation), evaluation_text(e));
+  EXPECT_EQ(read_file(RecipePaths(whole).evaluation), evaluation_text(e));
   EXPECT_THAT(error_of([&] { fill_with_model(whole, {"[MASK]"}, 1); }),
               HasSubstr("fill: a model of type line fills no masks"));
   EXPECT_THAT(error_of([&] { export_model(whole, dir_.file("x")); }),
@@ -126,8 +126,8 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
 
   const Recipe resumed = recipe("resumed");
   make_examples(resumed);
-  const std::string kept = "/checkpoint-200", from = RecipePaths(whole.out).model_dir,
-                    to = RecipePaths(resumed.out).model_dir;
+  const std::string kept = "/checkpoint-200", from = RecipePaths(whole).model_dir,
+                    to = RecipePaths(resumed).model_dir;
   fs::create_directories(to);
   fs::copy(from + kept, to + kept, fs::copy_options::recursive);
   EXPECT_EQ(train_model(resumed).first_step, 200);

@@ -1,0 +1,93 @@
+#include "cli/jestimator_predict.h"
+
+#include <spdlog/spdlog.h>
+
+#include <iostream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "data/example_source.h"
+#include "store/file.h"
+#include "train/compiled_step.h"
+#include "train/resume.h"
+
+namespace smelt {
+namespace {
+
+class Predictor {
+ public:
+  Predictor(const JestimatorFlags& f, const StartingPoint& start)
+      : flags_(f),
+        task_(jestimator_task_of(f)),
+        scores_(jestimator_scores(task_, 20)),
+        model_(load_trained_model("predict", start.path, config_of(task_), "")),
+        source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
+        client_(open_device(f.device, 1)),
+        program_(predict_program(scores_, f.pred_batch_size, f.compute.precision == "f32_exact")),
+        compiled_(client_, program_, advice()) {}
+
+  std::string lines() const {
+    const std::int64_t examples = count(), batch = flags_.pred_batch_size;
+    const ModelState state = ModelState::restore(*client_, program_.placement, program_.state,
+                                                 model_.checkpoint.tensors, model_.where);
+    std::ostringstream out;
+    out << "example\tnll\tmrr\n";
+    Progress progress("predict", examples, "examples");
+    for (std::int64_t first = 0; first < examples; first += batch) {
+      const auto number = first / batch;
+      const Batch read = source_->batch_in_order(static_cast<std::uint64_t>(number), batch);
+      if (!flags_.dry_run) score(read, state, first, std::min(batch, examples - first), out);
+      progress.update(std::min(first + batch, examples));
+    }
+    return out.str();
+  }
+
+ private:
+  static nlohmann::json config_of(const JestimatorBertTask& task) {
+    return jestimator_bert_task(task).settings["model"];
+  }
+  static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
+
+  std::int64_t count() const {
+    const auto all = static_cast<std::int64_t>(source_->size());
+    return flags_.num_pred_examples < 0 ? all : std::min(all, flags_.num_pred_examples);
+  }
+
+  // What comes after the last example is the first again, and left out.
+  void score(const Batch& batch, const ModelState& state, std::int64_t first, std::int64_t count,
+             std::ostream& out) const {
+    const Execution execution = compiled_.run(batch, state, first / flags_.pred_batch_size);
+    std::vector<std::vector<float>> sums;
+    for (const Buffer& buffer : execution.results.front())
+      sums.push_back(fitting(advice(), [&] { return buffer.to_host<float>(); }));
+    for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
+      const double masked = std::max(sums[2][row], 1e-9F);
+      out << first + static_cast<std::int64_t>(row) << '\t' << sums[0][row] / masked << '\t'
+          << sums[1][row] / masked << '\n';
+    }
+  }
+
+  const JestimatorFlags& flags_;
+  JestimatorBertTask task_;
+  Prediction scores_;
+  TrainedModel model_;
+  std::unique_ptr<const ExampleSource> source_;
+  std::shared_ptr<const Client> client_;
+  StepProgram program_;
+  CompiledStep compiled_;
+};
+
+}  // namespace
+
+void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
+  const std::string lines = Predictor(f, start).lines();
+  if (f.dry_run)
+    spdlog::info("dry run: the examples were read, nothing computed");
+  else if (f.output.empty())
+    std::cout << lines;
+  else
+    write_file(f.output, lines);
+}
+
+}  // namespace smelt

@@ -1,0 +1,121 @@
+#include "cli/jestimator_train.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/check_log.h"
+#include "data/example_source.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+// What a run leaves beside its checkpoints for the runs that go on from it.
+std::string run_file(const JestimatorFlags& f) { return join_path(f.model_dir, "jestimator.json"); }
+
+std::optional<std::int64_t> seed_of_earlier(const JestimatorFlags& f) {
+  if (!exists(run_file(f))) return std::nullopt;
+  const json saved = json::parse(read_file(run_file(f), kSmallFileBytes), nullptr, false);
+  if (!saved.is_object() || !saved.contains("random_seed")) return std::nullopt;
+  return saved.value("random_seed", std::int64_t{0});
+}
+
+std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
+  if (f.random_seed) return *f.random_seed;
+  if (start.own)
+    if (const auto seed = seed_of_earlier(f)) {
+      spdlog::info("random seed {}, as this run has begun with", *seed);
+      return *seed;
+    }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t seed = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  spdlog::info("random seed {}, by the clock; --random_seed={} repeats this run", seed, seed);
+  return seed;
+}
+
+// 0 steps of a schedule are none: the device counts them in 32 bits.
+std::int64_t last_step(const JestimatorFlags& f, const TrainJob& job) {
+  constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();
+  std::int64_t last = f.max_train_steps.value_or(kWithoutEnd);
+  if (f.train_epochs) {
+    const auto source = open_examples({.input = job.data, .features = job.task.features});
+    const auto examples = static_cast<std::int64_t>(source->epoch_size()) * *f.train_epochs;
+    last = std::min(last, examples / f.train_batch_size);
+    spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, source->epoch_size(),
+                 examples / f.train_batch_size);
+  }
+  return std::min(last, kWithoutEnd);
+}
+
+// Under the original's names.
+std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
+  std::vector<CheckedFigure> out{{"train/train_loss", "train_loss", check.trained.front().value}};
+  if (check.validation)
+    for (const MeasuredValue& m : valid_metrics(*check.validation))
+      out.push_back({"train/" + m.name, m.name, m.value});
+  return out;
+}
+
+TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
+  TrainJob job = jestimator_job(f);
+  job.config.seed = static_cast<std::uint64_t>(seed_for(f, start));
+  job.data = f.train_pattern;
+  job.config.schedule.total_steps = last_step(f, job);
+  job.replay_data = f.parity;
+  job.model_dir = f.model_dir;
+  job.names = CheckpointNames::jestimator;
+  job.save_every = job.check_every = f.check_every_steps;
+  job.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
+  job.keep = f.max_ckpt;
+  job.keep_every = f.save_every_steps.value_or(0);
+  job.save_first = true;
+  job.take_step = f.train_load_step;
+  job.fields = jestimator_fields("valid");
+  job.dry_run = f.dry_run;
+  if (!start.own)
+    job.init = start.path;
+  else if (!start.newest)
+    job.resume_from = start.path;
+  if (!f.valid_pattern.empty())
+    job.validation =
+        held_out_of("valid", f.valid_pattern, f.valid_batch_size, f.num_valid_examples);
+  return job;
+}
+
+}  // namespace
+
+void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
+  TrainJob job = training_job(f, start);
+  CheckLog log(join_path(f.model_dir, "train"), figures_of_check);
+  std::vector<ParameterScale> parameters;  // at the newest check
+  if (!job.dry_run)
+    job.accepted = [&] {
+      write_file(run_file(f), json{{"random_seed", job.config.seed}}.dump() + "\n");
+    };
+  job.checked = [&](const TrainCheck& check) {
+    if (parameters.empty()) spdlog::info("{}", table_of(check.parameters));
+    log.add(check);
+    parameters = check.parameters;
+  };
+  const TrainSummary s = train(job);
+  if (job.dry_run) return;
+  if (!parameters.empty()) spdlog::info("{}", table_of(parameters));
+  if (s.last_step == s.first_step)
+    spdlog::warn("step {} has already reached the {} of this run: nothing was trained", s.last_step,
+                 job.config.schedule.total_steps);
+  spdlog::info(
+      "training finished at step {}: {} steps in {} ({:.1f} sequences/s), compiled in {:.1f} s",
+      s.last_step, s.last_step - s.first_step, duration_text(s.train_seconds),
+      s.sequences_per_second, s.compile_seconds);
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+#include "store/growing_file.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+
+GrowingFile::GrowingFile(std::string path) : path_(std::move(path)) {
+  if (exists(path_)) throw UsageError(str(path_, ": is there already"), "choose another name");
+  if (is_remote(path_)) return;
+  if (const std::string parent = parent_path(path_); !parent.empty()) make_folders(parent);
+  file_ =
+      Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_.is_open()) throw_errno("write", path_, errno);
+}
+
+void GrowingFile::add(std::string_view bytes) {
+  if (!file_.is_open()) {
+    whole_ += bytes;
+    return write_file(path_, whole_);
+  }
+  while (!bytes.empty()) {
+    const auto count = ::write(file_.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_errno("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace smelt

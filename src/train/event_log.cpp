@@ -1,0 +1,55 @@
+#include "train/event_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+#include "base/str.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kEvents = "events.out.tfevents.";
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The seconds in an event file's name; 0 of any other.
+std::int64_t seconds_of(std::string_view name) {
+  std::int64_t seconds = 0;
+  if (name.starts_with(kEvents))
+    std::from_chars(name.data() + kEvents.size(), name.data() + name.size(), seconds);
+  return seconds;
+}
+
+// Behind all that are there by its name, which says in what order they are read.
+std::string new_event_file(const std::string& folder, std::int64_t first_step) {
+  auto seconds = static_cast<std::int64_t>(now());
+  for (const std::string& name : list_folder(folder))
+    seconds = std::max(seconds, seconds_of(name) + 1);
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(seconds));
+  return join_path(folder, str(kEvents, digits, ".smelt.", first_step));
+}
+
+}  // namespace
+
+EventLog::EventLog(const std::string& folder, std::int64_t first_step)
+    : file_(new_event_file(folder, first_step)) {
+  std::string bytes;
+  append_event_version(bytes, now());
+  append_run_start(bytes, now(), first_step);
+  file_.add(bytes);
+}
+
+void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {
+  std::string bytes;
+  append_scalars(bytes, now(), step, scalars);
+  file_.add(bytes);
+}
+
+}  // namespace smelt

@@ -1,0 +1,50 @@
+#include "format/event_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/str.h"
+#include "store/file.h"
+#include "support/hex.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+std::string small_file() {
+  std::string out;
+  append_event_version(out, 1600000000.5);
+  append_run_start(out, 1600000000.75, 4);
+  const std::vector<Scalar> scalars{{"train/train_loss", 6.25F}, {"params/a/b (3, 4)", 0.5F}};
+  append_scalars(out, 1600000001, 5, scalars);
+  return out;
+}
+
+// Written by TensorFlow 2.21's TFRecordWriter of its own Event messages of these values.
+TEST(EventFile, HasTheBytesThatTensorFlowWrites) {
+  EXPECT_EQ(small_file(), from_hex("1800000000000000a37f4b22090000200084d7d7411a0d627261696e2e45766"
+                                   "56e743a32e202d05d0f00000000000000"
+                                   "6d532b09090000300084d7d74110043a0208012ef4873f40000000000000002"
+                                   "817f495090000400084d7d74110052a33"
+                                   "0a170a10747261696e2f747261696e5f6c6f7373150000c8400a180a1170617"
+                                   "2616d732f612f622028332c2034291500"
+                                   "00003ff79fda68"));
+}
+
+TEST(EventFile, IsReadByTensorFlow) {
+  REQUIRE_ORACLE();
+  const TempDir dir;
+  write_file(dir.file("events.out.tfevents.1600000000.smelt.4"), small_file());
+  const auto result = run_command(
+      str(oracle_python(), " ", source_path("tests/format/read_events.py"), " ", dir.path()));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_THAT(
+      result.text,
+      testing::EndsWith("1600000000.5 step 0 version brain.Event:2\n"
+                        "1600000000.75 step 4 start\n"
+                        "1600000001.0 step 5 train/train_loss 6.25, params/a/b (3, 4) 0.5\n"));
+}
+
+}  // namespace
+}  // namespace smelt

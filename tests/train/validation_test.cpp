@@ -1,0 +1,125 @@
+// Evaluation within a training run.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "store/folder.h"
+#include "support/error_of.h"
+#include "train/small_run.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class ValidationTest : public SmallRun {
+ protected:
+  // Checked every 2 steps, saved every 3.
+  TrainJob checked_job(const std::string& model, std::int64_t steps) {
+    TrainJob out = job(model, steps);
+    out.validation = {.data = out.data, .batch_size = 8, .steps = 3};
+    out.check_every = 2;
+    out.save_every = 3;
+    out.checked = [this](const TrainCheck& check) { checks_.push_back(check); };
+    return out;
+  }
+  std::vector<TrainCheck> checks_;
+};
+
+void expect_equal(const Evaluation& got, const Evaluation& want) {
+  EXPECT_EQ(got.global_step, want.global_step);
+  EXPECT_EQ(got.examples, want.examples);
+  EXPECT_EQ(got.loss, want.loss);
+  ASSERT_EQ(got.measures.size(), want.measures.size());
+  for (std::size_t i = 0; i < got.measures.size(); ++i) {
+    EXPECT_EQ(got.measures[i].name, want.measures[i].name);
+    EXPECT_EQ(got.measures[i].value, want.measures[i].value);
+  }
+}
+
+TEST_F(ValidationTest, IsWhatAnEvaluationOfTheCheckpointGives) {
+  train(checked_job("m", 7));
+  ASSERT_EQ(checks_.size(), 4u);  // 2, 4, 6 and the end
+  EXPECT_EQ(checks_[1].step, 4);
+  EXPECT_EQ(checks_[3].step, 7);
+  EvaluateJob job = evaluation("m");
+  job.steps = 3;
+  expect_equal(*checks_[3].validation, evaluate(job));
+  job.model_dir = dir_.file("m/checkpoint-6");
+  expect_equal(*checks_[2].validation, evaluate(job));
+}
+
+TEST_F(ValidationTest, ChangesNothingOfTheTraining) {
+  train(checked_job("with", 6));
+  train(job("without", 6));
+  EXPECT_EQ(state("with", 6), state("without", 6));
+}
+
+TEST_F(ValidationTest, IsTheSameOnSeveralDevices) {
+  TrainJob job = checked_job("two", 2);
+  job.config.devices = 2;
+  train(job);
+  EvaluateJob alone = evaluation("two");
+  alone.steps = 3;
+  const Evaluation want = evaluate(alone);
+  ASSERT_TRUE(checks_.back().validation);
+  EXPECT_NEAR(checks_.back().validation->loss, want.loss, 1e-5);
+}
+
+TEST_F(ValidationTest, ChecksTellHowLargeParametersAre) {
+  train(checked_job("m", 3));
+  const auto values = state("m", 3);
+  std::size_t seen = 0;
+  for (const ParameterScale& p : checks_.back().parameters) {
+    double sum = 0;
+    for (const float x : values.at(p.name)) sum += static_cast<double>(x) * x;
+    EXPECT_NEAR(p.rms, std::sqrt(sum / static_cast<double>(values.at(p.name).size())), 1e-12);
+    ++seen;
+  }
+  EXPECT_EQ(3 * seen, values.size());  // with the two slots
+}
+
+TEST_F(ValidationTest, ARunThatIsKilledAndGoesOnTellsTheSame) {
+  train(checked_job("whole", 6));
+  const auto whole = std::move(checks_);
+  checks_.clear();
+  train(checked_job("killed", 6));
+  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed behind step 3
+  checks_.clear();
+  train(checked_job("killed", 6));
+  ASSERT_EQ(checks_.size(), 2u);
+  EXPECT_EQ(checks_[0].first_step, 3);
+  expect_equal(*checks_[1].validation, *whole[2].validation);
+  EXPECT_EQ(checks_[1].trained[0].value, whole[2].trained[0].value);
+}
+
+TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
+  TrainJob out = checked_job("m", 6);
+  out.save_first = true;
+  out.keep = 1;
+  out.keep_every = 3;
+  out.names = CheckpointNames::jestimator;
+  out.save_every = 2;
+  train(out);
+  EXPECT_EQ(checkpoint_steps(dir_.file("m")), std::vector<std::int64_t>{6});
+  EXPECT_EQ(checkpoint_steps(dir_.file("m/save")), std::vector<std::int64_t>{6});
+  EXPECT_TRUE(exists(dir_.file("m/checkpoint_6")));
+  train([&] {
+    TrainJob none = checked_job("n", 0);
+    none.save_first = true;
+    return none;
+  }());
+  EXPECT_EQ(checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
+}
+
+TEST_F(ValidationTest, ABatchThatTheDataDoNotHoldIsRefusedBeforeTheFirstStep) {
+  TrainJob out = checked_job("m", 2);
+  out.validation->batch_size = 100000;
+  EXPECT_THAT(error_of([&] { train(out); }),
+              testing::AllOf(HasSubstr("examples, fewer than one batch of 100000"),
+                             HasSubstr("lower eval.batch_size")));
+  EXPECT_TRUE(checks_.empty());
+}
+
+}  // namespace
+}  // namespace smelt
