@@ -169,6 +169,9 @@ TrainJob jestimator_job(const JestimatorFlags& f) {
 Fields jestimator_fields(const std::string& what) {
   return [what](const std::string& name) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
+    if (name == "steps") return std::string("--max_train_steps");
+    if (name == "decay_to_step")
+      return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "learning_rate" || name == "warmup_steps")
       return str("--module_config.opt_config.", name);
     return flag(name);

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/progress.h"
 #include "cli/check_log.h"
 #include "data/example_source.h"
 #include "store/file.h"
@@ -109,13 +108,7 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   const TrainSummary s = train(job);
   if (job.dry_run) return;
   if (!parameters.empty()) spdlog::info("{}", table_of(parameters));
-  if (s.last_step == s.first_step)
-    spdlog::warn("step {} has already reached the {} of this run: nothing was trained", s.last_step,
-                 job.config.schedule.total_steps);
-  spdlog::info(
-      "training finished at step {}: {} steps in {} ({:.1f} sequences/s), compiled in {:.1f} s",
-      s.last_step, s.last_step - s.first_step, duration_text(s.train_seconds),
-      s.sequences_per_second, s.compile_seconds);
+  spdlog::info("training finished at step {}", s.last_step);
 }
 
 }  // namespace smelt
