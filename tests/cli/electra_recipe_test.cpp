@@ -192,6 +192,10 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
+  const std::vector<JudgedToken> in_one{
+      {{5, 0, 3}, 0.1F}, {{6, 0, 3}, 0.9F}, {{7, 0, 3}, 0.2F}, {{8, 4, 8}, 0.4F}};
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0, false), "[\uD55C] [bala]");
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
 }
 
 }  // namespace
