@@ -102,6 +102,8 @@ void Trainer::take_given() {
   };
   taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
   spdlog::info("{}", table_of(*taken_));
+  if (const auto other = other_vocabulary(taken_->given, job_.vocab); !other.empty())
+    spdlog::warn("{} {}", taken_->given.where, other);
   settings_["init"] = taken_->given.where;
   if (taken_->given.model.is_null() || !settings_.contains("model")) return;
   if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
