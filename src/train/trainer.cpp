@@ -83,9 +83,11 @@ Trainer::Trainer(const TrainJob& job)
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   lock_.emplace(job.model_dir, "train");
-  state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
+  if (!job.overwrite)
+    state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
   if (!job.init.empty()) take_given();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  if (job.overwrite) lock_->clear_folder();
   job.accepted();
   compile();
 }

@@ -27,9 +27,10 @@ struct TrainJob {
   std::string device = "cpu";
   std::string data;          // as open_examples takes it; a description beside the files must fit
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
-  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
-  std::string model_dir;  // checkpoints; the newest whole one is resumed
-  std::string init;       // a folder of weights that a new run begins with; empty: with fresh ones
+  std::string vocab;       // the data's vocabulary, if known: it must be what the description says
+  std::string model_dir;   // checkpoints; the newest whole one is resumed
+  bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
+  std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
   std::int64_t log_every = 100;
