@@ -34,6 +34,9 @@ void save_checkpoint(const std::string& model_dir, std::int64_t step, const Tens
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir);
 std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir);
 
+// In `state`: the checksum of the vocabulary's file.
+inline constexpr const char* kVocabularyCrc32c = "vocabulary_crc32c";
+
 struct Checkpoint {
   std::int64_t step = 0;
   std::string path;

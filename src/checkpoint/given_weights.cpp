@@ -35,12 +35,15 @@ void add_hugging_face(const std::string& folder, GivenWeights& out) {
     ModelFolder model = import_hugging_face_electra(folder).model;
     out.parameters.merge(model.parameters);
     out.owners.push_back(std::move(model.owner));
+    out.vocab_txt = std::move(model.vocab_txt);
+    out.else_under = {{"generator/", "electra/"}, {"generator/embeddings/", "electra/embeddings/"}};
     return;
   }
   HuggingFaceBert bert = import_hugging_face(folder);
   out.parameters.merge(bert.parameters);
   out.model = std::move(bert.config);
   out.owners.push_back(std::move(bert.owner));
+  out.vocab_txt = std::move(bert.vocab_txt);
 }
 
 GivenWeights of_checkpoint(Checkpoint checkpoint) {
@@ -49,6 +52,8 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .parameters = std::move(checkpoint.tensors),
                    .model = checkpoint.state.value("model", nlohmann::json()),
                    .owners = {}};
+  if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
+    out.vocabulary_crc32c = crc->get<std::uint32_t>();
   // "bert/pooler/dense/bias/adam_m": a slot stands below its parameter.
   std::erase_if(out.parameters, [&](const auto& item) {
     const std::size_t slash = item.first.rfind('/');

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,17 @@ struct GivenWeights {
   nlohmann::json
       model;  // the settings of the model; null where they are not known in smelt's words
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
+  // "generator/", "electra/": a run that has nothing under the first name takes what is there under
+  // the second, where that is not given itself.
+  std::vector<std::pair<std::string, std::string>> else_under = {};
+  std::string vocab_txt = {};                           // the vocabulary, where its folder has it
+  std::optional<std::uint32_t> vocabulary_crc32c = {};  // of its file, where a checkpoint says it
 };
 
 // From one checkpoint of smelt's, from a model folder, its newest checkpoint, or from a Hugging
 // Face folder of a BERT or of an ELECTRA: one with config.json, or one with discriminator/ and
-// generator/, or either. An ELECTRA's generator comes with embeddings of its own. UsageError when
-// the folder is none of these or cannot be read.
+// generator/, or either. An ELECTRA's generator comes with embeddings of its own, and may be
+// the only encoder. UsageError when the folder is none of these or cannot be read.
 GivenWeights load_weights(const std::string& folder);
 
 // UsageError when the folder is none of these, without reading the weights.

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -75,7 +76,13 @@ std::string marked_text(const std::string& text, const std::vector<JudgedToken>&
   const std::string_view before = colour ? "\033[1;31m" : "[", after = colour ? "\033[0m" : "]";
   std::string out;
   std::size_t at = 0;
-  for (const auto& [span, probability] : tokens) {
+  for (std::size_t i = 0; i < tokens.size();) {
+    auto [span, probability] = tokens[i];
+    // Pieces of one character are marked together.
+    for (++i; i < tokens.size() && tokens[i].span.begin < span.end; ++i) {
+      span.end = std::max(span.end, tokens[i].span.end);
+      probability = std::max(probability, tokens[i].probability);
+    }
     if (probability < threshold) continue;
     out.append(text, at, span.begin - at).append(before);
     out.append(text, span.begin, span.end - span.begin).append(after);

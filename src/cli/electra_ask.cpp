@@ -32,9 +32,9 @@ std::string saved_hparams(const AskFlags& f, const std::string& command) {
   auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
   if (!saved.is_object())
     throw UsageError(str(command, ": ", path, " is no JSON object"), "give the run's --hparams");
-  saved.erase(kContinuedFrom);
   saved["model_dir"] = model_dir;
-  if (!exists(saved.value("vocab_file", ""))) saved.erase("vocab_file");
+  const nlohmann::json vocab = saved.value("vocab_file", nlohmann::json());
+  if (vocab.is_string() && !exists(vocab.get<std::string>())) saved.erase("vocab_file");
   return saved.dump();
 }
 

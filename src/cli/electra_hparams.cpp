@@ -46,13 +46,19 @@ json parse_object(const std::string& given) {
   const std::string where = is_path ? str(kHparams, " ", given) : kHparams;
   try {
     json object = parse_once_named(text, where);
-    if (object.is_object()) return object;
+    if (object.is_object()) {
+      object.erase(kContinuedFrom);  // a run's own file of them may be given
+      return object;
+    }
     throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
                      R"(give {"name": value, …})");
   } catch (const json::parse_error& error) {
     throw UsageError(
         str(where, ": no JSON at ", place_in(text, error.byte)),
         R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");
+  } catch (const json::out_of_range& error) {
+    throw UsageError(str(where, ": a number is out of range (", error.what(), ")"),
+                     "correct the value");
   }
 }
 
@@ -102,19 +108,18 @@ json defaults(const std::string& data_dir, const std::string& model_name) {
   return config_json(h);
 }
 
-// Table 6 of the paper, which the original has in a comment.
+// Table 6 of the paper, which the original has in a comment. Its embeddings are as wide as the
+// hidden states, which an embedding_size of 0 is.
 json paper_values(const json& given) {
   const std::string size = given.value("model_size", "small");
   if (size == "base")
     return {{"max_seq_length", 512},
             {"learning_rate", 2e-4},
-            {"embedding_size", 768},
             {"generator_hidden_size", 0.33333},
             {"train_batch_size", 256}};
   if (size == "large")
     return {{"max_seq_length", 512},
             {"learning_rate", 2e-4},
-            {"embedding_size", 1024},
             {"mask_prob", 0.25},
             {"train_batch_size", 2048}};
   return json::object();

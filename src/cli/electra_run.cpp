@@ -3,7 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -19,7 +21,6 @@
 #include "optim/adamw.h"
 #include "store/file.h"
 #include "store/folder.h"
-#include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/evaluate.h"
 #include "train/trainer.h"
@@ -53,8 +54,14 @@ struct EarlierRun {
     if (!exists(path)) return;
     const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
     if (!saved.is_object()) return;
-    steps = saved.value("num_train_steps", std::int64_t{0});
-    continued_from = saved.value(kContinuedFrom, std::int64_t{0});
+    const auto whole = [&](const char* name) -> std::int64_t {
+      const nlohmann::json value = saved.value(name, nlohmann::json(0));
+      if (value.is_number_integer()) return value;
+      throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not a whole number"),
+                       "correct it, or remove the file");
+    };
+    steps = whole("num_train_steps");
+    continued_from = whole(kContinuedFrom);
   }
 
   static void save(const ElectraHparams& h, std::int64_t continued_from) {
@@ -72,12 +79,13 @@ struct EarlierRun {
 std::int64_t continued_from(const ElectraHparams& h) {
   const EarlierRun earlier(h);
   const auto done = latest_checkpoint(h.model_dir);
-  const bool raised = done && *done == earlier.steps && h.num_train_steps > earlier.steps;
+  if (!done || *done < earlier.continued_from) return 0;  // its checkpoints were removed
+  const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
   return raised ? earlier.steps : earlier.continued_from;
 }
 
 // The decay is over all steps from the first: a run of A steps that is given B more goes on at
-// lr * B/(A+B), far below lr.
+// lr * (B/(A+B))^lr_decay_power, far below lr.
 double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
                                std::int64_t from) {
   const std::int64_t more = h.num_train_steps - from;
@@ -87,7 +95,7 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
                      "leave the flag out, or raise num_train_steps of a finished run");
   if (from == 0 || more <= 0) return h.learning_rate;
   const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
-  const double rescaled = h.learning_rate * total / rest;
+  const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
     spdlog::info("learning_rate {:.6g} instead of {}: the {} steps after {} begin at {}", rescaled,
                  h.learning_rate, more, from, h.learning_rate);
@@ -122,7 +130,7 @@ ElectraTask task_of(const ElectraHparams& h) {
 }
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
-  const std::int64_t from = continued_from(h);
+  const std::int64_t from = f.overwrite ? 0 : continued_from(h);
   TrainJob job;
   job.task = electra_task(task_of(h));
   job.config = {.batch_size = h.train_batch_size,
@@ -140,6 +148,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
+  job.overwrite = f.overwrite;
   job.init = f.init;
   job.save_every = h.save_checkpoints_steps;
   job.keep = h.keep_checkpoint_max;
@@ -180,6 +189,16 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   std::cout << text;
 }
 
+// Whether a local path is the folder or in it.
+bool lies_in(const std::string& path, const std::string& folder) {
+  if (path.empty() || is_remote(path) || is_remote(folder)) return false;
+  const auto canonical = [](const std::string& p) {
+    return std::filesystem::weakly_canonical(std::filesystem::path(p) / "").parent_path();
+  };
+  const auto inner = canonical(path), outer = canonical(folder);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 void run_pretraining(const ElectraRunFlags& f) {
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
   const ElectraHparams& h = config.hparams;
@@ -198,13 +217,13 @@ void run_pretraining(const ElectraRunFlags& f) {
                        "leave --init out, or train with it first");
     return run_evaluation(f, h);
   }
-  if (h.debug && !list_folder(h.model_dir).empty()) {
-    if (!f.overwrite)
-      throw UsageError(str("debug: ", h.model_dir, " is not empty"),
-                       "give --overwrite to begin it anew, or another --model-name");
-    const FolderLock alone(h.model_dir, "debug");
-    remove_tree(h.model_dir);
-  }
+  if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
+    throw UsageError(str("debug: ", h.model_dir, " is not empty"),
+                     "give --overwrite to begin it anew, or another --model-name");
+  if (f.overwrite && lies_in(f.init, h.model_dir))
+    throw UsageError(
+        str("--init: ", f.init, " lies in ", h.model_dir, ", which --overwrite empties"),
+        "copy the weights to another folder, or give another --model-name");
   run_training(f, h);
 }
 

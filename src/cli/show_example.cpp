@@ -17,16 +17,14 @@ class ExampleText {
   ExampleText(const Vocabulary* vocabulary, bool colour)
       : vocabulary_(vocabulary), colour_(colour) {}
 
-  std::string token(std::int32_t id) const {
-    if (vocabulary_ == nullptr || id >= vocabulary_->size()) return str(id);
-    return vocabulary_->token(id);
+  std::string token(std::int64_t id) const {
+    return names(id) ? vocabulary_->token(static_cast<std::int32_t>(id)) : str(id);
   }
   // How many characters of the token say that it continues a word; 0: it continues none.
-  std::size_t continuing_mark(std::int32_t id) const {
-    if (vocabulary_ == nullptr || id >= vocabulary_->size() || !vocabulary_->continues_word(id))
-      return 0;
+  std::size_t continuing_mark(std::int64_t id) const {
+    if (!names(id) || !vocabulary_->continues_word(static_cast<std::int32_t>(id))) return 0;
     const std::size_t size = vocabulary_->continuing_prefix().size();
-    return vocabulary_->token(id).size() > size ? size : 0;
+    return token(id).size() > size ? size : 0;
   }
   std::string paint(std::string_view colour, std::string_view text) const {
     return colour_ ? str(colour, text, kPlain) : std::string(text);
@@ -37,6 +35,10 @@ class ExampleText {
   }
 
  private:
+  bool names(std::int64_t id) const {
+    return vocabulary_ != nullptr && id >= 0 && id < vocabulary_->size();
+  }
+
   const Vocabulary* vocabulary_;
   bool colour_;
 };
@@ -98,9 +100,8 @@ static std::string words_of(std::vector<std::int64_t> ids, const Vocabulary& voc
   const ExampleText text(&vocabulary, false);
   std::string out;
   for (const std::int64_t id : ids) {
-    const auto number = static_cast<std::int32_t>(id);
-    const std::size_t mark = text.continuing_mark(number);
-    out += str(mark == 0 ? " " : "", text.token(number).substr(mark));
+    const std::size_t mark = text.continuing_mark(id);
+    out += str(mark == 0 ? " " : "", text.token(id).substr(mark));
   }
   return out;
 }

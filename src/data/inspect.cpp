@@ -114,9 +114,10 @@ RecordSample sample_of(const RecordIndex& index, const Expected& expected, std::
   const std::string data = index.read(record), place = index.place(record);
   RecordSample sample{.place = place, .example = Example(data, place), .bert = {}};
   check_features(sample.example, expected.features, place);
-  if (!expected.bert) return sample;
-  sample.bert = empty_batch(expected.checked, 1);
-  put_record(data, index, record, expected.checked, *sample.bert, 0);
+  if (expected.checked.empty()) return sample;
+  Batch row = empty_batch(expected.checked, 1);
+  put_record(data, index, record, expected.checked, row, 0);
+  if (expected.bert) sample.bert = std::move(row);
   return sample;
 }
 
@@ -167,7 +168,9 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   if (!options.vocab.empty()) {
     const Vocabulary vocabulary = Vocabulary::load(options.vocab);
     vocab_size = vocabulary.size();
-    out.ids = {.mask = vocabulary.id("[MASK]"), .unknown = vocabulary.find("[UNK]").value_or(-1)};
+    // Records of another kind hold no masks.
+    out.ids = {.mask = out.bert ? vocabulary.id("[MASK]") : vocabulary.find("[MASK]").value_or(-1),
+               .unknown = vocabulary.find("[UNK]").value_or(-1)};
   }
   const std::int64_t limit = options.vocab_size.value_or(vocab_size);
   if (out.bert) {

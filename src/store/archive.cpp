@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -83,16 +84,6 @@ class TarReader {
   std::vector<char> buffer_ = std::vector<char>(kReadBytes);
 };
 
-// What a second name of a file holds, which the archive has no bytes of.
-const std::string& linked(const std::map<std::string, std::string>& files, const std::string& path,
-                          const std::string& name, const std::string& other) {
-  const auto found = files.find(other);
-  if (found == files.end())
-    throw UsageError(str(path, ": ", name, " is a link to ", other, ", which is not before it"),
-                     "make the archive again, with `tar --hard-dereference`");
-  return found->second;
-}
-
 // "./a/../b.txt" -> "b.txt"
 std::string normal(const std::filesystem::path& path) { return path.lexically_normal().string(); }
 
@@ -102,40 +93,34 @@ class Unpacked {
 
   void add(TarReader& tar, ::archive_entry* entry) {
     const char *given = ::archive_entry_pathname(entry), *other = ::archive_entry_hardlink(entry);
-    const std::string name = given == nullptr ? str("file ", files_.size()) : given;
+    const std::string name = given == nullptr ? str("file ", files_.size()) : normal(given);
     const auto kind = ::archive_entry_filetype(entry);
     const char* to = kind == AE_IFLNK ? ::archive_entry_symlink(entry) : nullptr;
-    links_.erase(name);
+    if (other != nullptr && ::archive_entry_size(entry) == 0) return add_name(name, normal(other));
     if (other == nullptr && to != nullptr) {
       files_.erase(name);
-      links_[name] = normal(std::filesystem::path(name).parent_path() / to);
+      links_[name] = to;
     }
     if (other == nullptr && kind != AE_IFREG) return;
     std::string bytes;
-    if (other != nullptr && ::archive_entry_size(entry) == 0)
-      bytes = linked(files_, path_, name, other);
     do check_size(bytes.size());
     while (tar.read(bytes));
     put(name, std::move(bytes));
   }
 
-  // What a symbolic link names may come after it, and be one, too.
+  // What a symbolic link names may come after it, and be one, too. Links to folders name no file.
   std::map<std::string, std::string> finish() {
-    constexpr int kMostLinks = 40;  // one after another, as for Linux
-    std::map<std::string, std::string> names, next;
-    for (const auto& [name, bytes] : files_) names[normal(name)] = name;
-    for (const auto& [name, target] : links_) next[normal(name)] = target;
     std::vector<std::string> lost;
     for (const auto& [name, target] : links_) {
-      std::string at = target;
-      for (int i = 1; i < kMostLinks && next.contains(at); ++i) at = next.at(at);
-      const auto found = names.find(at);
-      if (found == names.end()) {
+      const std::string at = resolved(name);
+      if (const auto found = files_.find(at); found != files_.end()) {
+        check_size(found->second.size());
+        total_ += found->second.size();
+        files_[name] = found->second;
+      } else if (const auto in = files_.lower_bound(at + "/");
+                 in == files_.end() || !in->first.starts_with(at + "/")) {
         lost.push_back(name);
-        continue;
       }
-      check_size(files_.at(found->second).size());
-      put(name, files_.at(found->second));
     }
     if (!lost.empty())
       spdlog::warn("{}: {} symbolic links to what is no file in it are left out, {} among them",
@@ -151,12 +136,47 @@ class Unpacked {
   }
   void put(const std::string& name, std::string bytes) {
     total_ += bytes.size();
+    links_.erase(name);
     files_[name] = std::move(bytes);
+  }
+  // Another name of what stands before it, a file or a symbolic link.
+  void add_name(const std::string& name, const std::string& other) {
+    if (const auto link = links_.find(other); link != links_.end()) {
+      files_.erase(name);
+      links_[name] = link->second;
+      return;
+    }
+    const auto file = files_.find(other);
+    if (file == files_.end())
+      throw UsageError(str(path_, ": ", name, " is a link to ", other, ", which is not before it"),
+                       "make the archive again, with `tar --hard-dereference`");
+    check_size(file->second.size());
+    put(name, file->second);
+  }
+  // Where a name leads, part by part as links are followed; empty for one that goes round.
+  std::string resolved(const std::string& name) const {
+    constexpr int kMostLinks = 40;  // as for Linux
+    const std::filesystem::path way(name);
+    std::deque<std::filesystem::path> ahead(way.begin(), way.end());
+    std::filesystem::path at;
+    for (int links = 0; !ahead.empty();) {
+      const std::filesystem::path part = ahead.front();
+      ahead.pop_front();
+      if (part.empty() || part == ".") continue;
+      at = (at / part).lexically_normal();
+      const auto link = links_.find(at.string());
+      if (link == links_.end()) continue;
+      if (++links == kMostLinks) return "";
+      const std::filesystem::path to(link->second);
+      ahead.insert(ahead.begin(), to.begin(), to.end());
+      at = at.parent_path();
+    }
+    return at.string();
   }
 
   const std::string& path_;
   std::uint64_t most_, total_ = 0;
-  std::map<std::string, std::string> files_, links_;
+  std::map<std::string, std::string> files_, links_;  // links: what they say
 };
 
 }  // namespace

@@ -91,4 +91,9 @@ FolderLock::~FolderLock() {
   if (made_folder_) ::rmdir(folder_.c_str());
 }
 
+void FolderLock::clear_folder() const {
+  for (const std::string& name : list_folder(folder_))
+    if (name != kLockName) remove_tree(join_path(folder_, name));
+}
+
 }  // namespace smelt

@@ -23,6 +23,8 @@ class FolderLock {
   FolderLock(std::string folder, const std::string& where);
   // A folder that was made for the lock and is empty goes, too.
   ~FolderLock();
+  // Removes all that the folder holds but the lock.
+  void clear_folder() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr const char *kVocabulary = "vocabulary_crc32c", *kSchedule = "schedule";
+constexpr const char* kSchedule = "schedule";
 
 void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
                        const std::string& name, const std::string& where) {
@@ -29,7 +29,7 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["data"] = data_fingerprint(source);
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
-  if (!vocab.empty()) out[kVocabulary] = crc32c(read_file(vocab));
+  if (!vocab.empty()) out[kVocabularyCrc32c] = crc32c(read_file(vocab));
   out[kSchedule] = {{"learning_rate", c.schedule.learning_rate},
                     {"warmup_steps", c.schedule.warmup_steps},
                     {"lr_decay_power", c.schedule.power},
@@ -51,12 +51,12 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
 
 void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                       const std::string& where) {
-  if (vocab.empty() || !saved.contains(kVocabulary)) return;
+  if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
   const std::uint32_t found = crc32c(read_file(vocab));
-  if (saved[kVocabulary] != found)
+  if (saved[kVocabularyCrc32c] != found)
     throw UsageError(str(where, ": ", vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",
-                         found, ", not ", saved[kVocabulary]),
+                         found, ", not ", saved[kVocabularyCrc32c]),
                      "put that vocabulary back, or train another model with this one");
 }
 

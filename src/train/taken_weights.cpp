@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "format/crc32c.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -40,6 +42,14 @@ void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& row
   out.resized.push_back(str(name, " ", given.shape, " to ", wanted));
 }
 
+void rename(const std::string& prefix, const std::string& other, TensorMap& parameters) {
+  TensorMap renamed;
+  for (const auto& [name, view] : parameters)
+    if (name.starts_with(prefix)) renamed.emplace(other + name.substr(prefix.size()), view);
+  for (const auto& [name, view] : renamed)
+    if (parameters.emplace(name, view).second) parameters.erase(prefix + name.substr(other.size()));
+}
+
 std::string such_as(const std::vector<std::string>& names) {
   return names.empty() ? "" : str(" (such as ", names.front(), ")");
 }
@@ -60,12 +70,17 @@ TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
                           const RowsMayDiffer& rows_may_differ) {
   TakenWeights out;
   out.given = std::move(given);
+  const auto values = std::span(layout.tensors).first(layout.values);
   std::set<std::string, std::less<>> wanted;
-  for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
-    for (const std::string& name : tensor.names()) {
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.names()) wanted.insert(name);
+  for (const auto& [prefix, other] : out.given.else_under)
+    if (const auto first = wanted.lower_bound(prefix);
+        first == wanted.end() || !first->starts_with(prefix))
+      rename(prefix, other, out.given.parameters);
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.names())
       take(name, tensor.shape_of_one(), rows_may_differ, out);
-      wanted.insert(name);
-    }
   for (const auto& [name, view] : out.given.parameters)
     if (!wanted.contains(name)) out.unused.push_back(name);
   if (out.parameters.empty())
@@ -74,6 +89,27 @@ TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
             such_as(out.unused), " is one of this run's", such_as(out.fresh)),
         "name the folder of a model of the same kind");
   return out;
+}
+
+std::string other_vocabulary(const GivenWeights& given, const std::string& vocab) {
+  if (vocab.empty()) return "";
+  const std::string mine = read_file(vocab);
+  const std::string way = "; embeddings are taken by the row's number";
+  if (given.vocab_txt.empty()) {
+    const std::uint32_t crc = crc32c(mine);
+    if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
+    return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
+               ", not ", crc, way);
+  }
+  const auto theirs = split(given.vocab_txt, '\n'), ours = split(mine, '\n');
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i) {
+    const std::string_view there = trim(theirs[i]), here = trim(ours[i]);
+    const bool end = i + 1 == theirs.size() || i + 1 == ours.size();
+    if (there != here && !(end && (there.empty() || here.empty())))
+      return str("has another vocabulary than ", vocab, ": row ", i, " is '", there, "', here '",
+                 here, "'", way);
+  }
+  return "";
 }
 
 std::string table_of(const TakenWeights& taken) {

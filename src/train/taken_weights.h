@@ -26,6 +26,10 @@ using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
                           const RowsMayDiffer& rows_may_differ);
 
+// For a warning: how the vocabulary's file `vocab` differs from that of the weights. Empty where it
+// does not, where one only has more rows, or where either is unknown.
+std::string other_vocabulary(const GivenWeights& given, const std::string& vocab);
+
 // A line for each of the kinds above, with how many there are and the first of their names.
 std::string table_of(const TakenWeights& taken);
 

@@ -94,9 +94,11 @@ Trainer::Trainer(const TrainJob& job)
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
-  state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
+  if (!job.overwrite)
+    state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
   if (!job.init.empty()) take_given();
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  if (job.overwrite) lock_->clear_folder();
   job.accepted();
   compile();
 }
@@ -113,6 +115,8 @@ void Trainer::take_given() {
   };
   taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
   spdlog::info("{}", table_of(*taken_));
+  if (const auto other = other_vocabulary(taken_->given, job_.vocab); !other.empty())
+    spdlog::warn("{} {}", taken_->given.where, other);
   settings_["init"] = taken_->given.where;
   if (job_.take_step && taken_->given.step > 0)
     settings_["steps_before"] = step_ = steps_before_ = taken_->given.step;

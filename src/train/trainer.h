@@ -39,9 +39,10 @@ struct TrainJob {
   std::string device = "cpu";
   std::string data;          // as open_examples takes it; a description beside the files must fit
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
-  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
-  std::string model_dir;  // checkpoints; the newest whole one is resumed
-  std::string init;       // a folder of weights that a new run begins with; empty: with fresh ones
+  std::string vocab;       // the data's vocabulary, if known: it must be what the description says
+  std::string model_dir;   // checkpoints; the newest whole one is resumed
+  bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
+  std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::string resume_from;  // one of this run's own checkpoints; empty: the newest
   bool take_step = false;   // of `init`: checkpoints are counted on from its step
   std::int64_t save_every = 1000;

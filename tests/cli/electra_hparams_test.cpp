@@ -40,14 +40,18 @@ TEST(ElectraHparamsTest, AreTheOriginalsByDefault) {
 
 TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
   const ElectraRunConfig base = parse_electra_hparams(R"({"model_size": "base"})", "D", "M");
-  EXPECT_THAT(base.of_size,
-              ElementsAre("embedding_size 768", "generator_hidden_size 0.33333",
-                          "learning_rate 0.0002", "max_seq_length 512", "train_batch_size 256"));
+  EXPECT_THAT(base.of_size, ElementsAre("generator_hidden_size 0.33333", "learning_rate 0.0002",
+                                        "max_seq_length 512", "train_batch_size 256"));
+  EXPECT_EQ(electra_embedding_size(electra_task_settings(base.hparams).model), 768);
   EXPECT_EQ(generator_config(electra_task_settings(base.hparams).model).hidden_size, 256);
   const ElectraRunConfig large =
       parse_electra_hparams(R"({"model_size": "large", "train_batch_size": 64})", "D", "M");
-  EXPECT_THAT(large.of_size, ElementsAre("embedding_size 1024", "learning_rate 0.0002",
-                                         "mask_prob 0.25", "max_seq_length 512"));
+  EXPECT_THAT(large.of_size,
+              ElementsAre("learning_rate 0.0002", "mask_prob 0.25", "max_seq_length 512"));
+  // Of another width, the original has no projection either.
+  const ElectraHparams narrow =
+      parsed(R"({"model_size": "large", "model_hparam_overrides": {"hidden_size": 128}})");
+  EXPECT_EQ(electra_embedding_size(electra_task_settings(narrow).model), 128);
   EXPECT_EQ(large.hparams.train_batch_size, 64);
   EXPECT_EQ(electra_task_settings(large.hparams).masking().most, 130);
 }
@@ -80,7 +84,7 @@ TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
   EXPECT_EQ(model.num_attention_heads, 2);
   EXPECT_EQ(model.intermediate_size, 512);
   const TempDir dir;
-  write_file(dir.file("h.json"), R"({"temperature": 0.5})");
+  write_file(dir.file("h.json"), R"({"temperature": 0.5, "continued_from": 3})");
   EXPECT_EQ(parsed(dir.file("h.json")).objective.temperature, 0.5);
 }
 
@@ -89,6 +93,8 @@ TEST(ElectraHparamsTest, WrongOnesAreNamed) {
               AllOf(HasSubstr("--hparams: no JSON at line 2, column 2"), HasSubstr("hint: give")));
   EXPECT_THAT(refusal(R"({"debug": true, "model_hparam_overrides": {"debug": 1}, "debug": false})"),
               AllOf(HasSubstr("--hparams: 'debug' is given twice"), HasSubstr("give it once")));
+  EXPECT_THAT(refusal(R"({"learning_rate": 1e999})"),
+              AllOf(HasSubstr("--hparams: a number is out of range ("), HasSubstr("'1e999'")));
   EXPECT_THAT(refusal("[1]"), HasSubstr("--hparams: JSON, but array instead of an object"));
   EXPECT_THAT(refusal(R"({"learning_rat": 1})"),
               AllOf(HasSubstr("--hparams: 'learning_rat' is unknown"),

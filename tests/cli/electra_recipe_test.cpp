@@ -172,6 +172,57 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
                 HasSubstr("vocab.txt is not the vocabulary that the model was made with: its crc"));
 }
 
+// Whatever the kind: encoders and embeddings of its own or shared, or a masked LM alone.
+TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
+  SMELT_OPEN_CPU(client, 1);
+  write_text();
+  testing::internal::CaptureStdout();
+  run_recipe(recipe());
+  testing::internal::GetCapturedStdout();
+  using Parameters = std::map<std::string, std::vector<std::byte>>;
+  const auto trained = [&](const Recipe& r) {
+    Parameters out;
+    const GivenWeights model = load_weights(r.path("model"));
+    for (const auto& [name, view] : model.parameters)
+      out[name].assign(view.data.begin(), view.data.end());
+    std::filesystem::remove_all(r.path("model"));
+    return out;
+  };
+  std::filesystem::remove_all(recipe().path("model"));
+  for (const std::string kind :
+       {"model.untied_generator=true", "model.untied_generator=false",
+        "model.electra_objective=false", "model.untied_generator_embeddings=true"}) {
+    const Recipe first = recipe({kind, "train.steps=2", "train.warmup_steps=0"});
+    train_model(first);
+    const std::string folder = dir_.file("of_" + kind);
+    export_model(first, folder);
+    const Parameters given = trained(first);
+    const auto begun = [&](const std::string& init) {
+      Recipe r = recipe({kind, "train.seed=7", "train.init=" + init});
+      r.train.steps = 0;
+      const CapturedLog log;
+      train_model(r);
+      return std::pair(trained(r), log.text());
+    };
+    const auto [whole, said] = begun(folder);
+    EXPECT_EQ(whole, given) << kind;
+    EXPECT_EQ(said.find("fresh"), std::string::npos) << said;
+    // The generator's folder alone has all that is not the discriminator's own.
+    const Parameters generator = begun(folder + "/generator").first;
+    const bool one_encoder = kind.find("untied_generator=true") == std::string::npos &&
+                             kind.find("untied_generator_embeddings") == std::string::npos;
+    for (const auto& [name, bytes] : given) {
+      const bool own =
+          name.starts_with("discriminator_") || (!one_encoder && name.starts_with("electra/"));
+      const bool shared =
+          kind == "model.untied_generator=true" && name.starts_with("electra/embeddings/");
+      if (!own || shared) {
+        EXPECT_EQ(generator.at(name), bytes) << kind << ": " << name;
+      }
+    }
+  }
+}
+
 TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
   write_text();
   EXPECT_THAT(
@@ -192,6 +243,10 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
+  const std::vector<JudgedToken> in_one{
+      {{5, 0, 3}, 0.1F}, {{6, 0, 3}, 0.9F}, {{7, 0, 3}, 0.2F}, {{8, 4, 8}, 0.4F}};
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0, false), "[\uD55C] [bala]");
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
 }
 
 }  // namespace

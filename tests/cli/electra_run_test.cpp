@@ -167,6 +167,13 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
                                 HasSubstr("12/12 = 100.0%")));
+  const CommandOutput squared =
+      pretrain({{"num_train_steps", 15}, {"lr_decay_power", 2}}, "--rescale-learning-rate");
+  EXPECT_THAT(squared.text, HasSubstr("learning_rate 0.0125 instead of 0.0005: the 3 steps after"));
+  for (const int step : {12, 15}) remove_tree(data(str("models/m/checkpoint-", step)));
+  for (const int step : {3, 6, 9}) remove_tree(data(str("models/m/checkpoint-", step)));
+  EXPECT_THAT(pretrain({{"num_train_steps", 15}}, "--rescale-learning-rate").text,
+              HasSubstr("holds no finished run of fewer steps than 15"));
 }
 
 TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
@@ -184,6 +191,19 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
   EXPECT_THAT(ask("detect --text a --hparams '{}'").text, HasSubstr("vocab_size is 30522, but "));
+  const std::string hparams = data("models/m/hparams.json"), kept = read_file(hparams);
+  EXPECT_EQ(ask("detect --text a --hparams " + hparams).status, 0);
+  for (const char* name : {"vocab_file", "num_train_steps"}) {
+    json foreign = json::parse(kept);
+    foreign[name] = json::array();
+    write_file(hparams, foreign.dump());
+    const CommandOutput refused = ask("detect --text a");
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.text, HasSubstr(str("--hparams: ", name, " is [], not a ")));
+  }
+  EXPECT_THAT(pretrain({{"num_train_steps", 3}}).text,
+              HasSubstr("hparams.json: num_train_steps is [], not a whole number\n  hint: corr"));
+  write_file(hparams, kept);
 
   const std::string to = "export --out " + dir_.file("hf");
   const CommandOutput exported = ask(to);
@@ -260,6 +280,20 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.text, AllOf(HasSubstr("debug: "), HasSubstr("models/m is not empty"),
                                 HasSubstr("hint: give --overwrite")));
+  // What does not begin removes nothing.
+  json wrong = debug;
+  wrong["vocab_size"] = 7;
+  EXPECT_THAT(pretrain(wrong, "--overwrite").text, HasSubstr("vocab_size is 7, but "));
+  for (const char* init : {"models/m", "models/../models/m/", "models/m/checkpoint-2"})
+    EXPECT_THAT(pretrain(debug, "--overwrite --init " + data(init)).text,
+                AllOf(HasSubstr(str("--init: ", data(init), " lies in ")),
+                      HasSubstr(", which --overwrite empties\n  hint: copy the weights to")));
+  EXPECT_TRUE(exists(data("models/m/checkpoint-2/COMMIT")));
+  write_file(data("models/m/old"), "");
+  const CommandOutput anew = pretrain(debug, "--overwrite");
+  ASSERT_EQ(anew.status, 0) << anew.text;
+  EXPECT_THAT(anew.text, AllOf(HasSubstr("2/2 = 100.0%"), Not(HasSubstr("resuming"))));
+  EXPECT_FALSE(exists(data("models/m/old")));
 }
 
 TEST_F(ElectraRun, SaysWhatDoesNotFit) {

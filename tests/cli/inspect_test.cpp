@@ -153,6 +153,23 @@ TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
                                  HasSubstr("a.tfrecord: record 0\n  input_ids: [CLS] w60ing [SEP]\n"
                                            "  input_mask: 1 1 1 1 0 0\n")));
   EXPECT_EQ(data(str("inspect ", records_, " --vocab-size 101")).status, 0);
+  write_file(vocab_, "a\nb\n");
+  EXPECT_THAT(data(str("inspect ", records_, " --vocab-size 61 --vocab ", vocab_)).text,
+              HasSubstr("features of a record:\n"));
+}
+
+TEST_F(InspectCommand, ABadRecordIsCountedAndNoSample) {
+  for (const std::int32_t bad : {-1, std::numeric_limits<std::int32_t>::max()}) {
+    ExampleWriter writer;
+    writer.integers("input_ids", std::vector<std::int32_t>{2, bad});
+    std::string bytes;
+    append_record(bytes, writer.take());
+    write_file(records_, bytes);
+    const CommandOutput out = data(str("inspect ", records_, " --samples 1 --vocab ", vocab_));
+    EXPECT_EQ(out.status, 2);
+    EXPECT_THAT(out.text, AllOf(HasSubstr(str("input_ids[1] = ", bad, " is out of range")),
+                                Not(HasSubstr("a.tfrecord: record 0\n"))));
+  }
 }
 
 TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {
@@ -206,6 +223,14 @@ TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {
     std::ranges::copy(values[i], batch.arrays[i].values<std::int32_t>().begin());
   EXPECT_EQ(show_example("here", BertRow(batch), &vocabulary, false),
             "here, B follows A\n  A: undo ##x @@do\n");
+}
+
+TEST(ShowExample, ShowsIdsThatTheVocabularyDoesNotHave) {
+  const Vocabulary vocabulary({"[PAD]", "un", "##do"}, "vocabulary");
+  ExampleWriter writer;
+  writer.integers("input_ids", std::vector<std::int32_t>{1, -1, 2, 3});
+  EXPECT_EQ(show_features("here", Example(writer.take(), "here"), &vocabulary),
+            "here\n  input_ids: un -1do 3\n");
 }
 
 TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {

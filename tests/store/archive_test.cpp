@@ -98,11 +98,29 @@ TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
     add(out, "round.txt", "", AE_IFLNK, "round.txt");
   });
   const CapturedLog log;
-  EXPECT_THAT(read_archive(path, 12), ElementsAre(Pair("./c/last.txt", "one\n"),
-                                                  Pair("a.txt", "one\n"), Pair("b.txt", "one\n")));
+  EXPECT_THAT(read_archive(path, 12), ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", "one\n"),
+                                                  Pair("c/last.txt", "one\n")));
   EXPECT_THAT(log.text(), HasSubstr("x: 2 symbolic links to what is no file in it are left out, "
                                     "lost.txt among them"));
   EXPECT_THAT(error_of([&] { read_archive(path, 11); }), HasSubstr("more than 11 bytes"));
+}
+
+TEST_F(ArchiveTest, LinksLeadThroughLinkedFoldersAndHaveFurtherNames) {
+  const auto path = write(::archive_write_add_filter_none, [](::archive* out) {
+    add(out, "d1/e/x.txt", "x\n");
+    add(out, "d2", "", AE_IFLNK, "d1/e");
+    add(out, "y.txt", "", AE_IFLNK, "d2/x.txt");
+    add(out, "z.txt", "", AE_IFLNK, "d2/../w.txt");  // d1/w.txt
+    add(out, "d1/w.txt", "w\n");
+    add(out, "second.txt", "", AE_IFREG, "y.txt");
+    add(out, "./a.txt", "old\n");
+    add(out, "a.txt", "", AE_IFLNK, "y.txt");
+  });
+  const CapturedLog log;
+  EXPECT_THAT(read_archive(path),
+              ElementsAre(Pair("a.txt", "x\n"), Pair("d1/e/x.txt", "x\n"), Pair("d1/w.txt", "w\n"),
+                          Pair("second.txt", "x\n"), Pair("y.txt", "x\n"), Pair("z.txt", "w\n")));
+  EXPECT_EQ(log.text(), "");
 }
 
 TEST_F(ArchiveTest, RefusesWhatIsNone) {

@@ -1,11 +1,14 @@
 // Runs that begin with given weights: what is taken, what starts fresh, what is refused.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "checkpoint/hugging_face.h"
 #include "format/config.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/error_of.h"
+#include "support/paths.h"
 #include "train/small_run.h"
 #include "train/taken_weights.h"
 
@@ -76,6 +79,46 @@ TEST(TakeWeights, RefusesOtherShapesAndOtherModels) {
   EXPECT_EQ(refusal({{"b", {4}}, {"c", {4}}}),
             "init: W: none of its 2 parameters (such as b) is one of this run's (such as table)\n"
             "  hint: name the folder of a model of the same kind");
+}
+
+TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
+  const auto taken = [](const std::vector<std::string>& run, const std::vector<std::string>& from) {
+    StateLayout layout;
+    for (const std::string& name : run) layout.tensors.push_back(parameter(name, {3}));
+    layout.values = run.size();
+    std::vector<std::pair<std::string, Dims>> parameters;
+    for (const std::string& name : from) parameters.push_back({name, {3}});
+    GivenWeights weights = given(parameters);
+    weights.else_under = {{"g/", "e/"}, {"g/words/", "e/words/"}};
+    return take_weights(layout, std::move(weights), is_table);
+  };
+  const TakenWeights only = taken({"e/words/a", "e/b"}, {"g/words/a", "g/b"});
+  EXPECT_EQ(only.fresh.size() + only.unused.size(), 0u);
+  const TakenWeights shared = taken({"e/words/a", "e/b", "g/b"}, {"g/words/a", "g/b"});
+  EXPECT_THAT(shared.fresh, ElementsAre("e/b"));
+  EXPECT_EQ(shared.unused.size(), 0u);
+  const TakenWeights both = taken({"e/b"}, {"e/b", "g/b"});
+  EXPECT_THAT(both.unused, ElementsAre("g/b"));
+}
+
+TEST(OtherVocabulary, NamesTheFirstRowThatStandsForAnotherToken) {
+  const TempDir dir;
+  const std::string vocab = dir.file("vocab.txt");
+  write_file(vocab, "[PAD]\nthe\nriver\n");
+  GivenWeights weights = given({});
+  EXPECT_EQ(other_vocabulary(weights, vocab), "");
+  for (const char* same : {"[PAD]\nthe\nriver", "[PAD]\r\nthe\r\n", "[PAD]\nthe\nriver\nbed\n"}) {
+    weights.vocab_txt = same;
+    EXPECT_EQ(other_vocabulary(weights, vocab), "") << same;
+  }
+  weights.vocab_txt = "[PAD]\na\nriver\n";
+  EXPECT_EQ(other_vocabulary(weights, vocab),
+            "has another vocabulary than " + vocab +
+                ": row 1 is 'a', here 'the'; embeddings are taken by the row's number");
+  EXPECT_EQ(other_vocabulary(weights, ""), "");
+  weights.vocab_txt.clear();
+  weights.vocabulary_crc32c = 5;
+  EXPECT_THAT(other_vocabulary(weights, vocab), HasSubstr("its crc32c is 5, not "));
 }
 
 // ---- whole runs ----
@@ -164,9 +207,18 @@ TEST_F(GivenWeightsRun, AHuggingFaceFolderGivesTheSameBits) {
   folder.parameters = checkpoint.tensors;
   folder.vocab_txt = read_file(vocab());
   export_hugging_face(dir_.file("hf"), folder);
-  train(from("hf", "begun", 0));
+  TrainJob begun = from("hf", "begun", 0);
+  begun.vocab = vocab();
+  train(begun);
   expect_given(state("begun", 0));
-  EXPECT_THAT(log_.text(), Not(HasSubstr("fresh")));
+  EXPECT_THAT(log_.text(), AllOf(Not(HasSubstr("fresh")), Not(HasSubstr("another vocabulary"))));
+
+  std::ranges::replace(folder.vocab_txt, 'e', 'E');
+  export_hugging_face(dir_.file("other"), folder);
+  TrainJob other = from("other", "begun_2", 0);
+  other.vocab = vocab();
+  train(other);
+  EXPECT_THAT(log_.text(), HasSubstr("other has another vocabulary than " + vocab() + ": row "));
 }
 
 TEST_F(GivenWeightsRun, AResumedRunNeedsThemNoMore) {
