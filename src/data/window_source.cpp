@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "data/record_blocks.h"
+#include "format/crc32c.h"
+#include "format/little_endian.h"
 
 namespace smelt {
 namespace {
@@ -67,6 +69,14 @@ std::optional<DataDescription> WindowSource::description() const {
   out.vocabulary_file = "of the tokens";
   out.all = nlohmann::json::object();
   return out;
+}
+
+// Each file's number of tokens bounds its skips.
+nlohmann::json WindowSource::layout() const {
+  std::string counts;
+  for (std::size_t file = 0; file < tokens_.count(); ++file)
+    append_little_endian(counts, tokens_.tokens(file));
+  return {{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
 }
 
 std::uint64_t WindowSource::skips(std::size_t file) const {

@@ -28,6 +28,7 @@ class WindowSource : public ExampleSource {
   const std::vector<std::string>& files() const override { return tokens_.paths(); }
   std::optional<DataDescription> description() const override;
   std::uint64_t epoch_size() const override { return trained_.back(); }
+  nlohmann::json layout() const override;
 
  private:
   struct Run {  // of tokens of one file

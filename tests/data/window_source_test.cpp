@@ -202,6 +202,24 @@ TEST_F(WindowSourceTest, TheFingerprintTellsTokensApart) {
   EXPECT_NE(data_fingerprint(open()), before);
 }
 
+// With the same windows in evaluation.
+TEST_F(WindowSourceTest, TheFingerprintTellsApartWhatIsTrainedInAnotherOrder) {
+  const auto of = [&](const std::vector<std::size_t>& tokens) {
+    write(tokens);
+    return data_fingerprint(open());
+  };
+  const auto before = of({503, 104});
+  EXPECT_EQ(before, of({503, 104}));
+  const auto more = of({504, 104}), moved = of({502, 104}), next = of({503, 103});
+  for (const auto& other : {more, moved, next}) {
+    EXPECT_EQ(other["records"], before["records"]);
+    EXPECT_EQ(other["crc32c"], before["crc32c"]);
+    EXPECT_NE(other, before);
+  }
+  EXPECT_EQ(before["windows"], 99 + 20);
+  EXPECT_EQ(more["windows"], 100 + 20);
+}
+
 TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
   write_store(dir_.file("f0.tokens"), 0, 50, {.size = 60, .crc32c = 17});
   const auto description = open().description();
