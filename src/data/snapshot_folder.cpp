@@ -15,6 +15,7 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kWindow = 1 << 18;  // unpacked bytes that are in memory, but for long records
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{256} << 20;
 
 std::vector<std::string> named(const std::string& folder, std::string_view ending) {
   std::vector<std::string> found;
@@ -26,7 +27,7 @@ std::vector<std::string> named(const std::string& folder, std::string_view endin
 // The records of a file that may be packed.
 class PackedRecords {
  public:
-  explicit PackedRecords(const std::string& path) : file_(path) {
+  explicit PackedRecords(const std::string& path) : file_(path, begins_record) {
     if (fill(kRecordHeaderBytes)) check_snapshot_packing(rest(), path);
   }
 
@@ -55,6 +56,10 @@ class PackedRecords {
     const std::string_view found = rest().substr(0, kRecordHeaderBytes);
     if (found != header_) {
       length_ = parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
+      if (length_ > kMostRecordBytes)
+        throw UsageError(str(place_.file, ": record at offset ", place_.offset, ": ", length_,
+                             " bytes, more than ", kMostRecordBytes),
+                         "save shorter elements, such as one a document");
       header_ = found;
     }
     return length_;
