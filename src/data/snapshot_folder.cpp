@@ -120,6 +120,7 @@ class SnapshotReader::Shard {
     }
   }
   bool scalar() const { return tensors_.scalar(); }
+  RecordPlace place() const { return records_->place(); }  // of the record that next() read
 
  private:
   TokenTensors tensors_;
@@ -139,7 +140,8 @@ bool SnapshotReader::next(std::vector<std::int32_t>& ids) {
   while (!shards_.empty()) {
     if (turn_ >= shards_.size()) turn_ = 0;
     if (shards_[turn_]->next(ids)) {
-      scalar_ = shards_[turn_++]->scalar();
+      check_rank(*shards_[turn_]);
+      ++turn_;
       ++elements_;
       return true;
     }
@@ -147,6 +149,14 @@ bool SnapshotReader::next(std::vector<std::int32_t>& ids) {
   }
   check_count();
   return false;
+}
+
+void SnapshotReader::check_rank(const Shard& shard) {
+  if (elements_ > 0 && shard.scalar() != scalar_)
+    throw UsageError(str(shard.place().file, ": record at offset ", shard.place().offset, ": ",
+                         scalar_ ? "a list of tokens among scalars" : "a scalar among lists"),
+                     "save scalars alone, or lists alone");
+  scalar_ = shard.scalar();
 }
 
 void SnapshotReader::check_count() const {

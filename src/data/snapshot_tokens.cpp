@@ -163,7 +163,7 @@ class ScalarSnapshot : public TokenFile {
       if (!tensors.scalar())
         throw UsageError(str(place.file, ": record at offset ", place.offset,
                              ": a list of tokens among scalars"),
-                         "`smelt data convert` reads them one after another");
+                         "save scalars alone, or lists alone");
       bytes.remove_prefix(record_bytes_);
       place.offset += record_bytes_;
     }

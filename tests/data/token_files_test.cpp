@@ -213,11 +213,19 @@ TEST_F(TokenFilesTest, AListAmongScalarsIsRefusedWhereItLies) {
   append_record(bytes, scalar + std::string(8, '\0'));
   append_record(bytes, tensor_message(9, false, {7}));
   write_file(file, bytes);
-  EXPECT_THAT(streamed(path), ElementsAre(0, 7));
+  for (const auto& read : {streamed, +[](const std::string& p) { return all_of(p); }})
+    EXPECT_EQ(error_of<UsageError>([&] { (void)read(path); }),
+              file +
+                  ": record at offset 34: a list of tokens among scalars\n  hint: save scalars "
+                  "alone, or lists alone");
+  bytes.clear();
+  append_record(bytes, tensor_message(9, false, {7, 8}));
+  append_record(bytes, tensor_message(9, true, {9}));
+  write_file(file, bytes);
   EXPECT_EQ(error_of<UsageError>([&] { (void)all_of(path); }),
             file +
-                ": record at offset 34: a list of tokens among scalars\n  hint: `smelt data "
-                "convert` reads them one after another");
+                ": record at offset 42: a scalar among lists\n  hint: save scalars alone, or "
+                "lists alone");
 }
 
 TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {
