@@ -75,6 +75,19 @@ double clip_norm_of(const TrainSection& t) {
   return error == std::errc() && read == end ? value : NAN;
 }
 
+static void check_amos_alone(const RecipeChecks& checks, const TrainSection& t) {
+  const TrainSection unset;
+  const auto read = [&](const std::string& field, bool given) {
+    checks.require(t.optimizer == "amos" || !given, {field, "train.optimizer"},
+                   str(field, " is given, but train.optimizer ", t.optimizer, " does not read it"),
+                   str("set train.optimizer to amos, or leave ", field, " out"));
+  };
+  read("train.eta_rules", t.eta_rules != unset.eta_rules);
+  read("train.slot_rules", t.slot_rules != unset.slot_rules);
+  read("train.amos_preset", t.amos_preset != unset.amos_preset);
+  read("train.clip_value", t.clip_value != unset.clip_value);
+}
+
 void check_optimizer(const RecipeChecks& checks, const TrainSection& t) {
   checks.one_of("train.optimizer", optimizer_names());
   checks.one_of("train.schedule", {"bert", "electra", "jestimator"});
@@ -85,6 +98,7 @@ void check_optimizer(const RecipeChecks& checks, const TrainSection& t) {
   checks.require(t.momentum >= 0 && t.momentum < 1, {"train.momentum"},
                  str("train.momentum is ", t.momentum, ", must be at least 0 and below 1"),
                  "0.9 is usual");
+  check_amos_alone(checks, t);
   const double norm = clip_norm_of(t);
   checks.require(
       norm >= 0 && std::isfinite(norm), {"train.clip_norm"},

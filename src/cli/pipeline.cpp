@@ -79,6 +79,9 @@ Vocabulary vocabulary_of(const Recipe& r) { return Vocabulary::load(vocabulary_p
 
 void check_program(const Recipe& r, const Task& task) {
   const RecipeChecks checks(r);
+  checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
+                 str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
+                 "set eval.passes to 1");
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
                   "train.slot_rules", "train.amos_preset"},
                  [&] { (void)training_program(train_job(r.train, task), r.train.device); });

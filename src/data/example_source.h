@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +44,8 @@ class ExampleSource {
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
   virtual std::uint64_t size() const = 0;                      // examples in file order
   virtual std::uint64_t epoch_size() const { return size(); }  // of an epoch of training
+  // What training's order depends on besides size() and the seed.
+  virtual nlohmann::json layout() const { return nlohmann::json::object(); }
   // How many whole batches one pass holds; a remainder is left out, as in the original.
   std::uint64_t whole_batches(std::int64_t batch_size) const;
 

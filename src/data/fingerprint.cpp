@@ -18,7 +18,10 @@ nlohmann::json data_fingerprint(const ExampleSource& source) {
   for (const Batch& record : sample)
     for (const HostArray& array : record.arrays)
       sum = crc32c({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}, sum);
-  return {{"records", source.size()}, {"crc32c", sum}};
+  nlohmann::json out = source.layout();
+  out["records"] = source.size();
+  out["crc32c"] = sum;
+  return out;
 }
 
 }  // namespace smelt

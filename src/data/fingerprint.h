@@ -8,7 +8,8 @@
 namespace smelt {
 
 // Tells data apart without reading all of them: {"records": how many, "crc32c": of what stands in
-// the features of 64 of them, evenly spread from the first to the last}.
+// the features of 64 of them, evenly spread from the first to the last}, and the source's
+// layout().
 nlohmann::json data_fingerprint(const ExampleSource& source);
 
 }  // namespace smelt

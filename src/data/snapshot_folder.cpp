@@ -15,6 +15,7 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kWindow = 1 << 18;  // unpacked bytes that are in memory, but for long records
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{256} << 20;
 
 std::vector<std::string> named(const std::string& folder, std::string_view ending) {
   std::vector<std::string> found;
@@ -26,7 +27,7 @@ std::vector<std::string> named(const std::string& folder, std::string_view endin
 // The records of a file that may be packed.
 class PackedRecords {
  public:
-  explicit PackedRecords(const std::string& path) : file_(path) {
+  explicit PackedRecords(const std::string& path) : file_(path, begins_record) {
     if (fill(kRecordHeaderBytes)) check_snapshot_packing(rest(), path);
   }
 
@@ -55,6 +56,10 @@ class PackedRecords {
     const std::string_view found = rest().substr(0, kRecordHeaderBytes);
     if (found != header_) {
       length_ = parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
+      if (length_ > kMostRecordBytes)
+        throw UsageError(str(place_.file, ": record at offset ", place_.offset, ": ", length_,
+                             " bytes, more than ", kMostRecordBytes),
+                         "save shorter elements, such as one a document");
       header_ = found;
     }
     return length_;
@@ -115,6 +120,7 @@ class SnapshotReader::Shard {
     }
   }
   bool scalar() const { return tensors_.scalar(); }
+  RecordPlace place() const { return records_->place(); }  // of the record that next() read
 
  private:
   TokenTensors tensors_;
@@ -134,7 +140,8 @@ bool SnapshotReader::next(std::vector<std::int32_t>& ids) {
   while (!shards_.empty()) {
     if (turn_ >= shards_.size()) turn_ = 0;
     if (shards_[turn_]->next(ids)) {
-      scalar_ = shards_[turn_++]->scalar();
+      check_rank(*shards_[turn_]);
+      ++turn_;
       ++elements_;
       return true;
     }
@@ -142,6 +149,14 @@ bool SnapshotReader::next(std::vector<std::int32_t>& ids) {
   }
   check_count();
   return false;
+}
+
+void SnapshotReader::check_rank(const Shard& shard) {
+  if (elements_ > 0 && shard.scalar() != scalar_)
+    throw UsageError(str(shard.place().file, ": record at offset ", shard.place().offset, ": ",
+                         scalar_ ? "a list of tokens among scalars" : "a scalar among lists"),
+                     "save scalars alone, or lists alone");
+  scalar_ = shard.scalar();
 }
 
 void SnapshotReader::check_count() const {

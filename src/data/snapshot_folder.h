@@ -30,8 +30,8 @@ class SnapshotReader {
   ~SnapshotReader();
 
   // Appends the next element's ids; false at the end. UsageError naming file and offset (of what is
-  // unpacked) for what is damaged, cut short or no tokens, or when the elements are not as many as
-  // were saved.
+  // unpacked) for what is damaged, cut short or no tokens, for a list among scalars or a scalar
+  // among lists, or when the elements are not as many as were saved.
   bool next(std::vector<std::int32_t>& ids);
   // Whether next() gave a scalar.
   bool scalar() const { return scalar_; }
@@ -39,6 +39,7 @@ class SnapshotReader {
 
  private:
   class Shard;
+  void check_rank(const Shard& shard);  // that of the element before
   void check_count() const;
 
   SnapshotFolder folder_;

@@ -98,7 +98,8 @@ class ScalarSnapshot : public TokenFile {
     std::string head(std::min<std::uint64_t>(file.size(), kFirstBytes), '\0');
     head.resize(file.read_at(0, head));
     check_snapshot_packing(head, path);
-    if (head.starts_with("\x1f\x8b") || !is_scalar(head, file)) return false;
+    const bool packed = head.starts_with("\x1f\x8b") && !begins_record(head);
+    if (packed || !is_scalar(head, file)) return false;
     if (file.size() % record_bytes_ != 0) return false;
     parts_.push_back(path);
     auto& ends = shards_.back().ends;
@@ -162,7 +163,7 @@ class ScalarSnapshot : public TokenFile {
       if (!tensors.scalar())
         throw UsageError(str(place.file, ": record at offset ", place.offset,
                              ": a list of tokens among scalars"),
-                         "`smelt data convert` reads them one after another");
+                         "save scalars alone, or lists alone");
       bytes.remove_prefix(record_bytes_);
       place.offset += record_bytes_;
     }

@@ -23,6 +23,7 @@ class StoredTokens : public TokenFile {
     size_ = layout_.tokens;
     documents_ = layout_.documents;
     vocabulary_ = layout_.vocabulary;
+    id_limit_ = layout_.id_limit;
     parts_ = {path};
   }
 

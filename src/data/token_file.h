@@ -20,6 +20,7 @@ class TokenFile {
 
   std::uint64_t size() const { return size_; }            // tokens
   std::uint64_t documents() const { return documents_; }  // whose ends are known
+  std::uint32_t id_limit() const { return id_limit_; }    // all ids are below it; 0: not known
   const TokenVocabulary& vocabulary() const { return vocabulary_; }
   const std::vector<std::string>& parts() const { return parts_; }
 
@@ -31,6 +32,7 @@ class TokenFile {
 
  protected:
   std::uint64_t size_ = 0, documents_ = 0;
+  std::uint32_t id_limit_ = 0;
   TokenVocabulary vocabulary_;
   std::vector<std::string> parts_;  // the files that read() opens
 };

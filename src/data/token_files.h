@@ -25,6 +25,7 @@ class TokenFiles {
   const std::vector<std::string>& paths() const { return paths_; }
   std::uint64_t tokens(std::size_t file) const { return files_[file]->size(); }
   std::uint64_t documents(std::size_t file) const { return files_[file]->documents(); }
+  std::uint32_t id_limit(std::size_t file) const { return files_[file]->id_limit(); }
   // What the first store that knows its vocabulary says of it.
   const TokenVocabulary& vocabulary() const { return vocabulary_; }
 

@@ -1,10 +1,15 @@
 #include "data/window_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/philox.h"
 #include "data/record_blocks.h"
+#include "data/record_index.h"
+#include "format/crc32c.h"
+#include "format/little_endian.h"
 
 namespace smelt {
 namespace {
@@ -56,7 +61,9 @@ WindowSource::WindowSource(const RecordOptions& options, std::vector<std::string
       skip_key_(random_key(options.seed, "skips of files")),
       block_(block_of_examples(length_ * sizeof(std::int32_t))),
       order_(epoch_size(), block_, random_key(options.seed, "windows")),
-      blocks_(kKeptBlocks, [this](std::uint64_t block) { return read_block(block); }) {}
+      blocks_(kKeptBlocks, [this](std::uint64_t block) { return read_block(block); }) {
+  run_each(tokens_.count(), kSideBySide, [this](std::size_t file) { check_file(file); });
+}
 
 std::optional<DataDescription> WindowSource::description() const {
   if (!tokens_.vocabulary().crc32c) return std::nullopt;
@@ -69,6 +76,14 @@ std::optional<DataDescription> WindowSource::description() const {
   return out;
 }
 
+// Each file's number of tokens bounds its skips.
+nlohmann::json WindowSource::layout() const {
+  std::string counts;
+  for (std::size_t file = 0; file < tokens_.count(); ++file)
+    append_little_endian(counts, tokens_.tokens(file));
+  return {{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
+}
+
 std::uint64_t WindowSource::skips(std::size_t file) const {
   const std::uint64_t windows = trained_[file + 1] - trained_[file];
   return std::min(length_, tokens_.tokens(file) - windows * length_ + 1);
@@ -77,6 +92,22 @@ std::uint64_t WindowSource::skips(std::size_t file) const {
 std::uint64_t WindowSource::skip(std::size_t file, std::uint64_t epoch) const {
   const auto bits = philox(skip_key_, epoch, file);
   return (std::uint64_t{bits[1]} << 32 | bits[0]) % skips(file);
+}
+
+// Where nothing tells the largest id, the first and the last window stand for the file.
+void WindowSource::check_file(std::size_t file) const {
+  const Feature& feature = features().front();
+  const std::uint64_t tokens = tokens_.tokens(file), id_limit = tokens_.id_limit(file);
+  if (std::cmp_greater(id_limit, feature.limit))
+    throw UsageError(str(files()[file], ": holds the id ", id_limit - 1, ", out of range for ",
+                         feature.limit_name, " ", feature.limit),
+                     "were the tokens made with this vocabulary?");
+  if (id_limit > 0 || tokens < length_) return;
+  std::vector<std::int32_t> ids(length_);
+  for (const std::uint64_t first : {std::uint64_t{0}, tokens - length_}) {
+    tokens_.read(file, first, ids);
+    check_ids(file, first, ids);
+  }
 }
 
 void WindowSource::check_ids(std::size_t file, std::uint64_t first,

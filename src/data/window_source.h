@@ -20,7 +20,8 @@ namespace smelt {
 class WindowSource : public ExampleSource {
  public:
   // `options.features` must be one list of integers, whose length is that of the windows.
-  // UsageError when it is not, or when no file holds a window.
+  // UsageError when it is not, when no file holds a window, or for ids that are out of range and
+  // seen without reading all of a file.
   WindowSource(const RecordOptions& options, std::vector<std::string> paths,
                std::uint64_t memory = kTokenMemory);
 
@@ -28,6 +29,7 @@ class WindowSource : public ExampleSource {
   const std::vector<std::string>& files() const override { return tokens_.paths(); }
   std::optional<DataDescription> description() const override;
   std::uint64_t epoch_size() const override { return trained_.back(); }
+  nlohmann::json layout() const override;
 
  private:
   struct Run {  // of tokens of one file
@@ -43,6 +45,7 @@ class WindowSource : public ExampleSource {
   Runs read_block(std::uint64_t block) const;
   std::uint64_t skips(std::size_t file) const;  // that may be drawn: 0, 1, …
   std::uint64_t skip(std::size_t file, std::uint64_t epoch) const;
+  void check_file(std::size_t file) const;
   void check_ids(std::size_t file, std::uint64_t first, std::span<const std::int32_t> ids) const;
 
   std::uint64_t length_;

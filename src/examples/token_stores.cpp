@@ -160,6 +160,8 @@ class Converter {
       if (!reader.scalar()) store.end_document();
     }
     if (!add(ids, store, input)) return std::nullopt;
+    if (store.tokens() == 0)
+      throw UsageError(str(input, ": holds no tokens"), "leave the folder out");
     store.finish();
     file.commit();
     out.tokens = store.tokens();

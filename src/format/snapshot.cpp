@@ -173,9 +173,7 @@ SnapshotMetadata parse_snapshot_metadata(std::string_view bytes, std::string_vie
 }
 
 void check_snapshot_packing(std::string_view head, std::string_view file) {
-  if (head.size() < kRecordHeaderBytes) return;
-  if (mask_crc(crc32c(head.substr(0, 8))) == from_little_endian<std::uint32_t>(head.substr(8)))
-    return;  // a record that is not packed
+  if (head.size() < kRecordHeaderBytes || begins_record(head)) return;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
   // SNAPPY's blocks begin with their length, the highest byte first, and that of what they unpack
   // to; a damaged record has zeros there.

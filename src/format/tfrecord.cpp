@@ -51,6 +51,12 @@ void append_record(std::string& out, std::string_view data) {
   append_little_endian(out, mask_crc(crc32c(data)));
 }
 
+bool begins_record(std::string_view head) {
+  return head.size() >= kRecordHeaderBytes &&
+         mask_crc(crc32c(head.substr(0, 8))) ==
+             from_little_endian<std::uint32_t>(head.substr(8, 4));
+}
+
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place) {
   if (place.offset == 0 && is_text(header))

@@ -22,6 +22,9 @@ struct RecordPlace {
 
 void append_record(std::string& out, std::string_view data);
 
+// Whether it begins with a record's header whose checksum is right.
+bool begins_record(std::string_view head);
+
 // The length of the data, from the first kRecordHeaderBytes of `header`. `available` is how many
 // bytes the file holds from the record's offset on: a header or record cut short is refused.
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,

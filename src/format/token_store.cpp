@@ -58,7 +58,7 @@ std::string foot_of(const TokenStoreLayout& layout) {
   append_little_endian(out, layout.vocabulary.size);
   append_little_endian(out, layout.vocabulary.crc32c ? kVocabularyKnown : 0U);
   append_little_endian(out, layout.vocabulary.crc32c.value_or(0));
-  append_little_endian(out, std::uint32_t{0});
+  append_little_endian(out, layout.id_limit);
   append_little_endian(out, crc32c(out, crc32c(head_of(layout.id_bytes))));
   return out + std::string(kTokenStoreMagic);
 }
@@ -135,6 +135,7 @@ TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot,
   out.vocabulary.size = from_little_endian<std::uint64_t>(foot.substr(16));
   if (from_little_endian<std::uint32_t>(foot.substr(24)) & kVocabularyKnown)
     out.vocabulary.crc32c = from_little_endian<std::uint32_t>(foot.substr(28));
+  out.id_limit = from_little_endian<std::uint32_t>(foot.substr(32));
   require(out.id_bytes == 2 || out.id_bytes == 4, str("ids of ", out.id_bytes, " bytes"));
   require(out.tokens <= kMostNumbers && out.documents <= out.tokens && out.file_size() == size,
           str(out.tokens, " tokens and ", out.documents, " documents in ", size, " bytes"));
@@ -181,7 +182,10 @@ void TokenStoreWriter::add_as(std::span<const std::int32_t> ids) {
 
 void TokenStoreWriter::add(std::span<const std::int32_t> ids) {
   const std::int64_t limit = layout_.id_bytes == 2 ? 1 << 16 : std::int64_t{1} << 31;
-  for (const std::int32_t id : ids) CHECK(id >= 0 && id < limit, id);
+  for (const std::int32_t id : ids) {
+    CHECK(id >= 0 && id < limit, id);
+    layout_.id_limit = std::max(layout_.id_limit, static_cast<std::uint32_t>(id) + 1);
+  }
   layout_.id_bytes == 2 ? add_as<std::uint16_t>(ids) : add_as<std::uint32_t>(ids);
   layout_.tokens += ids.size();
 }

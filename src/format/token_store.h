@@ -29,6 +29,7 @@ struct TokenStoreLayout {
   std::size_t id_bytes = 4;  // 2 or 4
   std::uint64_t tokens = 0, documents = 0;
   TokenVocabulary vocabulary;
+  std::uint32_t id_limit = 0;  // the largest id and 1; 0: not known
 
   std::uint64_t file_size() const;
 };

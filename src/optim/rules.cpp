@@ -5,6 +5,8 @@
 namespace smelt {
 namespace {
 
+constexpr std::size_t kMostRuleBytes = 4096;  // reading patterns and expressions takes stack
+
 std::regex compiled(const std::string& where, const std::string& pattern) {
   try {
     return std::regex(pattern);
@@ -22,6 +24,10 @@ std::vector<NameRule> parse_rules(std::string_view where, std::string_view text)
     for (const std::string_view item : split(line, ';')) {
       const std::string_view rule = trim(item);
       if (rule.empty()) continue;
+      if (rule.size() > kMostRuleBytes)
+        throw UsageError(str(where, ": a rule of ", rule.size(), " bytes, more than ",
+                             kMostRuleBytes, ", begins '", rule.substr(0, 40), "'"),
+                         "shorten it, or divide it into several");
       const auto equals = rule.rfind('=');
       if (equals == std::string_view::npos)
         throw UsageError(str(where, ": '", rule, "' has no '='"),

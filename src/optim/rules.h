@@ -17,7 +17,8 @@ struct NameRule {
 };
 
 // "pattern = expression" a line; ';' ends one, too. The last '=' divides, so that a pattern may
-// hold one. UsageError beginning with `where` for a line without.
+// hold one. UsageError beginning with `where` for a line without, or
+// for a rule of more than 4096 bytes.
 std::vector<NameRule> parse_rules(std::string_view where, std::string_view text);
 
 // Patterns are ECMAScript's (std::regex), matched from the beginning of a name, not to its end, as

@@ -65,9 +65,11 @@ void check_packing(const std::string& path, std::string_view head) {
   if (const Packing* packing = packing_of_bytes(head)) check_known(path, *packing);
 }
 
-DecompressedFile::DecompressedFile(const std::string& path) : file_(path), buffer_(kPackedBytes) {
+DecompressedFile::DecompressedFile(const std::string& path, bool (*is_plain)(std::string_view head))
+    : file_(path), buffer_(kPackedBytes) {
   refill();
   const std::string_view head(rest_.data(), rest_.size());
+  if (is_plain != nullptr && is_plain(head)) return;
   const Packing* packing = packing_of_bytes(head);
   const bool begun = packing != nullptr;
   if (!begun) packing = packing_of_name(path);
@@ -91,7 +93,8 @@ bool DecompressedFile::refill() {
 }
 
 void DecompressedFile::fail(const std::string& what) const {
-  throw UsageError(str(path(), ": not a whole ", format_, " file: ", what),
+  const std::string place = unpacked_ > 0 ? str(" behind ", unpacked_, " unpacked bytes") : "";
+  throw UsageError(str(path(), ": not a whole ", format_, " file: ", what, place),
                    str("copy or make the file again; `", format_, " -t` checks it"));
 }
 
@@ -104,6 +107,7 @@ std::size_t DecompressedFile::unpack(std::span<char> out) {
   const bool moved = result->bytes_read > 0 || result->bytes_written > 0;
   if (!moved && !decompressor_->IsFinished() && !rest_.empty()) fail("its bytes make no sense");
   more_ = moved && result->need_more_output;
+  unpacked_ += static_cast<std::uint64_t>(result->bytes_written);
   return static_cast<std::size_t>(result->bytes_written);
 }
 

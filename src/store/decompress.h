@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/file.h"
@@ -25,11 +26,13 @@ class DecompressedFile {
  public:
   // UsageError when the file cannot be opened, is not what its name promises, or is packed in a way
   // that is not known here.
-  explicit DecompressedFile(const std::string& path);
+  // A file whose first bytes `is_plain` accepts is read as it is.
+  explicit DecompressedFile(const std::string& path,
+                            bool (*is_plain)(std::string_view head) = nullptr);
   ~DecompressedFile();
 
-  // Fills `out`; fewer bytes only at the end. UsageError naming the file when its compressed bytes
-  // are damaged or end too early.
+  // Fills `out`; fewer bytes only at the end. UsageError naming the file, and how much was
+  // unpacked, when its compressed bytes are damaged or end too early.
   std::size_t read(std::span<char> out);
   const std::string& path() const { return file_.path(); }
   std::uint64_t bytes_read() const { return bytes_read_; }  // of the file as it is
@@ -42,7 +45,7 @@ class DecompressedFile {
   InputFile file_;
   std::vector<char> buffer_;
   std::span<char> rest_;  // of buffer_, not yet taken
-  std::uint64_t bytes_read_ = 0;
+  std::uint64_t bytes_read_ = 0, unpacked_ = 0;
   bool more_ = false;             // the decompressor has output that did not fit
   const char* format_ = nullptr;  // "gzip", …; null: as it is
   std::shared_ptr<arrow::util::Decompressor> decompressor_;

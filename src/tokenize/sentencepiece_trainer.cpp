@@ -40,6 +40,10 @@ std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   if (o.kind == SentencePieceOptions::Kind::for_wordpiece) return {"<unk>"};
   std::vector<std::string> pieces{"<pad>", "</s>", "<unk>"};
   if (std::ranges::find(o.special, "<unk>") != o.special.end()) pieces.clear();
+  for (const std::string& piece : pieces)
+    if (std::ranges::find(o.special, piece) != o.special.end())
+      throw UsageError(str("vocab: --special names '", piece, "', which is there already"),
+                       "leave it out, or name <unk>, too, to give all special pieces");
   pieces.insert(pieces.end(), o.special.begin(), o.special.end());
   for (const std::string& piece : pieces)
     if (piece.empty() || std::ranges::count(pieces, piece) > 1)

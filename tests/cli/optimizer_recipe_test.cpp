@@ -86,6 +86,18 @@ TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
   EXPECT_EQ(with_amos("model.type=electra"), "no error");
 }
 
+TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
+  for (const std::string setting :
+       {"eta_rules=.* = 1", "slot_rules=.* = ()", "amos_preset=none", "clip_value=2"}) {
+    const std::string field = "train." + setting.substr(0, setting.find('='));
+    EXPECT_EQ(refusal({"train." + setting}),
+              str("--set: ", field,
+                  " is given, but train.optimizer bert_adamw does not read it\n"
+                  "  hint: set train.optimizer to amos, or leave ",
+                  field, " out"));
+  }
+}
+
 TEST_F(OptimizerRecipe, ClipsTheNormWhereTheOptimizersOriginalDoes) {
   const auto norm = [&](const std::string& train) {
     return clip_norm_of(loaded(str("train: {", train, "}\n")).train);

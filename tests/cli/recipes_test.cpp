@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/recipe.h"
+#include "store/file.h"
 #include "store/folder.h"
+#include "support/error_of.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -14,6 +16,13 @@ TEST(Recipes, EachIsLoadedAndBuilt) {
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names)
     EXPECT_NO_THROW(load_recipe(source_path("recipes/" + name), {})) << name;
+}
+
+TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
+  TempDir dir;
+  write_file(dir.file("r.yaml"), "out: x\n");
+  EXPECT_EQ(error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {"eval.passes=20"}); }),
+            "--set: eval.passes is 20, but bert draws nothing\n  hint: set eval.passes to 1");
 }
 
 }  // namespace

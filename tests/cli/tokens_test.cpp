@@ -130,6 +130,17 @@ TEST_F(TokensCommand, ListsBecomeDocuments) {
   EXPECT_THAT(ends_of(store_), ElementsAre(2, 3));
 }
 
+TEST_F(TokensCommand, AFolderWithoutTokensBecomesNoStore) {
+  TestSnapshot lists;
+  lists.scalars = false;
+  lists.shards = {{{}}};
+  write_test_snapshot(dir_.file("s"), lists);
+  const CommandOutput out = data("convert s --out a.tokens");
+  EXPECT_EQ(out.status, 2);
+  EXPECT_THAT(out.text, HasSubstr("error: s: holds no tokens\n  hint: leave the folder out"));
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
 TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   ASSERT_EQ(data("tokens --input text.txt --vocab vocab.txt --out a.tokens").status, 0);
   const std::string shown = data("inspect a.tokens --vocab vocab.txt").text;

@@ -9,6 +9,8 @@
 
 #include "data/data_paths.h"
 #include "data/snapshot_folder.h"
+#include "format/crc32c.h"
+#include "format/little_endian.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/error_of.h"
@@ -165,6 +167,44 @@ TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
               HasSubstr("snapshot.metadata: 100 elements, but "));
 }
 
+// The length of its first record is 0x8b1f, a list of uint8.
+TEST_F(TokenFilesTest, ASnapshotThatBeginsLikeGzipIsRead) {
+  const std::vector<std::int64_t> ids(35601, 7);
+  ASSERT_EQ(tensor_message(4, false, ids).size(), 0x8b1fU);
+  TestSnapshot snapshot;
+  snapshot.scalars = false;
+  snapshot.type = 4;
+  snapshot.shards = {{ids}};
+  const std::string path = write("s", snapshot);
+  EXPECT_EQ(all_of(path), std::vector<std::int32_t>(35601, 7));
+}
+
+TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
+  const std::string path = write("s", dealt_out(0, 30000, 1)),
+                    file = path + "/17/00000000.shard/00000000.snapshot";
+  pack(path);
+  const std::string whole = read_file(file);
+  write_file(file, whole.substr(0, whole.size() - 20));
+  EXPECT_THAT(error_of<UsageError>([&] { (void)streamed(path); }),
+              testing::ContainsRegex(file + ": not a whole gzip file: it ends too early behind "
+                                            "29[0-9]+ unpacked bytes"));
+}
+
+// Before it is unpacked.
+TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
+  const std::string path = write("s", dealt_out(0, 1, 1)),
+                    file = path + "/17/00000000.shard/00000000.snapshot";
+  std::string bytes;
+  append_little_endian(bytes, std::uint64_t{3} << 30);
+  append_little_endian(bytes, mask_crc(crc32c(bytes)));
+  write_file(file, bytes + std::string(1 << 20, '\0'));
+  pack(path);
+  EXPECT_EQ(error_of<UsageError>([&] { (void)streamed(path); }),
+            file +
+                ": record at offset 0: 3221225472 bytes, more than 268435456\n  hint: save shorter "
+                "elements, such as one a document");
+}
+
 TEST_F(TokenFilesTest, AListAmongScalarsIsRefusedWhereItLies) {
   const std::string path = write("s", dealt_out(0, 2, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
@@ -173,11 +213,19 @@ TEST_F(TokenFilesTest, AListAmongScalarsIsRefusedWhereItLies) {
   append_record(bytes, scalar + std::string(8, '\0'));
   append_record(bytes, tensor_message(9, false, {7}));
   write_file(file, bytes);
-  EXPECT_THAT(streamed(path), ElementsAre(0, 7));
+  for (const auto& read : {streamed, +[](const std::string& p) { return all_of(p); }})
+    EXPECT_EQ(error_of<UsageError>([&] { (void)read(path); }),
+              file +
+                  ": record at offset 34: a list of tokens among scalars\n  hint: save scalars "
+                  "alone, or lists alone");
+  bytes.clear();
+  append_record(bytes, tensor_message(9, false, {7, 8}));
+  append_record(bytes, tensor_message(9, true, {9}));
+  write_file(file, bytes);
   EXPECT_EQ(error_of<UsageError>([&] { (void)all_of(path); }),
             file +
-                ": record at offset 34: a list of tokens among scalars\n  hint: `smelt data "
-                "convert` reads them one after another");
+                ": record at offset 42: a scalar among lists\n  hint: save scalars alone, or "
+                "lists alone");
 }
 
 TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {

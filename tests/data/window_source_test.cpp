@@ -202,6 +202,24 @@ TEST_F(WindowSourceTest, TheFingerprintTellsTokensApart) {
   EXPECT_NE(data_fingerprint(open()), before);
 }
 
+// With the same windows in evaluation.
+TEST_F(WindowSourceTest, TheFingerprintTellsApartWhatIsTrainedInAnotherOrder) {
+  const auto of = [&](const std::vector<std::size_t>& tokens) {
+    write(tokens);
+    return data_fingerprint(open());
+  };
+  const auto before = of({503, 104});
+  EXPECT_EQ(before, of({503, 104}));
+  const auto more = of({504, 104}), moved = of({502, 104}), next = of({503, 103});
+  for (const auto& other : {more, moved, next}) {
+    EXPECT_EQ(other["records"], before["records"]);
+    EXPECT_EQ(other["crc32c"], before["crc32c"]);
+    EXPECT_NE(other, before);
+  }
+  EXPECT_EQ(before["windows"], 99 + 20);
+  EXPECT_EQ(more["windows"], 100 + 20);
+}
+
 TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
   write_store(dir_.file("f0.tokens"), 0, 50, {.size = 60, .crc32c = 17});
   const auto description = open().description();
@@ -222,14 +240,9 @@ TEST_F(WindowSourceTest, WrongDataAndWishesAreNamed) {
   write({50});
   RecordOptions options = options_of(stores());
   options.features.front().limit = 32;
-  const auto source = open_examples(options);
-  const std::string wanted =
-      "f0.tokens: token 32 is 32, out of range for vocab_size 32\n  hint: "
-      "were the tokens made with this vocabulary?";
-  EXPECT_THAT(error_of<UsageError>([&] { (void)source->batch_in_order(0, 10); }),
-              HasSubstr(wanted));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)source->batch(0, 64); }),
-              HasSubstr(", out of range for vocab_size 32"));
+  const std::string hint = "\n  hint: were the tokens made with this vocabulary?";
+  EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }),
+              HasSubstr("f0.tokens: holds the id 49, out of range for vocab_size 32" + hint));
   options.features.front().row = {51};
   EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }),
               HasSubstr("f0.tokens: no window: the longest file holds 50 tokens\n  hint: give"));
@@ -241,6 +254,27 @@ TEST_F(WindowSourceTest, WrongDataAndWishesAreNamed) {
   write_test_examples(dir_.file("f1.tokens"), 0, 3);
   EXPECT_THAT(error_of<UsageError>([&] { open_examples(options_of(stores())); }),
               HasSubstr("f1.tokens: neither a token store nor a snapshot folder"));
+}
+
+// In snapshots, whose largest id nothing tells.
+TEST_F(WindowSourceTest, IdsOutOfRangeAreFoundAtOpeningOrWhereTheyLie) {
+  RecordOptions options = options_of(dir_.file("s"));
+  options.features.front().limit = 50;
+  const auto with = [&](std::size_t token) {
+    TestSnapshot snapshot = dealt_out(0, 50, 1);
+    snapshot.shards[0][token] = {70};
+    write_test_snapshot(dir_.file("s"), snapshot);
+    return str("s: token ", token, " is 70, out of range for vocab_size 50\n  hint: were the ");
+  };
+  for (const std::size_t token : {0, 4, 45, 49}) {
+    const std::string wanted = with(token);
+    EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }), HasSubstr(wanted));
+  }
+  const std::string wanted = with(32);
+  const auto source = open_examples(options);
+  EXPECT_THAT(error_of<UsageError>([&] { (void)source->batch_in_order(0, 10); }),
+              HasSubstr(wanted));
+  EXPECT_THAT(error_of<UsageError>([&] { (void)source->batch(0, 64); }), HasSubstr(wanted));
 }
 
 TEST_F(WindowSourceTest, RecordsAreOpenedByTheSameDoor) {

@@ -71,7 +71,7 @@ TEST(TokenStore, IsWrittenAsItsPageSays) {
       "0000010000000000"
       "01000000"
       "efbeadde"
-      "00000000");
+      "00000100");
   EXPECT_EQ(store_of({{5, 65535}, {7}}, {.size = 65536, .crc32c = 0xDEADBEEF}),
             head + tokens + bytes_of(crc32c(tokens)) + ends + bytes_of(crc32c(ends)) + foot +
                 bytes_of(crc32c(head + foot)) + "SMELTTOK");

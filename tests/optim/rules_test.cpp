@@ -79,6 +79,13 @@ TEST(NameRules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
 TEST(NameRules, RefuseWhatIsNone) {
   EXPECT_THAT(error_of<UsageError>([] { parse_rules("train.eta_rules", ".*/kernel: 2"); }),
               HasSubstr("train.eta_rules: '.*/kernel: 2' has no '='"));
+  EXPECT_EQ(
+      error_of<UsageError>([] { parse_rules("eta", "a = " + std::string(200000, '(') + "1"); }),
+      "eta: a rule of 200005 bytes, more than 4096, begins 'a = " + std::string(36, '(') +
+          "'\n  hint: shorten it, or divide it into several");
+  const std::string open(2040, '('), close(2040, ')');
+  for (const std::string& longest : {"a = " + open + "1" + close, open + "a" + close + " = 1"})
+    EXPECT_EQ(std::get<double>(NameRules("eta", parse_rules("eta", longest)).of("a", {})), 1);
   EXPECT_THAT(error_of<UsageError>([] { NameRules("train.eta_rules", {{"a(", "1"}}); }),
               AllOf(HasSubstr("train.eta_rules: 'a(' is no regular expression: "),
                     HasSubstr("hint: correct it")));

@@ -193,7 +193,10 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
   EXPECT_THAT(pieces_of("c.model", {"<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"}),
               ElementsAre("<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"));
   EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "</s>"}); }),
-              HasSubstr("vocab: --special names '</s>' twice\n  hint: name each piece once"));
+              HasSubstr("vocab: --special names '</s>', which is there already\n  hint: leave it "
+                        "out, or name <unk>, too, to give all special pieces"));
+  EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "<mask>"}); }),
+              HasSubstr("vocab: --special names '<mask>' twice\n  hint: name each piece once"));
 }
 
 TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
