@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -189,16 +188,6 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   std::cout << text;
 }
 
-// Whether a local path is the folder or in it.
-bool lies_in(const std::string& path, const std::string& folder) {
-  if (path.empty() || is_remote(path) || is_remote(folder)) return false;
-  const auto canonical = [](const std::string& p) {
-    return std::filesystem::weakly_canonical(std::filesystem::path(p) / "").parent_path();
-  };
-  const auto inner = canonical(path), outer = canonical(folder);
-  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
-}
-
 void run_pretraining(const ElectraRunFlags& f) {
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
   const ElectraHparams& h = config.hparams;
@@ -220,7 +209,7 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
     throw UsageError(str("debug: ", h.model_dir, " is not empty"),
                      "give --overwrite to begin it anew, or another --model-name");
-  if (f.overwrite && lies_in(f.init, h.model_dir))
+  if (f.overwrite && !f.init.empty() && lies_in(f.init, h.model_dir))
     throw UsageError(
         str("--init: ", f.init, " lies in ", h.model_dir, ", which --overwrite empties"),
         "copy the weights to another folder, or give another --model-name");

@@ -24,11 +24,6 @@ std::string variant_of(const std::string& module) {
   throw UsageError(str(flag, " is missing"), hint);
 }
 
-bool lies_in(const std::string& path, const std::string& folder) {
-  const std::string outer = canonical_path(folder), inner = canonical_path(parent_path(path));
-  return inner == outer || inner.starts_with(outer + "/");
-}
-
 // "(1,1,1,2)" -> 2
 std::int64_t partitions_of(const JestimatorFlags& f) {
   if (f.model_parallel_submesh.empty()) return f.num_partitions;
@@ -94,7 +89,7 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
-    if (!f.checkpoint_path.empty() && lies_in(f.checkpoint_path, f.model_dir)) {
+    if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
       spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there",
                    f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};

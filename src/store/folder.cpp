@@ -113,6 +113,11 @@ std::string canonical_path(const std::string& path) {
   return name;
 }
 
+bool lies_in(const std::string& path, const std::string& folder) {
+  const std::string inner = canonical_path(path), outer = canonical_path(folder);
+  return inner == outer || inner.starts_with(outer + "/");
+}
+
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   std::set<std::string> read;
   for (const std::string& path : inputs) read.insert(canonical_path(path));

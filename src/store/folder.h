@@ -25,6 +25,8 @@ std::uint64_t total_size(const std::vector<std::string>& paths);  // asks for ob
 // The name that all aliases of a path share, whether or not it exists: "./a", "b/../a", links, the
 // options of an object's path.
 std::string canonical_path(const std::string& path);
+// Whether a path is the folder's or leads into it, by any of their names.
+bool lies_in(const std::string& path, const std::string& folder);
 
 // UsageError when one of `outputs` is one of `inputs`, also by another name
 // (canonical_path).
