@@ -228,7 +228,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
       smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr(" %"));
-  const CommandOutput evaluated = smelt("eval" + on("m") + " --json 2>/dev/null");
+  const CommandOutput evaluated = smelt("eval" + on("m") + " --json 2>/dev/null | cat");
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
   const auto figures = nlohmann::json::parse(evaluated.text);  // nothing else
   EXPECT_EQ(figures["global_step"], 300);
