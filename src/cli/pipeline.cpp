@@ -144,11 +144,16 @@ static std::vector<CheckedFigure> figures_of(const TrainCheck& check) {
   return out;
 }
 
+// Empty where the recipe's stages made none, as for a model of no words.
+static std::string made_vocabulary(const RecipePaths& paths) {
+  return exists(paths.vocab) ? paths.vocab : "";
+}
+
 TrainSummary train_model(const Recipe& r) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
-  job.vocab = paths.vocab;
+  job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
   job.init = r.train.init;
   job.save_every = r.train.save_every;
@@ -193,7 +198,7 @@ Evaluation evaluate_model(const Recipe& r) {
   job.compute = compute_choice(r.train);
   job.device = r.train.device;
   job.data = paths.heldout_records;
-  job.vocab = paths.vocab;
+  job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   job.passes = r.eval.passes;
