@@ -30,10 +30,10 @@ class BenchTest : public testing::Test {
     EXPECT_FALSE(std::filesystem::exists(dir_.file("refused.mlir")));
   }
   // The step of a small model, as text.
-  std::string emitted(const std::string& more) const {
+  std::string emitted(const std::string& more, const std::string& model = "tiny") const {
     const std::string path = dir_.file("step.mlir");
-    const CommandOutput output =
-        run(str("bench --model tiny --seq 16 --predictions 2 --batch 8 ", more, " --emit ", path));
+    const CommandOutput output = run(str(
+        "bench --model ", model, " --seq 16 --predictions 2 --batch 8 ", more, " --emit ", path));
     EXPECT_EQ(output.status, 0) << output.text;
     EXPECT_EQ(output.text, "");
     return read_file(path);
@@ -63,7 +63,7 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
 
 TEST_F(BenchTest, ScoresOfAllWordsAreMadeInBlocksAsTheFlagsSay) {
   const auto jestimator = [&](const std::string& more) {
-    return emitted("--model jestimator-base --depth 1 --device tpu " + more);  // the last counts
+    return emitted("--depth 1 --device tpu " + more, "jestimator-base");
   };
   const std::string all = "tensor<128x32000xf32>", block = "tensor<128x8000xf32>";  // 16 and 4 MB
   EXPECT_THAT(jestimator(""), HasSubstr(all));
