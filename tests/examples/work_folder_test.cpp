@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,21 +13,8 @@
 #include "store/folder.h"
 #include "support/environment.h"
 #include "support/error_of.h"
+#include "support/failing_flock.h"
 #include "support/paths.h"
-
-namespace smelt {
-namespace {
-
-int flock_error = 0;
-
-}  // namespace
-}  // namespace smelt
-
-// Instead of the system's, so that it can fail as on a file system that has no locks.
-extern "C" int flock(int fd, int operation) noexcept {
-  errno = smelt::flock_error;
-  return errno != 0 ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
-}
 
 namespace smelt {
 namespace {
