@@ -6,7 +6,6 @@
 
 #include "optim/amos_presets.h"
 #include "support/error_of.h"
-#include "train/compiled_step.h"
 #include "train/mesh_bert.h"
 #include "train/small_run.h"
 #include "train/state_values.h"
@@ -16,7 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kSteps = 5;
 constexpr double kSameLoss = 1e-5;   // relative: sums in another order
 constexpr double kSameState = 1e-5;  // relative, after the first step
 
@@ -36,41 +34,24 @@ TrainingConfig amos_config(std::int64_t devices, Layers layers = Layers::unrolle
   return c;
 }
 
-struct AmosRan {
-  std::vector<float> losses;
-  StateValues first;  // the state after the first step
-};
-
-AmosRan run_amos(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
+MeshRan run_amos(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
                  const Placement& placement) {
-  const Task task = bert_task(mesh_bert());
-  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
-  const StepProgram program = train_program(task, config, placement);
-  const CompiledStep step(client, program);
-  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
-  AmosRan out;
-  for (int i = 0; i < kSteps; ++i) {
-    Execution execution = step.run(batch, state, i);
-    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
-    state.replace(execution.results);
-    if (i == 0) out.first = values_of(state);
-  }
-  return out;
+  return run_mesh_steps(client, mesh_bert(), config, placement);
 }
 
 Placement cpu_devices(std::int64_t devices, Reduction reduction = Reduction::global) {
   return placement_for("cpu", devices, reduction);
 }
 
-void expect_same_learning(const AmosRan& got, const AmosRan& want) {
-  for (std::size_t i = 0; i < kSteps; ++i)
+void expect_same_learning(const MeshRan& got, const MeshRan& want) {
+  for (std::size_t i = 0; i < kMeshSteps; ++i)
     EXPECT_NEAR(got.losses[i], want.losses[i], kSameLoss * want.losses[i]) << "step " << i;
   expect_same_state(got.first, want.first, kSameState);
 }
 
 TEST(AmosTraining, IsTheSameInALoopOfLayersInPartsAndOnEightDevices) {
   SMELT_OPEN_CPU(client, 8);
-  const AmosRan want = run_amos(client, amos_config(1), cpu_devices(1));
+  const MeshRan want = run_amos(client, amos_config(1), cpu_devices(1));
   EXPECT_LT(want.losses.back(), want.losses.front() - 0.1);  // it learns
   EXPECT_TRUE(want.first.contains("bert/encoder/layer_1/output/dense/kernel/amos_b"));
   {
@@ -91,7 +72,7 @@ TEST(AmosTraining, IsTheSameInALoopOfLayersInPartsAndOnEightDevices) {
 
 TEST(AmosTraining, IsTheSameOverMeshesThatSplitParametersAndSlots) {
   SMELT_OPEN_CPU(client, 8);
-  const AmosRan want = run_amos(client, amos_config(1), cpu_devices(1));
+  const MeshRan want = run_amos(client, amos_config(1), cpu_devices(1));
   {
     SCOPED_TRACE("unrolled");
     expect_same_learning(run_amos(client, amos_config(8), mesh_placement("fsdp=8")), want);
@@ -108,7 +89,7 @@ TEST(AmosTraining, LearnsWithGradientsSummedOverReplicas) {
   SMELT_OPEN_CPU(client, 8);
   TrainingConfig config = amos_config(8);
   config.reduction = Reduction::per_replica;
-  const AmosRan got = run_amos(client, config, cpu_devices(8, Reduction::per_replica));
+  const MeshRan got = run_amos(client, config, cpu_devices(8, Reduction::per_replica));
   EXPECT_LT(got.losses.back(), got.losses.front() - 0.1);
 }
 

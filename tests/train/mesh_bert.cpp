@@ -2,6 +2,7 @@
 
 #include "base/philox.h"
 #include "optim/adamw.h"
+#include "train/compiled_step.h"
 
 namespace smelt {
 
@@ -53,6 +54,23 @@ TrainingConfig mesh_config(std::int64_t devices) {
 Placement mesh_placement(const std::string& mesh, bool split_slots) {
   return placement_for("tpu", 8, Reduction::global,
                        partition_for({.mesh = mesh, .split_slots = split_slots}, 8));
+}
+
+MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
+                       const TrainingConfig& config, const Placement& placement) {
+  const Task task = bert_task(bert);
+  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
+  const StepProgram program = train_program(task, config, placement);
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
+  MeshRan out;
+  for (int i = 0; i < kMeshSteps; ++i) {
+    Execution execution = step.run(batch, state, i);
+    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
+    state.replace(execution.results);
+    if (i == 0) out.first = values_of(state);
+  }
+  return out;
 }
 
 }  // namespace smelt

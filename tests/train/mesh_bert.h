@@ -1,12 +1,14 @@
 // A tiny BERT whose sizes eight devices divide, and batches for it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/batch.h"
 #include "tasks/bert_task.h"
 #include "train/program.h"
+#include "train/state_values.h"
 
 namespace smelt {
 
@@ -21,5 +23,16 @@ TrainingConfig mesh_config(std::int64_t devices);
 
 // The mesh of a recipe's words, and one program over it on any platform.
 Placement mesh_placement(const std::string& mesh, bool split_slots = false);
+
+constexpr int kMeshSteps = 5;
+
+struct MeshRan {
+  std::vector<float> losses;  // of kMeshSteps
+  StateValues first;          // the state after the first step
+};
+
+// Steps from fresh weights, all on one batch.
+MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
+                       const TrainingConfig& config, const Placement& placement);
 
 }  // namespace smelt

@@ -5,40 +5,21 @@
 #include <cmath>
 
 #include "support/plugins.h"
-#include "train/compiled_step.h"
 #include "train/mesh_bert.h"
 #include "train/state_values.h"
 
 namespace smelt {
 namespace {
 
-constexpr int kSteps = 5;
 constexpr double kSameLoss = 1e-5;   // relative: on other devices sums have another order
 constexpr double kSameParts = 1e-6;  // relative: of micro-batches
-
-struct MeshRan {
-  std::vector<float> losses;
-  StateValues first;  // the state after the first step
-};
 
 // One layer, or a loop of two.
 MeshRan run(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
             const Placement& placement) {
   BertTask bert = mesh_bert();
   if (config.compute.layers == Layers::unrolled) bert.model.num_hidden_layers = 1;
-  const Task task = bert_task(bert);
-  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
-  const StepProgram program = train_program(task, config, placement);
-  const CompiledStep step(client, program);
-  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
-  MeshRan out;
-  for (int i = 0; i < kSteps; ++i) {
-    Execution execution = step.run(batch, state, i);
-    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
-    state.replace(execution.results);
-    if (i == 0) out.first = values_of(state);
-  }
-  return out;
+  return run_mesh_steps(client, bert, config, placement);
 }
 
 MeshRan run_on_one(const std::shared_ptr<const Client>& client, const TrainingConfig& config) {
@@ -58,7 +39,7 @@ TrainingConfig scanned(std::int64_t devices) {
 }
 
 void expect_losses(const MeshRan& got, const MeshRan& want, double limit) {
-  for (std::size_t i = 0; i < kSteps; ++i)
+  for (std::size_t i = 0; i < kMeshSteps; ++i)
     EXPECT_NEAR(got.losses[i], want.losses[i], limit * want.losses[i]) << "step " << i;
 }
 
