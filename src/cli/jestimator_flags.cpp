@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cli/form_flags.h"
+#include "cli/number_check.h"
 
 namespace smelt {
 namespace {
@@ -70,25 +71,24 @@ void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
       "what to train on: snapshot folders of tf.data or token stores, patterns, separated by "
       "commas");
   add("train_batch_size", f.train_batch_size, "sequences of a step, over all devices")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   add("train_shuffle_buf", f.train_shuffle_buf,
       "accepted; smelt shuffles all windows (docs/formats/record_order.md)");
   add("train_consecutive", f.train_consecutive, "not for these models");
   add("train_load_step", f.train_load_step, "go on counting from the step of --checkpoint_path");
   add("check_every_steps", f.check_every_steps, "steps between checkpoints with validation")
-      ->check(CLI::PositiveNumber);
-  add("max_ckpt", f.max_ckpt, "newest checkpoints kept")->check(CLI::PositiveNumber);
+      ->check(number_from(1));
+  add("max_ckpt", f.max_ckpt, "newest checkpoints kept")->check(number_from(1));
   add("save_every_steps", f.save_every_steps,
       "steps between checkpoints in <model_dir>/save, which are never removed")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   add("profiler_port", f.profiler_port, "accepted, not used");
 }
 
 void add_data_flags_of(EstimatorFlags& add, const std::string& short_name, const std::string& what,
                        std::string& pattern, std::int64_t& batch, std::int64_t& examples) {
   add(str(short_name, "_pattern").c_str(), pattern, str("what to ", what, ", as --train_pattern"));
-  add(str(short_name, "_batch_size").c_str(), batch, "sequences at a time")
-      ->check(CLI::PositiveNumber);
+  add(str(short_name, "_batch_size").c_str(), batch, "sequences at a time")->check(number_from(1));
   add(str("num_", short_name, "_examples").c_str(), examples, "how many of them; -1: all");
 }
 
@@ -113,19 +113,19 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
       "eval_wait looks for checkpoints so often");
   add("save_high", f->save_high, "metrics whose highest scores' checkpoints are kept, with commas");
   add("save_low", f->save_low, "metrics whose lowest scores' checkpoints are kept, with commas");
-  add("max_save", f->max_save, "newest of these kept")->check(CLI::PositiveNumber);
+  add("max_save", f->max_save, "newest of these kept")->check(number_from(1));
   add_data_flags_of(add, "pred", "predict", f->pred_pattern, f->pred_batch_size,
                     f->num_pred_examples);
   add("num_partitions", f->num_partitions, "devices that share each parameter")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   add("model_parallel_submesh", f->model_parallel_submesh, "the same as a tuple, (1,1,1,2)");
   for (const char* name : {"logtostderr", "alsologtostderr"})
     add(name, f->log_to_stderr, "accepted: the log goes there");
 
   add("device", f->device, "cpu, gpu or tpu")->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
-  add("devices", f->devices, "devices that share a batch")->check(CLI::PositiveNumber);
+  add("devices", f->devices, "devices that share a batch")->check(number_from(1));
   add("micro-batches", f->micro_batches, "parts of each device's share of a batch")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   add_form_flags(command, f->compute, f->mesh);
   add("parity", f->parity, "a restarted run reads the data from the beginning, as the original's");
   add("output", f->output, "predict: file of a line for each example; default: standard output");
