@@ -111,12 +111,16 @@ void add_data_convert_command(CLI::App& data) {
       ->required();
   command->add_option("--vocab", job->vocab, "that the ids are of: checks them, and is kept");
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
-  command->add_flag("--overwrite", job->overwrite, "replace existing stores");
+  auto* overwrite = command->add_flag("--overwrite", job->overwrite, "replace existing stores");
+  command
+      ->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
+      ->excludes(overwrite);
   command->callback([job, inputs] {
     job->input = join(*inputs, ",");
-    for (const ConvertedSnapshot& one : convert_snapshots(*job))
+    convert_snapshots(*job, [](const ConvertedSnapshot& one) {
       std::cout << one.output << ": " << one.tokens << " tokens, "
-                << bytes_text(static_cast<double>(one.bytes)) << "\n";
+                << bytes_text(static_cast<double>(one.bytes)) << std::endl;
+    });
   });
 }
 

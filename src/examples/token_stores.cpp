@@ -1,5 +1,7 @@
 #include "examples/token_stores.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -211,8 +213,21 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   if (std::set<std::string>(names.begin(), names.end()).size() < names.size())
     throw UsageError("--out: several folders have the same name",
                      "convert them one after another, to different names");
-  run_each(names.size(), kSideBySide, [&](std::size_t i) { check_free(names[i], job.overwrite); });
+  if (!job.skip_existing)
+    run_each(names.size(), kSideBySide,
+             [&](std::size_t i) { check_free(names[i], job.overwrite); });
   return names;
+}
+
+// Those of folders that could not be converted; of the others the texts are empty.
+void throw_faults(std::vector<std::string> faults) {
+  const std::size_t folders = faults.size();
+  std::erase(faults, "");
+  if (faults.empty()) return;
+  for (const std::string& fault : faults) spdlog::warn("convert: {}", fault);
+  throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
+                       folders - faults.size(), " are converted"),
+                   "mend them and give --skip-existing to convert them alone");
 }
 
 }  // namespace
@@ -240,7 +255,8 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   return counts;
 }
 
-std::vector<ConvertedSnapshot> convert_snapshots(const SnapshotTokensJob& job) {
+void convert_snapshots(const SnapshotTokensJob& job,
+                       const std::function<void(const ConvertedSnapshot&)>& done) {
   const std::vector<std::string> inputs = data_paths(job.input, "convert");
   run_each(inputs.size(), kSideBySide, [&](std::size_t i) {
     if (!is_snapshot(inputs[i]))
@@ -249,16 +265,24 @@ std::vector<ConvertedSnapshot> convert_snapshots(const SnapshotTokensJob& job) {
   });
   const std::vector<std::string> outputs = output_names(job, inputs);
   const Converter converter(job);
-  std::vector<ConvertedSnapshot> out(inputs.size());
   Progress progress("converting", std::ssize(inputs), "folders");
   std::mutex mutex;
-  std::int64_t done = 0;
+  std::int64_t ended = 0;
+  std::vector<std::string> faults(inputs.size());
   run_each(inputs.size(), job.threads > 0 ? job.threads : available_threads(), [&](std::size_t i) {
-    out[i] = converter.convert(inputs[i], outputs[i]);
+    std::optional<ConvertedSnapshot> converted;
+    try {
+      if (!job.skip_existing || !exists(outputs[i]))
+        converted = converter.convert(inputs[i], outputs[i]);
+    } catch (const UsageError& error) {
+      if (inputs.size() == 1) throw;
+      faults[i] = error.what();
+    }
     const std::lock_guard lock(mutex);
-    progress.update(++done);
+    if (converted) done(*converted);
+    progress.update(++ended);
   });
-  return out;
+  throw_faults(faults);
 }
 
 }  // namespace smelt
