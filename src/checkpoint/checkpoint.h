@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "format/safetensors.h"
 
 namespace smelt {
@@ -37,6 +38,11 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir);
 // In `state`: the checksum of the vocabulary's file.
 inline constexpr const char* kVocabularyCrc32c = "vocabulary_crc32c";
 
+// The bytes are not those that were saved: an older checkpoint may still be whole.
+class DamagedCheckpoint : public UsageError {
+  using UsageError::UsageError;
+};
+
 struct Checkpoint {
   std::int64_t step = 0;
   std::string path;
@@ -49,7 +55,7 @@ struct Checkpoint {
 std::string committed_path(const std::string& model_dir, std::int64_t step);
 
 // Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming
-// those that exist) or when it is damaged.
+// those that exist), DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 // By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
 Checkpoint load_checkpoint(const std::string& path);

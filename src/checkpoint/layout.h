@@ -27,7 +27,4 @@ std::string shard_name(std::size_t index, std::size_t count);
 // The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
 std::string commit_text(std::string_view manifest);
 
-// Eight lower-case hexadecimal digits.
-std::string hex_text(std::uint32_t value);
-
 }  // namespace smelt

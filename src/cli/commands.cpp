@@ -67,7 +67,8 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 // Of one that was given more often than it takes values CLI11 says numbers and no more.
 void check_given_once(const CLI::App* command) {
   for (const CLI::Option* option : command->get_options())
-    if (option->count() > 1 && option->get_expected_max() == 1)
+    if (option->count() > 1 && option->get_expected_max() == 1 &&
+        option->get_multi_option_policy() != CLI::MultiOptionPolicy::TakeLast)
       throw UsageError(str(full_name(command), ": ", option->get_name(), " is given ",
                            option->count(), " times"),
                        "give it once");

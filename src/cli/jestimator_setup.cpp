@@ -55,6 +55,10 @@ MeshChoice mesh_of(const JestimatorFlags& f) {
 
 TrainSection training_of(const JestimatorFlags& f) {
   const JestimatorOptimizer& o = f.optimizer;
+  if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
+    throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
+                         *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
+                     "raise it, or leave it out for no decay");
   TrainSection t;
   t.device = f.device;
   t.devices = f.devices;
@@ -90,7 +94,8 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
-      spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there",
+      spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there: leave "
+                   "it out to go on from the newest",
                    f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
@@ -161,10 +166,10 @@ TrainJob jestimator_job(const JestimatorFlags& f) {
   return job;
 }
 
-Fields jestimator_fields(const std::string& what) {
-  return [what](const std::string& name) {
+Fields jestimator_fields(const std::string& what, const std::string& end) {
+  return [what, end](const std::string& name) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
-    if (name == "steps") return std::string("--max_train_steps");
+    if (name == "steps") return end;
     if (name == "decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "learning_rate" || name == "warmup_steps")

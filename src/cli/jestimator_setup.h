@@ -30,7 +30,7 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
 TrainJob jestimator_job(const JestimatorFlags& flags);
 
 // What messages call a setting; `what` is valid or eval: whose batches are scored.
-Fields jestimator_fields(const std::string& what);
+Fields jestimator_fields(const std::string& what, const std::string& end = "--max_train_steps");
 
 // `examples` < 0: all. UsageError when they are fewer than one batch; `what` is valid, eval, pred.
 HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,
