@@ -90,8 +90,9 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
   return steps.back();
 }
 
-Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
-  const std::string path = checkpoint_path(model_dir, step);
+// `path` is what it is called in messages.
+static Checkpoint load_step(const std::string& model_dir, std::int64_t step,
+                            const std::string& path) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
@@ -101,6 +102,10 @@ Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
   return read_checkpoint(committed_path(model_dir, step), step);
 }
 
+Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+  return load_step(model_dir, step, checkpoint_path(model_dir, step));
+}
+
 bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
 
 Checkpoint load_checkpoint(const std::string& path) {
@@ -108,7 +113,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "name the folder of one checkpoint");
-  return load_checkpoint(parent_path(path), *step);
+  return load_step(parent_path(path), *step, path);
 }
 
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
