@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/progress.h"
 #include "data/description.h"
 #include "data/prefetch.h"
@@ -35,9 +36,8 @@ class Trainer {
   void read_report(Progress& progress);
   void show(Progress& progress, std::int64_t done);
   void pause(Progress& progress, bool check, bool save);
-  void check(const HostState& host);
+  std::optional<double> check(const HostState& host);
   void read_data();
-  std::string what_steadies() const;
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job_.fields);
   }
@@ -75,6 +75,18 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
+// UsageError when the validation does not have what the best is kept of.
+void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
+  if (job.keep_best.empty()) return;
+  std::vector<std::string> known;
+  if (scorer)
+    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
+  if (std::ranges::find(known, job.keep_best) == known.end())
+    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
+                         "', which no validation measures"),
+                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
+}
+
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
       source_(open_examples(
@@ -92,7 +104,7 @@ Trainer::Trainer(const TrainJob& job)
   Start start = start_of(job, program_, *client_, settings_);
   step_ = start.step;
   steps_before_ = start.steps_before;
-  saver_.emplace(job, settings_, start.is_saved() ? start.step : -1);
+  saver_.emplace(job, settings_, start);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
@@ -124,6 +136,7 @@ void Trainer::compile() {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    check_best(job_, scorer_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
@@ -141,11 +154,6 @@ void Trainer::step(Progress& progress) {
   ++step_;
 }
 
-std::string Trainer::what_steadies() const {
-  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
-             "; ", saver_->where_to_go_on());
-}
-
 // Of the newest step, which has then ended.
 void Trainer::read_report(Progress& progress) {
   if (!report_) return;
@@ -160,24 +168,26 @@ void Trainer::read_report(Progress& progress) {
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
         str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        what_steadies());
+        saver_->what_steadies());
   show(progress, step_);
 }
 
-// Between two steps: looks at the state, tells of it and saves it.
+// Between two steps: looks at the state, tells of it and begins to save it.
 void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
-  save_is_due = save_is_due && saver_->saved_step() != step_;
   if (!check_is_due && !save_is_due) return;
   read_report(progress);
-  const HostState host = state_->download();
-  if (const auto bad = first_not_finite(host))
-    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
-                      what_steadies());
-  if (check_is_due) check(host);
-  if (save_is_due) saver_->save(step_, host);
+  const auto start = Clock::now();
+  saver_->wait();
+  StateCopy copy = state_->start_copy();
+  summary_.save_seconds += seconds_since(start);
+  Saver::Kinds kinds{.regular = save_is_due};
+  if (check_is_due) kinds.best = check(copy.host());
+  if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds);
 }
 
-void Trainer::check(const HostState& host) {
+// Gives the value that is the best so far.
+std::optional<double> Trainer::check(const HostState& host) {
+  saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
                    .trained = since_check_.measures(),
@@ -186,6 +196,8 @@ void Trainer::check(const HostState& host) {
   since_check_.clear();
   if (scorer_) found.validation = scorer_->score(*state_, step_);
   if (job_.checked) job_.checked(found);
+  if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
+  return found.validation->measure(job_.keep_best).value;
 }
 
 // All that a run does up to its first check, but for its steps.
@@ -216,6 +228,7 @@ void Trainer::show(Progress& progress, std::int64_t done) {
                                  .total = total,
                                  .first_step = summary_.first_step,
                                  .seconds = progress.seconds(),
+                                 .input_seconds = batches_->waited_seconds(),
                                  .loss = since_line_.figure("loss")}));
   else
     progress.line(str("step ", done, "/", total, ": ", text.str(), ", lr ",
@@ -235,20 +248,25 @@ TrainSummary Trainer::run() {
   }
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
-  if (job_.save_first && saver_->saved_step() < 0) pause(progress, false, true);
+  if (job_.save_first && saver_->newest() < 0) pause(progress, false, true);
   while (step_ < last && !StopSignal::raised()) {
     step(progress);
+    saver_->look();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(progress, check_is_due, step_ % job_.save_every == 0);
+    pause(progress, check_is_due, saver_->is_due(step_));
   }
-  pause(progress, false, true);
+  pause(progress, false, saver_->newest() != step_);
+  const auto ended = Clock::now();
+  saver_->finish();
+  summary_.save_seconds += seconds_since(ended);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
+  summary_.input_seconds = batches_->waited_seconds();
   summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
   if (step_ < last)
-    throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                      "run the same command again to go on from there");
+    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
+                  "run the same command again to go on from there");
   if (last_.batches() > 0) {
     for (const std::string& name : program_.report.figures)
       summary_.last[name] = last_.figure(name);
