@@ -81,6 +81,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const UsageError& error) {
     std::cerr << "error: " << error.what() << "\n";
     return 2;
+  } catch (const Stopped& stopped) {
+    std::cerr << "stopped: " << stopped.what() << "\n";
+    return 75;
   } catch (const BugError& error) {
     std::cerr << "bug: " << error.what() << "\n";
     return 70;

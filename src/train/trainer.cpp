@@ -10,17 +10,16 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/progress.h"
-#include "checkpoint/checkpoint.h"
 #include "data/description.h"
 #include "data/prefetch.h"
-#include "format/json_difference.h"
 #include "store/folder_lock.h"
-#include "store/path.h"
 #include "train/compiled_step.h"
 #include "train/resume.h"
+#include "train/saver.h"
+#include "train/start.h"
 #include "train/stop_signal.h"
-#include "train/taken_weights.h"
 
 namespace smelt {
 namespace {
@@ -31,19 +30,14 @@ class Trainer {
   TrainSummary run();
 
  private:
-  std::optional<ModelState> restored_state();
-  void take_given();
   void introduce() const;
   void compile();
   void step(Progress& progress);
   void read_report(Progress& progress);
   void show(Progress& progress, std::int64_t done);
   void pause(Progress& progress, bool check, bool save);
-  void check(const HostState& host);
-  void save(const HostState& host);
+  std::optional<double> check(const HostState& host);
   void read_data();
-  std::string where_to_go_on() const;
-  std::string what_steadies() const;
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job_.fields);
   }
@@ -62,10 +56,11 @@ class Trainer {
   std::optional<Scorer> scorer_;
   std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
+  std::optional<Saver> saver_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
   ReportSums since_line_, since_check_, last_;
-  std::int64_t step_ = 0, saved_step_ = -1;
+  std::int64_t step_ = 0;
   std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
 };
 
@@ -78,6 +73,18 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
     check_description(
         *description,
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
+}
+
+// UsageError when the validation does not have what the best is kept of.
+void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
+  if (job.keep_best.empty()) return;
+  std::vector<std::string> known;
+  if (scorer)
+    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
+  if (std::ranges::find(known, job.keep_best) == known.end())
+    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
+                         "', which no validation measures"),
+                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
 }
 
 Trainer::Trainer(const TrainJob& job)
@@ -94,36 +101,16 @@ Trainer::Trainer(const TrainJob& job)
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
-  if (!job.overwrite)
-    state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
-  if (!job.init.empty()) take_given();
+  Start start = start_of(job, program_, *client_, settings_);
+  step_ = start.step;
+  steps_before_ = start.steps_before;
+  saver_.emplace(job, settings_, start);
+  state_ = std::move(start.state);
+  taken_ = std::move(start.taken);
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
   compile();
-}
-
-// For a new run.
-void Trainer::take_given() {
-  if (state_) {
-    spdlog::info("init {} is not used: this run has a checkpoint of its own", job_.init);
-    return;
-  }
-  const auto in_vocabulary = [&](std::string_view parameter) {
-    const DimNames dims = job_.task.dim_names ? job_.task.dim_names(parameter) : DimNames();
-    return !dims.empty() && dims.front().name == "vocab";
-  };
-  taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
-  spdlog::info("{}", table_of(*taken_));
-  if (const auto other = other_vocabulary(taken_->given, job_.vocab); !other.empty())
-    spdlog::warn("{} {}", taken_->given.where, other);
-  settings_["init"] = taken_->given.where;
-  if (job_.take_step && taken_->given.step > 0)
-    settings_["steps_before"] = step_ = steps_before_ = taken_->given.step;
-  if (taken_->given.model.is_null() || !settings_.contains("model")) return;
-  if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
-    spdlog::warn("{}: was made with {} {}, this run has {}", taken_->given.where, other->name,
-                 other->was.dump(), other->is.dump());
 }
 
 // Before the device is busy for long.
@@ -149,38 +136,13 @@ void Trainer::compile() {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    check_best(job_, scorer_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
   taken_.reset();
-}
-
-std::optional<ModelState> Trainer::restored_state() {
-  const auto checkpoint = job_.resume_from.empty() ? load_latest_checkpoint(job_.model_dir)
-                                                   : load_checkpoint(job_.resume_from);
-  if (!checkpoint) return std::nullopt;
-  const std::string& where = checkpoint->path;
-  check_vocabulary(checkpoint->state, job_.vocab, where);
-  check_same_run(checkpoint->state, settings_, where);
-  for (const char* name : {"init", "steps_before"})
-    if (checkpoint->state.contains(name)) settings_[name] = checkpoint->state[name];
-  steps_before_ = settings_.value("steps_before", std::int64_t{0});
-  auto state =
-      ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
-  step_ = saved_step_ = checkpoint->step;
-  const std::int64_t last = job_.config.schedule.total_steps;
-  if (step_ >= last) {
-    spdlog::warn("{} is {} the {} steps of this run: nothing is left to do; raise {} to go on",
-                 where, step_ == last ? "the end of" : "beyond", last, job_.fields("steps"));
-    return state;
-  }
-  spdlog::info("resuming from {}", where);
-  if (const auto changes = changed_schedule(checkpoint->state, settings_, job_.fields);
-      !changes.empty())
-    spdlog::warn("{}: {}", where, changes);
-  return state;
 }
 
 void Trainer::step(Progress& progress) {
@@ -190,16 +152,6 @@ void Trainer::step(Progress& progress) {
   read_report(progress);  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
   ++step_;
-}
-
-std::string Trainer::where_to_go_on() const {
-  return saved_step_ < 0 ? std::string("nothing was saved yet")
-                         : str("the checkpoint of step ", saved_step_, " is good");
-}
-
-std::string Trainer::what_steadies() const {
-  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
-             "; ", where_to_go_on());
 }
 
 // Of the newest step, which has then ended.
@@ -216,24 +168,26 @@ void Trainer::read_report(Progress& progress) {
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
         str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        what_steadies());
+        saver_->what_steadies());
   show(progress, step_);
 }
 
-// Between two steps: looks at the state, tells of it and saves it.
+// Between two steps: looks at the state, tells of it and begins to save it.
 void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
-  save_is_due = save_is_due && saved_step_ != step_;
   if (!check_is_due && !save_is_due) return;
   read_report(progress);
-  const HostState host = state_->download();
-  if (const auto bad = first_not_finite(host))
-    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
-                      what_steadies());
-  if (check_is_due) check(host);
-  if (save_is_due) save(host);
+  const auto start = Clock::now();
+  saver_->wait();
+  StateCopy copy = state_->start_copy();
+  summary_.save_seconds += seconds_since(start);
+  Saver::Kinds kinds{.regular = save_is_due};
+  if (check_is_due) kinds.best = check(copy.host());
+  if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds);
 }
 
-void Trainer::check(const HostState& host) {
+// Gives the value that is the best so far.
+std::optional<double> Trainer::check(const HostState& host) {
+  saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
                    .trained = since_check_.measures(),
@@ -242,15 +196,8 @@ void Trainer::check(const HostState& host) {
   since_check_.clear();
   if (scorer_) found.validation = scorer_->score(*state_, step_);
   if (job_.checked) job_.checked(found);
-}
-
-void Trainer::save(const HostState& host) {
-  save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
-                  {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
-  saved_step_ = step_;
-  if (job_.keep_every > 0 && step_ > 0 && step_ % job_.keep_every == 0)
-    save_checkpoint(join_path(job_.model_dir, "save"), step_, host.tensors, settings_,
-                    {.max_to_keep = 0, .names = job_.names});
+  if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
+  return found.validation->measure(job_.keep_best).value;
 }
 
 // All that a run does up to its first check, but for its steps.
@@ -281,6 +228,7 @@ void Trainer::show(Progress& progress, std::int64_t done) {
                                  .total = total,
                                  .first_step = summary_.first_step,
                                  .seconds = progress.seconds(),
+                                 .input_seconds = batches_->waited_seconds(),
                                  .loss = since_line_.figure("loss")}));
   else
     progress.line(str("step ", done, "/", total, ": ", text.str(), ", lr ",
@@ -300,20 +248,25 @@ TrainSummary Trainer::run() {
   }
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
-  if (job_.save_first && saved_step_ < 0) pause(progress, false, true);
+  if (job_.save_first && saver_->newest() < 0) pause(progress, false, true);
   while (step_ < last && !StopSignal::raised()) {
     step(progress);
+    saver_->look();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(progress, check_is_due, step_ % job_.save_every == 0);
+    pause(progress, check_is_due, saver_->is_due(step_));
   }
-  pause(progress, false, true);
+  pause(progress, false, saver_->newest() != step_);
+  const auto ended = Clock::now();
+  saver_->finish();
+  summary_.save_seconds += seconds_since(ended);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
+  summary_.input_seconds = batches_->waited_seconds();
   summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
   if (step_ < last)
-    throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                      "run the same command again to go on from there");
+    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
+                  "run the same command again to go on from there");
   if (last_.batches() > 0) {
     for (const std::string& name : program_.report.figures)
       summary_.last[name] = last_.figure(name);

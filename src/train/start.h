@@ -1,0 +1,27 @@
+// What a run starts from: a checkpoint of its own, given weights or fresh ones.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "train/model_state.h"
+#include "train/taken_weights.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+struct Start {
+  std::optional<ModelState> state;    // of a checkpoint; empty for a new run
+  std::optional<TakenWeights> taken;  // for a new run's state
+  std::int64_t step = 0;
+  std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
+  bool is_saved() const { return state.has_value(); }
+};
+
+// `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
+// from is added to them.
+Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,
+               nlohmann::json& settings);
+
+}  // namespace smelt
