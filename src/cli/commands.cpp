@@ -10,8 +10,10 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "cli/bert_run.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
+#include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
@@ -116,7 +118,10 @@ void add_commands(CLI::App& app) {
   add_fill_command(app);
   add_detect_command(app);
   add_export_command(app);
+  add_convert_command(app);
+  add_inspect_command(app);
   add_create_pretraining_data_command(app);
+  add_run_pretraining_command(app);
   add_electra_command(app);
   add_jestimator_command(app);
   add_bench_command(app);
