@@ -227,18 +227,30 @@ void run_bert_pretraining(const BertRunFlags& f) {
   if (f.do_eval) evaluate_run(f, task);
 }
 
-void add_original_flags(CLI::App& command, BertRunFlags& f) {
-  const auto add = [&](const char* name, auto& value, const char* help) {
-    auto* option = command.add_option(str("--", name), value, help);
+// As absl takes them: of several the last.
+class OriginalFlags {
+ public:
+  explicit OriginalFlags(CLI::App& command) : command_(command) {}
+
+  template <class Value>
+  CLI::Option* operator()(const char* name, Value& value, const char* help) {
+    CLI::Option* option = command_.add_option(str("--", name), value, help);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
-      option->capture_default_str();
+    if constexpr (std::is_arithmetic_v<Value>) option->capture_default_str();
     return option;
-  };
-  const auto add_switch = [&](const std::string& name, bool& value, const char* help) {
-    command.add_flag(str("--", name, ",!--no", name), value, help)
+  }
+  void operator()(const char* name, bool& value, const char* help) {
+    command_.add_flag(str("--", name, ",!--no", name), value, help)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  };
+  }
+
+ private:
+  CLI::App& command_;
+};
+
+constexpr double kMostSteps = 2e9;  // the device counts them in 32 bits
+
+void add_file_flags(OriginalFlags& add, BertRunFlags& f) {
   add("bert_config_file", f.bert_config_file, "the model's sizes, bert_config.json")->required();
   add("input_file", f.input_file, "TFRecord files or patterns, comma-separated")->required();
   add("output_dir", f.output_dir, "folder of checkpoints; its newest one is resumed")->required();
@@ -250,27 +262,31 @@ void add_original_flags(CLI::App& command, BertRunFlags& f) {
   add("max_predictions_per_seq", f.max_predictions_per_seq,
       "masked tokens of an example, at most; as the data have it")
       ->check(number_from(1, 1e6));
-  add_switch("do_train", f.do_train, "train; default false");
-  add_switch("do_eval", f.do_eval, "evaluate, on the same input_file; default false");
+}
+
+void add_job_flags(OriginalFlags& add, BertRunFlags& f) {
+  add("do_train", f.do_train, "train; default false");
+  add("do_eval", f.do_eval, "evaluate, on the same input_file; default false");
   add("train_batch_size", f.train_batch_size, "examples of a step, over all devices")
       ->check(number_from(1, 1e9));
   add("eval_batch_size", f.eval_batch_size, "examples at a time")->check(number_from(1, 1e9));
   add("learning_rate", f.learning_rate, "highest learning rate")->check(number_from(0));
-  add("num_train_steps", f.num_train_steps, "steps in all")->check(number_from(1, 2e9));
+  add("num_train_steps", f.num_train_steps, "steps in all")->check(number_from(1, kMostSteps));
   add("num_warmup_steps", f.num_warmup_steps, "steps of linear warm-up")
-      ->check(number_from(0, 2e9));
+      ->check(number_from(0, kMostSteps));
   add("save_checkpoints_steps", f.save_checkpoints_steps, "steps between checkpoints")
-      ->check(number_from(1, 2e9));
+      ->check(number_from(1, kMostSteps));
   add("iterations_per_loop", f.iterations_per_loop, "steps between lines of the log, at most 100")
-      ->check(number_from(1, 2e9));
+      ->check(number_from(1, kMostSteps));
   add("max_eval_steps", f.max_eval_steps,
       "batches of an evaluation; data that are fewer are read again from the first")
-      ->check(number_from(1, 2e9));
-  add_switch("use_tpu", f.use_tpu, "device tpu; default false");
-  add("tpu_name", f.tpu_name, "accepted, not used");
-  add("tpu_zone", f.tpu_zone, "accepted, not used");
-  add("gcp_project", f.gcp_project, "accepted, not used");
-  add("master", f.master, "accepted, not used");
+      ->check(number_from(1, kMostSteps));
+  add("use_tpu", f.use_tpu, "device tpu; default false");
+  for (const auto& [name, value] : {std::pair{"tpu_name", &f.tpu_name},
+                                    {"tpu_zone", &f.tpu_zone},
+                                    {"gcp_project", &f.gcp_project},
+                                    {"master", &f.master}})
+    add(name, *value, "accepted, not used");
   add("num_tpu_cores", f.num_tpu_cores, "devices, with --use_tpu")->check(number_from(1, 1e6));
 }
 
@@ -280,7 +296,9 @@ void add_run_pretraining_command(CLI::App& app) {
   auto f = std::make_shared<BertRunFlags>();
   auto* command = app.add_subcommand("run_pretraining",
                                      "the original BERT program: train on examples, or evaluate");
-  add_original_flags(*command, *f);
+  OriginalFlags original(*command);
+  add_file_flags(original, *f);
+  add_job_flags(original, *f);
   command->add_option("--device", f->device, "cpu, gpu or tpu; default: as --use_tpu says")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
   command->add_option("--devices", f->devices, "default: --num_tpu_cores with --use_tpu, else 1")
