@@ -9,8 +9,10 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "cli/bert_run.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
+#include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
@@ -54,7 +56,10 @@ void add_commands(CLI::App& app) {
   add_fill_command(app);
   add_detect_command(app);
   add_export_command(app);
+  add_convert_command(app);
+  add_inspect_command(app);
   add_create_pretraining_data_command(app);
+  add_run_pretraining_command(app);
   add_electra_command(app);
   add_jestimator_command(app);
   add_bench_command(app);

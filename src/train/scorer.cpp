@@ -12,6 +12,7 @@ namespace {
 
 std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
                            const Fields& fields) {
+  if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
   const auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
   if (all == 0)
     throw UsageError(str("eval: ", held_out.data, " holds ", source.size(),
@@ -61,8 +62,11 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
 }
 
 void Scorer::announce() const {
-  spdlog::info("eval: {} of the {} examples, in {} batches of {}", batches_ * held_out_.batch_size,
-               source_->size(), batches_, held_out_.batch_size);
+  const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
+  spdlog::info(examples > source_->size() ? "eval: {} examples, the {} again and again, in {} "
+                                            "batches of {}"
+                                          : "eval: {} of the {} examples, in {} batches of {}",
+               examples, source_->size(), batches_, held_out_.batch_size);
 }
 
 void Scorer::read() const {
