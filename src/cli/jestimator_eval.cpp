@@ -16,7 +16,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "train/evaluate.h"
-#include "train/event_log.h"
+#include "track/event_log.h"
 #include "train/stop_signal.h"
 
 namespace smelt {

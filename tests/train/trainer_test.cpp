@@ -48,10 +48,10 @@ TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
     TrainJob run = job(model, 10);
     run.task = bert_task(still);
     run.config.schedule.learning_rate = 1e-30;
-    run.log_every = 1;
+    run.track.log_every = 1;
     run.replay_data = replay;
     std::vector<double> losses;
-    run.log_line = [&](const LogPoint& point) {
+    run.track.log_line = [&](const LogPoint& point) {
       losses.push_back(point.loss);
       return std::string();
     };
@@ -113,7 +113,7 @@ class Killer {
 
 TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   TrainJob endless = job("stopped", 1'000'000'000);
-  endless.save_every = endless.log_every = 1'000'000'000;
+  endless.save_every = endless.track.log_every = 1'000'000'000;
   std::string message;
   {
     const Killer killer([] { return true; });
@@ -325,7 +325,7 @@ TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
 
 TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
   TrainJob each = job("each", 6), both = job("both", 6);
-  each.log_every = 1, both.log_every = 2;
+  each.track.log_every = 1, both.track.log_every = 2;
   const auto losses = [&](const TrainJob& j) {
     testing::internal::CaptureStderr();
     train(j);
