@@ -16,11 +16,13 @@
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
+#include "cli/cmd_help.h"
 #include "cli/cmd_jestimator.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
+#include "cli/cmd_track.h"
 #include "cli/cmd_vocab.h"
 #include "cli/parse_arguments.h"
 
@@ -43,29 +45,38 @@ void settle_options(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
 }
 
+using AddCommand = void (*)(CLI::App&);
+struct CommandGroup {
+  const char* title;
+  std::vector<AddCommand> add;
+};
+
+// In the order of `smelt help`.
+const std::vector<CommandGroup> kCommands{
+    {"Everything from one recipe", {add_run_command}},
+    {"Its stages", {add_pretrain_command, add_eval_command, add_export_command}},
+    {"A trained model",
+     {add_fill_command, add_detect_command, add_convert_command, add_inspect_command}},
+    {"Runs", {add_status_command, add_compare_command, add_report_command}},
+    {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
+    {"The originals' programs",
+     {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
+      add_jestimator_command}},
+    {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
+    {"Help", {add_help_command, add_completion_command}}};
+
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
+  app.formatter(help_formatter());
   app.footer("`smelt help recipe` lists the fields of a recipe.");
   app.set_version_flag("--version", SMELT_VERSION);
-  add_run_command(app);
-  add_vocab_command(app);
-  add_tokenize_command(app);
-  add_data_command(app);
-  add_pretrain_command(app);
-  add_eval_command(app);
-  add_fill_command(app);
-  add_detect_command(app);
-  add_export_command(app);
-  add_convert_command(app);
-  add_inspect_command(app);
-  add_create_pretraining_data_command(app);
-  add_run_pretraining_command(app);
-  add_electra_command(app);
-  add_jestimator_command(app);
-  add_bench_command(app);
-  add_compile_command(app);
-  add_setup_command(app);
-  add_help_command(app);
+  for (const CommandGroup& group : kCommands)
+    for (const AddCommand add : group.add) {
+      const auto before = app.get_subcommands(nullptr).size();
+      add(app);
+      const auto all = app.get_subcommands(nullptr);
+      for (std::size_t i = before; i < all.size(); ++i) all[i]->group(group.title);
+    }
   settle_options(app);
 }
 

@@ -18,7 +18,7 @@
 #include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/evaluate.h"
-#include "train/event_log.h"
+#include "track/event_log.h"
 #include "train/stop_signal.h"
 
 namespace smelt {

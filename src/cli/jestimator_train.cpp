@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "checkpoint/layout.h"
-#include "cli/check_log.h"
 #include "data/example_source.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "train/parameter_scales.h"
 
 namespace smelt {
 namespace {
@@ -107,7 +107,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   job.model_dir = f.model_dir;
   job.names = CheckpointNames::jestimator;
   job.save_every = job.check_every = f.check_every_steps;
-  job.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
+  job.track.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
   job.keep = f.max_ckpt;
   job.keep_every = f.save_every_steps.value_or(0);
   job.save_first = true;
@@ -129,7 +129,7 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_saves_that_never_are(f);
   TrainJob job = training_job(f, start);
   warn_of_mask_in_data(f, job);
-  CheckLog log(join_path(f.model_dir, "train"), figures_of_check);
+  job.track.figures = figures_of_check;
   std::vector<ParameterScale> parameters;  // at the newest check
   if (!job.dry_run)
     job.accepted = [&] {
@@ -137,7 +137,6 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
     };
   job.checked = [&](const TrainCheck& check) {
     if (parameters.empty()) spdlog::info("{}", table_of(check.parameters));
-    log.add(check);
     parameters = check.parameters;
   };
   const TrainSummary s = train(job);

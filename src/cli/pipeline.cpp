@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
-#include "cli/check_log.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
@@ -133,17 +132,6 @@ void make_examples(const Recipe& r) {
   spdlog::info("data: {} examples to train on, {} held out", train, heldout);
 }
 
-static std::vector<CheckedFigure> figures_of(const TrainCheck& check) {
-  std::vector<CheckedFigure> out;
-  const auto add = [&](const char* label, const std::vector<MeasuredValue>& measures) {
-    for (const MeasuredValue& m : measures)
-      out.push_back({str(label, m.name), str(label, m.name), m.value});
-  };
-  add("train/", check.trained);
-  if (check.validation) add("valid/", check.validation->measures);
-  return out;
-}
-
 // Empty where the recipe's stages made none, as for a model of no words.
 static std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
@@ -158,19 +146,18 @@ TrainSummary train_model(const Recipe& r) {
   job.init = r.train.init;
   job.save_every = r.train.save_every;
   job.keep = r.train.keep;
-  job.log_every = r.train.log_every;
+  job.track.log_every = r.train.log_every;
+  job.track.settings = r.sections;
   job.accepted = [&] {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
-  CheckLog log(join_path(paths.model_dir, "train"), figures_of);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
                       .steps = r.eval.steps,
                       .passes = r.eval.passes};
     job.check_every = r.eval.every;
-    job.checked = [&](const TrainCheck& check) { log.add(check); };
   }
   return train(job);
 }

@@ -69,6 +69,15 @@ Locked lock_file(const Descriptor& file, const std::string& path) {
   return same ? Locked::held : Locked::gone;
 }
 
+std::optional<std::string> folder_worker(const std::string& folder) {
+  if (is_remote(folder)) return std::nullopt;
+  const std::string path = join_path(folder, kLockName);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.is_open() || ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return std::nullopt;
+  return holder(file);
+}
+
 FolderLock::FolderLock(std::string folder, const std::string& where)
     : folder_(std::move(folder)), path_(join_path(folder_, kLockName)) {
   if (is_remote(folder_)) return;

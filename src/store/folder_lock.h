@@ -2,6 +2,7 @@
 // holds it, however that ends.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "store/descriptor.h"
@@ -13,6 +14,10 @@ namespace smelt {
 enum class Locked { held, by_another, gone };
 // SystemError where the file system has no locks. `path` is the file's name.
 Locked lock_file(const Descriptor& file, const std::string& path);
+
+// Who holds the lock of a local folder: "process 123 on host a"; nothing where nobody does, and of
+// an object store.
+std::optional<std::string> folder_worker(const std::string& folder);
 
 // A local folder that one process at a time works in. The lock is a file in it that says who holds
 // it and goes away with it. On an object store nothing is locked.

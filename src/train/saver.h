@@ -42,6 +42,8 @@ class Saver {
 
   // The newest step that is saved or on its way; -1 before the first.
   std::int64_t newest() const { return newest_; }
+  // The newest step that is known to be saved; -1: none.
+  std::int64_t saved() const { return saved_; }
   // SystemError naming the first tensor that is not.
   void require_finite(std::int64_t step, const HostState& host);
   // A hint for messages, once the save under way has ended.

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
-#include <iomanip>
-#include <sstream>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -32,20 +30,21 @@ class Trainer {
  private:
   void introduce() const;
   void compile();
-  void step(Progress& progress);
-  void read_report(Progress& progress);
-  void show(Progress& progress, std::int64_t done);
-  void pause(Progress& progress, bool check, bool save);
+  void begin_log();
+  Batch next_batch();
+  void step();
+  void read_report();
+  void pause(bool check, bool save);
   std::optional<double> check(const HostState& host);
+  void tell_saved();
   void read_data();
+  void run_steps();
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job_.fields);
   }
-  double sequences(std::int64_t steps) const {
-    return static_cast<double>(steps * job_.config.batch_size);
-  }
 
   const TrainJob& job_;
+  RunLog log_;
   std::optional<FolderLock> lock_;
   std::unique_ptr<const ExampleSource> source_;
   std::shared_ptr<const Client> client_;
@@ -59,8 +58,8 @@ class Trainer {
   std::optional<Saver> saver_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
-  ReportSums since_line_, since_check_, last_;
-  std::int64_t step_ = 0;
+  ReportSums since_check_, last_;
+  std::int64_t step_ = 0, told_saved_ = -1;
   std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
 };
 
@@ -87,21 +86,36 @@ void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
                      known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
 }
 
+std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
+  const auto opening = log.during(Spent::device);
+  return open_device(job.device, static_cast<int>(job.config.devices));
+}
+
+std::int64_t parameters_of(const StateLayout& state) {
+  std::int64_t count = 0;
+  for (const StateTensor& t : std::span(state.tensors).first(state.values))
+    count += t.shape.elements();
+  return count;
+}
+
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
+      log_(job.task, job.track),
       source_(open_examples(
           {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
-      client_(open_device(job.device, static_cast<int>(job.config.devices))),
+      client_(opened(job, log_)),
       settings_(run_settings(job.task, job.config, *source_, job.vocab)),
       program_(training_program(job, client_->platform_name())),
-      since_line_(program_.report),
       since_check_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
-  Start start = start_of(job, program_, *client_, settings_);
+  Start start = [&] {
+    const auto restoring = log_.during(Spent::restore);
+    return start_of(job, program_, *client_, settings_);
+  }();
   step_ = start.step;
   steps_before_ = start.steps_before;
   saver_.emplace(job, settings_, start);
@@ -110,16 +124,33 @@ Trainer::Trainer(const TrainJob& job)
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
+  begin_log();
   compile();
 }
 
 // Before the device is busy for long.
 void Trainer::introduce() const {
-  std::int64_t parameters = 0;
-  for (const StateTensor& t : std::span(program_.state.tensors).first(program_.state.values))
-    parameters += t.shape.elements();
   spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
-               job_.task.name, parameters);
+               job_.task.name, parameters_of(program_.state));
+}
+
+void Trainer::begin_log() {
+  if (job_.dry_run) return;
+  const auto description = source_->description();
+  const Compute compute = compute_of(job_, client_->platform_name());
+  log_.begin({.folder = job_.model_dir,
+              .step = step_,
+              .total = job_.config.schedule.total_steps,
+              .batch_size = job_.config.batch_size,
+              .devices = job_.config.devices,
+              .examples = source_->size(),
+              .parameters = parameters_of(program_.state),
+              .device_kind = client_->device_kind(),
+              .products = compute.dtype,
+              .exact_products = compute.exact_products,
+              .settings = settings_,
+              .data = description ? description->all : nlohmann::json()},
+             program_.report);
 }
 
 // A new model's weights are drawn meanwhile.
@@ -131,6 +162,7 @@ void Trainer::compile() {
       return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
                                taken_ ? taken_->parameters : TensorMap());
     });
+  const auto compiling = log_.during(Spent::compile);
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps) {
     if (job_.validation)
@@ -145,37 +177,43 @@ void Trainer::compile() {
   taken_.reset();
 }
 
-void Trainer::step(Progress& progress) {
-  const Batch batch = batches_->next();
+Batch Trainer::next_batch() {
+  const auto waiting = log_.during(Spent::input);
+  return batches_->next();
+}
+
+void Trainer::step() {
+  const Batch batch = next_batch();
+  log_.took(batch);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
   state_->replace(execution.results);
-  read_report(progress);  // of the step before: this one is under way meanwhile
+  read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
   ++step_;
 }
 
 // Of the newest step, which has then ended.
-void Trainer::read_report(Progress& progress) {
+void Trainer::read_report() {
   if (!report_) return;
   const auto report =
       fitting(advice(str("train: step ", step_)), [&] { return report_->to_host<float>(); });
   report_.reset();
   last_.clear();
   last_.add(report);
-  since_line_.add(report);
   since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm))
     throw SystemError(
         str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
         saver_->what_steadies());
-  show(progress, step_);
+  log_.step_done(step_, report);
 }
 
 // Between two steps: looks at the state, tells of it and begins to save it.
-void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
+void Trainer::pause(bool check_is_due, bool save_is_due) {
   if (!check_is_due && !save_is_due) return;
-  read_report(progress);
+  read_report();
+  const auto looking = log_.during(save_is_due ? Spent::save : Spent::eval);
   const auto start = Clock::now();
   saver_->wait();
   StateCopy copy = state_->start_copy();
@@ -185,8 +223,16 @@ void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
   if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds);
 }
 
+// Once it is known that a save has ended well.
+void Trainer::tell_saved() {
+  if (saver_->saved() == told_saved_) return;
+  told_saved_ = saver_->saved();
+  log_.saved(told_saved_);
+}
+
 // Gives the value that is the best so far.
 std::optional<double> Trainer::check(const HostState& host) {
+  const auto checking = log_.during(Spent::eval);
   saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
@@ -196,6 +242,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   since_check_.clear();
   if (scorer_) found.validation = scorer_->score(*state_, step_);
   if (job_.checked) job_.checked(found);
+  log_.check(found);
   if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
 }
@@ -213,32 +260,35 @@ void Trainer::read_data() {
   spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
 }
 
-// Means since the last line, once `done` steps are done.
-void Trainer::show(Progress& progress, std::int64_t done) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(3) << "loss " << since_line_.figure("loss");
-  for (const MeasuredValue& m : since_line_.measures()) text << ", " << m.name << " " << m.value;
-  text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
-       << " seq/s";
-  if (!job_.log_line || progress.on_terminal()) progress.update(done, text.str());
-  const std::int64_t total = job_.config.schedule.total_steps;
-  if (done % job_.log_every != 0 && done != total) return;
-  if (job_.log_line)
-    progress.line(job_.log_line({.step = done,
-                                 .total = total,
-                                 .first_step = summary_.first_step,
-                                 .seconds = progress.seconds(),
-                                 .input_seconds = batches_->waited_seconds(),
-                                 .loss = since_line_.figure("loss")}));
-  else
-    progress.line(str("step ", done, "/", total, ": ", text.str(), ", lr ",
-                      last_.figure("learning_rate"), ", grad norm ",
-                      since_line_.figure("gradient_norm")));
-  since_line_.clear();
+void Trainer::run_steps() {
+  const std::int64_t last = job_.config.schedule.total_steps;
+  const StopSignal stop;
+  told_saved_ = saver_->saved();
+  log_.ready();
+  if (job_.save_first && saver_->newest() < 0) pause(false, true);
+  while (step_ < last && !StopSignal::raised()) {
+    step();
+    saver_->look();
+    const bool check_is_due =
+        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
+    pause(check_is_due, saver_->is_due(step_));
+    tell_saved();
+  }
+  pause(false, saver_->newest() != step_);
+  {
+    const auto saving = log_.during(Spent::save);
+    const auto ended = Clock::now();
+    saver_->finish();
+    summary_.save_seconds += seconds_since(ended);
+  }
+  tell_saved();
+  log_.end(step_, step_ < last ? "stopped" : "done");
+  if (step_ < last)
+    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
+                  "run the same command again to go on from there");
 }
 
-TrainSummary Trainer::run() {
-  const std::int64_t last = job_.config.schedule.total_steps;
+TrainSummary Trainer::run() try {
   summary_.first_step = step_;
   batches_.emplace(*source_, job_.config.batch_size,
                    static_cast<std::uint64_t>(job_.replay_data ? 0 : step_ - steps_before_));
@@ -246,33 +296,24 @@ TrainSummary Trainer::run() {
     read_data();
     return summary_;
   }
-  const StopSignal stop;
-  Progress progress("train", last, "steps", step_);
-  if (job_.save_first && saver_->newest() < 0) pause(progress, false, true);
-  while (step_ < last && !StopSignal::raised()) {
-    step(progress);
-    saver_->look();
-    const bool check_is_due =
-        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(progress, check_is_due, saver_->is_due(step_));
-  }
-  pause(progress, false, saver_->newest() != step_);
-  const auto ended = Clock::now();
-  saver_->finish();
-  summary_.save_seconds += seconds_since(ended);
+  run_steps();
   summary_.last_step = step_;
-  summary_.train_seconds = progress.seconds();
+  summary_.train_seconds = log_.seconds();
   summary_.input_seconds = batches_->waited_seconds();
-  summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
-  if (step_ < last)
-    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                  "run the same command again to go on from there");
+  summary_.sequences_per_second =
+      static_cast<double>((step_ - summary_.first_step) * job_.config.batch_size) /
+      summary_.train_seconds;
   if (last_.batches() > 0) {
     for (const std::string& name : program_.report.figures)
       summary_.last[name] = last_.figure(name);
     for (const MeasuredValue& m : last_.measures()) summary_.last[m.name] = m.value;
   }
   return summary_;
+} catch (const Stopped&) {
+  throw;
+} catch (const std::exception& error) {
+  log_.end(step_, "failed", error.what());
+  throw;
 }
 
 }  // namespace

@@ -8,29 +8,11 @@
 #include <string_view>
 
 #include "checkpoint/checkpoint.h"
-#include "train/parameter_scales.h"
 #include "train/program.h"
+#include "train/run_log.h"
 #include "train/scorer.h"
 
 namespace smelt {
-
-// What a line of the log is made from.
-struct LogPoint {
-  std::int64_t step = 0, total = 0;
-  std::int64_t first_step = 0;  // > 0 when resumed
-  double seconds = 0;           // since then
-  double input_seconds = 0;     // of these, spent waiting for batches
-  double loss = 0;              // the mean since the last line
-};
-
-// What a run tells of itself every check_every steps, and at its end.
-struct TrainCheck {
-  std::int64_t first_step = 0;  // > 0 when resumed
-  std::int64_t step = 0;
-  std::vector<MeasuredValue> trained;  // over the steps since the check before
-  std::optional<Evaluation> validation;
-  std::vector<ParameterScale> parameters;
-};
 
 struct TrainJob {
   Task task;
@@ -60,9 +42,8 @@ struct TrainJob {
   std::int64_t check_every = 0;                         // 0: never
   std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
   bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation
-  std::int64_t log_every = 100;
-  std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
-  Fields fields = recipe_field;                               // what messages call them
+  TrackChoice track = {};
+  Fields fields = recipe_field;  // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step; not where no step is left.
   std::function<void()> accepted = [] {};

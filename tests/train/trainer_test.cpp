@@ -47,10 +47,10 @@ TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
     TrainJob run = job(model, 10);
     run.task = bert_task(still);
     run.config.schedule.learning_rate = 1e-30;
-    run.log_every = 1;
+    run.track.log_every = 1;
     run.replay_data = replay;
     std::vector<double> losses;
-    run.log_line = [&](const LogPoint& point) {
+    run.track.log_line = [&](const LogPoint& point) {
       losses.push_back(point.loss);
       return std::string();
     };
@@ -88,8 +88,8 @@ TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
 
 // Gets SIGTERM while it is at a step.
 TrainJob stopped_at(TrainJob job, std::int64_t step) {
-  job.log_every = 1;
-  job.log_line = [step](const LogPoint& point) {
+  job.track.log_every = 1;
+  job.track.log_line = [step](const LogPoint& point) {
     if (point.step == step) std::raise(SIGTERM);
     return std::string();
   };
@@ -299,7 +299,7 @@ TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
 
 TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
   TrainJob each = job("each", 6), both = job("both", 6);
-  each.log_every = 1, both.log_every = 2;
+  each.track.log_every = 1, both.track.log_every = 2;
   const auto losses = [&](const TrainJob& j) {
     testing::internal::CaptureStderr();
     train(j);
