@@ -1,6 +1,7 @@
 #include "checkpoint/given_weights.h"
 
 #include "base/error.h"
+#include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
@@ -54,6 +55,7 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .owners = {}};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
+  drop_beside_weights(out.parameters);
   // "bert/pooler/dense/bias/adam_m": a slot stands below its parameter.
   std::erase_if(out.parameters, [&](const auto& item) {
     const std::size_t slash = item.first.rfind('/');

@@ -111,6 +111,7 @@ void add_commands(CLI::App& app) {
   add_tokenize_command(app);
   add_data_command(app);
   add_pretrain_command(app);
+  add_replay_command(app);
   add_eval_command(app);
   add_fill_command(app);
   add_detect_command(app);

@@ -1,11 +1,11 @@
 #include "optim/amos.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "nn/layers.h"
 #include "ops/ops.h"
+#include "optim/clip.h"
 
 namespace smelt {
 namespace {
@@ -44,17 +44,10 @@ Dims slot_dims(const NameRules& rules, const Parameter& p) {
   return dims;
 }
 
-// A constant that broadcasts over the parameter: one number, or one for each layer.
 Tensor eta_tensor(const NameRules& rules, const Parameter& p) {
   std::vector<double> etas;
   for (const std::string& name : p.names()) etas.push_back(eta_of(rules, name, p.dims_of_one()));
-  Graph& graph = p.tensor.graph();
-  const DType dtype = p.tensor.dtype();
-  if (std::ranges::all_of(etas, [&](double eta) { return eta == etas.front(); }))
-    return constant(graph, etas.front(), dtype);
-  Dims dims(p.tensor.dims().size(), 1);
-  dims[0] = p.layers;
-  return constant(graph, etas, {dtype, dims});
+  return by_layer(p, etas);
 }
 
 // A slot's dimensions with 1 for each that it lacks.
@@ -95,9 +88,7 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
                              std::span<const Tensor> slots, Tensor gradient) {
   // A schedule that ends at 0 may round to less.
   const Tensor theta = p.tensor, xi = maximum(step.rate, zeros_like(step.rate));
-  const Tensor g = o.clip_value > 0
-                       ? clamp(full_like(xi, -o.clip_value), gradient, full_like(xi, o.clip_value))
-                       : gradient;
+  const Tensor g = o.clip_value > 0 ? clip_by_value(gradient, o.clip_value) : gradient;
   const Dims dims = slots[0].dims(), wide = wide_dims(p, dims);
   const Tensor g2 = mean_square(g, wide, step.sums_in_parts);
   const Tensor v = o.beta * reshape(slots[0], wide) + (1 - o.beta) * g2;

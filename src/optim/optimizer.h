@@ -19,11 +19,11 @@ struct Slot {
   double start = 0;
 };
 
-// The same for all parameters of a step; scalars.
 struct OptimizerStep {
-  Tensor rate;                 // f32
-  Tensor step;                 // s32: steps done before this one
+  Tensor rate;                 // f32, broadcasts over the parameter
+  Tensor step;                 // s32 scalar: steps done before this one
   bool sums_in_parts = false;  // long sums may be cut: on a CPU, where nothing is split over a mesh
+  Tensor weight_decay = {};    // broadcasts, too; empty: as the optimizer's settings say
 };
 
 struct UpdatedParameter {
@@ -35,6 +35,7 @@ struct Optimizer {
   nlohmann::json settings;      // whatever its updates depend on
   std::int64_t first_step = 0;  // the first that the schedule is asked for
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
+  std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: takes none
   // `slots` as above, in that order; the gradient has the parameter's shape. Layers of a stacked
   // parameter know nothing of each other.
   std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,

@@ -26,8 +26,9 @@ Evaluation Evaluator::operator()(const TrainedModel& model) const {
 }
 
 Evaluation evaluate(const EvaluateJob& job) {
-  const TrainedModel model = load_trained_model(
-      "eval", job.model_dir, job.task.settings.value("model", nlohmann::json()), job.vocab);
+  const TrainedModel model =
+      load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()),
+                         job.vocab, job.averaged);
   const Evaluator evaluator(job);
   evaluator.scorer().announce();
   return evaluator(model);

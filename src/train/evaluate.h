@@ -24,6 +24,7 @@ struct EvaluateJob {
   std::string model_dir;         // its newest checkpoint is evaluated, or this one
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
   std::int64_t passes = 1;       // of each batch, with other draws
+  bool averaged = true;          // as load_trained_model has it
   Fields fields = recipe_field;  // what messages call them
 };
 

@@ -42,7 +42,7 @@ class ModelState {
   std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // Copies everything to the host.
+  // Copies everything that is saved to the host.
   HostState download() const;
 
  private:

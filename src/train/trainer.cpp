@@ -7,6 +7,7 @@
 #include <future>
 #include <iomanip>
 #include <sstream>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,7 +19,9 @@
 #include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/compiled_step.h"
+#include "train/job_program.h"
 #include "train/resume.h"
+#include "train/rewind.h"
 #include "train/stop_signal.h"
 #include "train/taken_weights.h"
 
@@ -36,7 +39,12 @@ class Trainer {
   void introduce() const;
   void compile();
   void step(Progress& progress);
+  void take_steps(Progress& progress);
   void read_report(Progress& progress);
+  [[noreturn]] void stop_at_bad_step(double loss, double norm);
+  void found_spike(double loss);
+  void rewind();
+  void read_from(std::int64_t step);
   void show(Progress& progress, std::int64_t done);
   void pause(Progress& progress, bool check, bool save);
   void check(const HostState& host);
@@ -67,11 +75,10 @@ class Trainer {
   ReportSums since_line_, since_check_, last_;
   std::int64_t step_ = 0, saved_step_ = -1;
   std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
+  std::int64_t first_batch_ = 0;   // of step 0 of all
+  SpikeRecord spikes_;
+  std::optional<std::int64_t> spike_at_;  // the step from which to go back
 };
-
-Compute compute_of(const TrainJob& job, std::string_view platform) {
-  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
-}
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (const auto description = source.description())
@@ -167,6 +174,8 @@ std::optional<ModelState> Trainer::restored_state() {
   for (const char* name : {"init", "steps_before"})
     if (checkpoint->state.contains(name)) settings_[name] = checkpoint->state[name];
   steps_before_ = settings_.value("steps_before", std::int64_t{0});
+  spikes_ = SpikeRecord(checkpoint->state);
+  spikes_.put(settings_);
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   step_ = saved_step_ = checkpoint->step;
@@ -213,18 +222,71 @@ void Trainer::read_report(Progress& progress) {
   since_line_.add(report);
   since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
-  if (!std::isfinite(loss) || !std::isfinite(norm))
-    throw SystemError(
-        str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        what_steadies());
+  if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
+  if (job_.config.spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0)
+    found_spike(loss);
   show(progress, step_);
+}
+
+// The state is still that of before the step: neither it nor those behind it have changed it.
+void Trainer::stop_at_bad_step(double loss, double norm) {
+  const std::int64_t before = step_ - 1;
+  const auto number = static_cast<std::uint64_t>(before + first_batch_ + spikes_.gone_over());
+  const auto found = keep_bad_batch(
+      bad_batch_folder(job_.model_dir, step_),
+      {.step = step_,
+       .argument = before - steps_before_,
+       .batch = source_->batch(number, job_.config.batch_size)},
+      {.client = client_,
+       .program = [&] { return program_of(job_, client_->platform_name(), gradient_program); },
+       .state = *state_,
+       .settings = settings_});
+  throw SystemError(str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ",
+                        norm, "; ", found),
+                    what_steadies());
+}
+
+void Trainer::found_spike(double loss) {
+  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step_, loss);
+  if (job_.config.spikes.action == SpikeAction::rewind)
+    spike_at_ = step_;
+  else
+    spikes_.skipped(step_);
+  spikes_.put(settings_);
+}
+
+void Trainer::rewind() {
+  const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
+  report_.reset();
+  const Checkpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
+                                               .spike = spike,
+                                               .save_every = job_.save_every,
+                                               .first_step = steps_before_},
+                                              spikes_);
+  state_.reset();  // a device may have room for one state only
+  state_ = ModelState::restore(*client_, program_.placement, program_.state, checkpoint.tensors,
+                               checkpoint.path);
+  step_ = saved_step_ = checkpoint.step;
+  const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - step_);
+  spikes_.rewound(step_, batches);
+  spikes_.put(settings_);
+  since_line_.clear();
+  since_check_.clear();
+  read_from(step_);
+  spdlog::warn("train: back to {}, over {} batches", checkpoint.path, batches);
+}
+
+void Trainer::read_from(std::int64_t step) {
+  batches_.emplace(*source_, job_.config.batch_size,
+                   static_cast<std::uint64_t>(step + first_batch_ + spikes_.gone_over()));
 }
 
 // Between two steps: looks at the state, tells of it and saves it.
 void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
   save_is_due = save_is_due && saved_step_ != step_;
-  if (!check_is_due && !save_is_due) return;
+  if (spike_at_ || (!check_is_due && !save_is_due)) return;
   read_report(progress);
+  if (spike_at_) return;
   const HostState host = state_->download();
   if (const auto bad = first_not_finite(host))
     throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
@@ -289,24 +351,32 @@ void Trainer::show(Progress& progress, std::int64_t done) {
   since_line_.clear();
 }
 
+void Trainer::take_steps(Progress& progress) {
+  const std::int64_t last = job_.config.schedule.total_steps;
+  while (step_ < last && !StopSignal::raised()) {
+    step(progress);
+    if (step_ == last) read_report(progress);
+    const bool check_is_due =
+        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
+    pause(progress, check_is_due, step_ % job_.save_every == 0);
+    if (spike_at_) rewind();
+  }
+}
+
 TrainSummary Trainer::run() {
   const std::int64_t last = job_.config.schedule.total_steps;
   summary_.first_step = step_;
-  batches_.emplace(*source_, job_.config.batch_size,
-                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_ - steps_before_));
+  first_batch_ = job_.replay_data ? -step_ : -steps_before_;
+  read_from(step_);
   if (job_.dry_run) {
     read_data();
     return summary_;
   }
   const StopSignal stop;
   Progress progress("train", last, "steps", step_);
-  if (job_.save_first && saved_step_ < 0) pause(progress, false, true);
-  while (step_ < last && !StopSignal::raised()) {
-    step(progress);
-    const bool check_is_due =
-        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(progress, check_is_due, step_ % job_.save_every == 0);
-  }
+  const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
+  if ((job_.save_first || rewinds) && saved_step_ < 0) pause(progress, false, true);
+  take_steps(progress);
   pause(progress, false, true);
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
@@ -323,14 +393,6 @@ TrainSummary Trainer::run() {
 }
 
 }  // namespace
-
-StepProgram training_program(const TrainJob& job, std::string_view platform) {
-  TrainingConfig config = job.config;
-  config.compute = compute_of(job, platform);
-  return train_program(job.task, config,
-                       placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices, job.fields)));
-}
 
 TrainSummary train(const TrainJob& job) {
   const TrainSummary s = Trainer(job).run();
