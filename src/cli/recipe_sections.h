@@ -89,9 +89,12 @@ void visit_optimizer_fields(C& c, Visitor&& visit) {
         "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
 }
 
-// What is done about a run that leaves its way.
+// What steadies a run.
 template <SectionOf<TrainSection> C, class Visitor>
-void visit_spike_fields(C& c, Visitor&& visit) {
+void visit_steadying_fields(C& c, Visitor&& visit) {
+  visit("ema_decay", c.ema_decay,
+        "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
+        "which eval.averaged takes; 0 = none");
   visit("spike_action", c.spike_action,
         "of a step whose loss is a spike: none; skip: its update is not applied; rewind: back to "
         "the last checkpoint and over the data up to it");
@@ -110,10 +113,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("steps", c.steps, "training steps in all");
   visit_schedule_fields(c, visit);
   visit_optimizer_fields(c, visit);
-  visit("ema_decay", c.ema_decay,
-        "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
-        "which eval.averaged takes; 0 = none");
-  visit_spike_fields(c, visit);
+  visit_steadying_fields(c, visit);
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");

@@ -1,6 +1,7 @@
 #include "optim/rules.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -23,6 +24,26 @@ std::regex compiled(const std::string& where, const std::string& pattern) {
 // As Python's re.match.
 bool begins_with(const std::string& name, const std::regex& pattern) {
   return std::regex_search(name, pattern, std::regex_constants::match_continuous);
+}
+
+// A pattern without what stands for anything.
+std::string plain_text(const std::string& pattern) {
+  std::string out = pattern;
+  for (std::size_t at = 0; (at = out.find(".*")) != out.npos;) out.erase(at, 2);
+  const auto begin = out.find_first_not_of("^/"), end = out.find_last_not_of("$/");
+  return begin == out.npos ? "" : out.substr(begin, end + 1 - begin);
+}
+
+// What a pattern may have meant: "a/b/c" gives a, b, c, a/b and itself.
+std::vector<std::string> words_in(std::span<const std::string> names) {
+  std::set<std::string> out;
+  for (const std::string& name : names) {
+    for (const std::string_view word : split(name, '/')) out.emplace(word);
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
+      out.insert(name.substr(0, at));
+    out.insert(name);
+  }
+  return {out.begin(), out.end()};
 }
 
 }  // namespace
@@ -64,7 +85,7 @@ void NameRules::check_used(std::span<const std::string> names) const {
     if (std::ranges::any_of(names,
                             [&](const auto& name) { return begins_with(name, entry.pattern); }))
       continue;
-    const auto nearest = nearest_name(entry.text.pattern, names);
+    const auto nearest = nearest_name(plain_text(entry.text.pattern), words_in(names));
     throw UsageError(
         str(where_, ": '", entry.text.pattern, "' names none of the ", names.size(), " parameters"),
         nearest ? str("did you mean '", *nearest, "'?")

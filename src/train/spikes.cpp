@@ -1,5 +1,7 @@
 #include "train/spikes.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "nn/layers.h"
@@ -31,6 +33,12 @@ SpikeRecord::SpikeRecord(const nlohmann::json& settings) {
     skipped_ = settings[kSkippedSteps].get<std::vector<std::int64_t>>();
   if (settings.contains(kRewinds))
     for (const auto& rewind : settings[kRewinds]) rewound(rewind.at("step"), rewind.at("batches"));
+}
+
+SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
+  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
+  if (action == SpikeAction::skip) skipped_.push_back(step);
+  return action;
 }
 
 void SpikeRecord::rewound(std::int64_t step, std::int64_t batches) {

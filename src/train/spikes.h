@@ -37,7 +37,8 @@ class SpikeRecord {
   SpikeRecord() = default;
   explicit SpikeRecord(const nlohmann::json& settings);
 
-  void skipped(std::int64_t step) { skipped_.push_back(step); }
+  // Logs a spike. Returns what is to be done.
+  SpikeAction found(SpikeAction action, std::int64_t step, double loss);
   // Back to the checkpoint of `step`; so many batches, from that step's on, are gone over.
   void rewound(std::int64_t step, std::int64_t batches);
 

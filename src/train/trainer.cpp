@@ -42,7 +42,6 @@ class Trainer {
   void take_steps(Progress& progress);
   void read_report(Progress& progress);
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
-  void found_spike(double loss);
   void rewind();
   void read_from(std::int64_t step);
   void show(Progress& progress, std::int64_t done);
@@ -175,7 +174,6 @@ std::optional<ModelState> Trainer::restored_state() {
     if (checkpoint->state.contains(name)) settings_[name] = checkpoint->state[name];
   steps_before_ = settings_.value("steps_before", std::int64_t{0});
   spikes_ = SpikeRecord(checkpoint->state);
-  spikes_.put(settings_);
   auto state =
       ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
   step_ = saved_step_ = checkpoint->step;
@@ -223,8 +221,10 @@ void Trainer::read_report(Progress& progress) {
   since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
-  if (job_.config.spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0)
-    found_spike(loss);
+  const Spikes& spikes = job_.config.spikes;
+  if (spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0 &&
+      spikes_.found(spikes.action, step_, loss) == SpikeAction::rewind)
+    spike_at_ = step_;
   show(progress, step_);
 }
 
@@ -246,15 +246,6 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
                     what_steadies());
 }
 
-void Trainer::found_spike(double loss) {
-  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step_, loss);
-  if (job_.config.spikes.action == SpikeAction::rewind)
-    spike_at_ = step_;
-  else
-    spikes_.skipped(step_);
-  spikes_.put(settings_);
-}
-
 void Trainer::rewind() {
   const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
   report_.reset();
@@ -269,7 +260,6 @@ void Trainer::rewind() {
   step_ = saved_step_ = checkpoint.step;
   const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - step_);
   spikes_.rewound(step_, batches);
-  spikes_.put(settings_);
   since_line_.clear();
   since_check_.clear();
   read_from(step_);
@@ -307,6 +297,7 @@ void Trainer::check(const HostState& host) {
 }
 
 void Trainer::save(const HostState& host) {
+  spikes_.put(settings_);
   save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
                   {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
   saved_step_ = step_;
@@ -378,6 +369,7 @@ TrainSummary Trainer::run() {
   if ((job_.save_first || rewinds) && saved_step_ < 0) pause(progress, false, true);
   take_steps(progress);
   pause(progress, false, true);
+  if (spike_at_) rewind();  // found in the last step before a signal
   summary_.last_step = step_;
   summary_.train_seconds = progress.seconds();
   summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;

@@ -9,6 +9,7 @@
 
 #include "data/example_source.h"
 #include "ops/ops.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
