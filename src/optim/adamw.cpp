@@ -17,8 +17,8 @@ bool decays(const AdamW& o, const Parameter& p) {
 
 AdamStep adam_step(const AdamW& o, const OptimizerStep& step, const Parameter& p,
                    std::span<const Tensor> slots, Tensor g) {
-  const Tensor m = o.beta1 * slots[0] + (1 - o.beta1) * g;
-  const Tensor v = o.beta2 * slots[1] + (1 - o.beta2) * square(g);
+  const Tensor m = renewed(step, slots[0], o.beta1 * slots[0] + (1 - o.beta1) * g);
+  const Tensor v = renewed(step, slots[1], o.beta2 * slots[1] + (1 - o.beta2) * square(g));
   Tensor m_hat = m, v_hat = v;
   if (o.bias_correction == BiasCorrection::on) {
     const Tensor t = convert(step.step, DType::f32) + 1.0;

@@ -91,8 +91,8 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
   const Tensor g = o.clip_value > 0 ? clip_by_value(gradient, o.clip_value) : gradient;
   const Dims dims = slots[0].dims(), wide = wide_dims(p, dims);
   const Tensor g2 = mean_square(g, wide, step.sums_in_parts);
-  const Tensor v = o.beta * reshape(slots[0], wide) + (1 - o.beta) * g2;
-  const Tensor b = reshape(slots[1], wide);
+  const Tensor old_v = reshape(slots[0], wide), b = reshape(slots[1], wide);
+  const Tensor v = renewed(step, old_v, o.beta * old_v + (1 - o.beta) * g2);
 
   const Tensor t = convert(step.step, DType::f32) + 1.0;
   const Tensor correction = 1.0 - power(full_like(t, o.beta), t);
@@ -104,10 +104,10 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
   const Tensor pull = d * (0.5 * gamma + o.extra_l2), push = d * rate * sqrt(r);
   const Tensor change = -(pull * theta) - push * g;
 
-  UpdatedParameter out{.value = theta + change,
-                       .slots = {reshape(v, dims), reshape(b + gamma * (1.0 + b), dims)}};
+  const Tensor next_b = renewed(step, b, b + gamma * (1.0 + b));
+  UpdatedParameter out{.value = theta + change, .slots = {reshape(v, dims), reshape(next_b, dims)}};
   if (o.momentum == 0) return out;
-  const Tensor m = o.momentum * slots[2] + (1 - o.momentum) * change;
+  const Tensor m = renewed(step, slots[2], o.momentum * slots[2] + (1 - o.momentum) * change);
   out.value = theta + m;
   out.slots.push_back(m);
   return out;

@@ -205,25 +205,36 @@ Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
                        step + full_like(step, static_cast<double>(c.optimizer.first_step)));
 }
 
-// Arguments for all slots, and the new state in its layout's order.
+// All that a step carries: parameters, slots, and what stands behind them.
+StateLayout carried_layout(const TrainingConfig& c, const Parameters& parameters,
+                           const Partition& partition) {
+  StateLayout out = training_layout(parameters, c.optimizer, partition);
+  if (c.ema_decay > 0) add_averages(out);
+  if (c.spikes.action != SpikeAction::none) out.tensors.push_back(spike_losses(c.spikes));
+  out.tensors.push_back(step_flag());
+  return out;
+}
+
+// The new values, then the new slots; `slots` are all of the arguments.
 std::vector<Tensor> apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
-                                    Graph& graph, const Parameters& parameters,
+                                    const Parameters& parameters, std::span<const Tensor> slots,
                                     const std::unordered_map<Tensor, Tensor>& gradients) {
   const Optimizer& optimizer = c.optimizer;
-  std::vector<Tensor> values, slots;
+  std::vector<Tensor> values, new_slots;
   for (const Parameter& p : parameters.all()) {
-    std::vector<Tensor> own;
-    for (const Slot& slot : optimizer.slots(p))
-      own.push_back(graph.argument({DType::f32, stacked_dims(p.layers, slot.dims)}));
+    const auto own = slots.first(optimizer.slots(p).size());
+    slots = slots.subspan(own.size());
     const auto gradient = gradients.find(p.tensor);
-    UpdatedParameter updated{.value = p.tensor, .slots = own};
+    UpdatedParameter updated{.value = p.tensor, .slots = {own.begin(), own.end()}};
     const double decay = optimizer.weight_decay ? optimizer.weight_decay(p) : 0;
-    if (gradient != gradients.end())
+    if (gradient != gradients.end()) {
       updated = optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
+      updated.value = renewed(step, p.tensor, updated.value);
+    }
     values.push_back(updated.value);
-    slots.insert(slots.end(), updated.slots.begin(), updated.slots.end());
+    new_slots.insert(new_slots.end(), updated.slots.begin(), updated.slots.end());
   }
-  values.insert(values.end(), slots.begin(), slots.end());
+  values.insert(values.end(), new_slots.begin(), new_slots.end());
   return values;
 }
 
@@ -282,21 +293,33 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   Parameters parameters;
   const Lesson lesson = lesson_of(task, c, out, parameters);
   const Learnt& g = lesson.learnt;
-  const Tensor step = lesson.random.step, rate = optimizer_rate(c, step);
-  const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
-  p.results = apply_optimizer(c, {.rate = rate, .step = step, .sums_in_parts = sums_in_parts},
-                              p.graph, parameters, lesson.gradients());
-  out.state = training_layout(parameters, c.optimizer, *lesson.partition);
+  out.state = carried_layout(c, parameters, *lesson.partition);
+  std::vector<Tensor> beside;  // the arguments that follow the values
+  for (const StateTensor& t : std::span(out.state.tensors).subspan(out.state.values))
+    beside.push_back(p.graph.argument(t.shape));
+  const Tensor step = lesson.random.step, rate = optimizer_rate(c, step), flag = beside.back();
   out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = lesson.reported};
   std::vector<Tensor> figures{g.loss, g.norm, rate};
-  if (c.ema_decay > 0) add_averages(c.ema_decay, out.state, p.graph, p.results);
-  Tensor spike;
+  Tensor losses, spike;
   if (c.spikes.action != SpikeAction::none) {
-    spike = add_spike_test(c.spikes, g.loss, step, out.state, p.graph, p.results);
+    losses = beside[beside.size() - 2];
+    spike = is_spike(c.spikes, losses, g.loss, step);
     out.report.figures.emplace_back(kSpikeFigure);
     figures.push_back(convert(spike, DType::f32));
   }
-  add_step_guard({.loss = g.loss, .norm = g.norm, .spike = spike}, out.state, p.graph, p.results);
+  const StepVerdict verdict = judge_step(flag, g.loss, g.norm, spike);
+  const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
+  p.results = apply_optimizer(
+      c, {.rate = rate, .step = step, .sums_in_parts = sums_in_parts, .taken = verdict.taken},
+      parameters, beside, lesson.gradients());
+  if (c.ema_decay > 0)
+    for (std::size_t i = 0, first = p.results.size(); i < out.state.values; ++i) {
+      const Tensor before = beside[first - out.state.values + i];
+      p.results.push_back(
+          select(verdict.taken, next_average(c.ema_decay, before, p.results[i]), before));
+    }
+  if (spike) p.results.push_back(select(verdict.good, next_losses(losses, g.loss), losses));
+  p.results.push_back(next_flag(verdict, flag));
   for (std::size_t i = 0; i < p.results.size(); ++i)
     p.donated_by.push_back(lesson.first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));

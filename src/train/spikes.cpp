@@ -15,17 +15,20 @@ constexpr const char* kRewinds = "rewinds";
 
 }  // namespace
 
-Tensor add_spike_test(const Spikes& spikes, Tensor loss, Tensor step, StateLayout& layout,
-                      Graph& graph, std::vector<Tensor>& results) {
-  const Shape shape{DType::f32, {spikes.window}};
-  const Tensor before = graph.argument(shape);
+StateTensor spike_losses(const Spikes& spikes) {
+  return {.name = kSpikeLosses, .shape = {DType::f32, {spikes.window}}, .init = {}};
+}
+
+Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step) {
   const auto count = static_cast<double>(spikes.window);
-  const Tensor mean = reduce_sum(before, {0}) / count;
-  const Tensor variance = reduce_sum(square(before - mean), {0}) / count;
+  const Tensor mean = reduce_sum(losses, {0}) / count;
+  const Tensor variance = reduce_sum(square(losses - mean), {0}) / count;
   const Tensor full = compare(step, full_like(step, count), Compare::ge);
-  results.push_back(concatenate({slice_axis(before, 0, 1, spikes.window), reshape(loss, {1})}, 0));
-  layout.tensors.push_back({.name = kSpikeLosses, .shape = shape, .init = {}});
   return bitwise_and(full, compare(loss, mean + spikes.sigmas * sqrt(variance), Compare::gt));
+}
+
+Tensor next_losses(Tensor losses, Tensor loss) {
+  return concatenate({slice_axis(losses, 0, 1, losses.dim(0)), reshape(loss, {1})}, 0);
 }
 
 SpikeRecord::SpikeRecord(const nlohmann::json& settings) {

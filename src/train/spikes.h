@@ -26,10 +26,10 @@ inline constexpr const char* kSpikeFigure = "spike";
 // [window]: the losses of the steps before, the newest last, spikes among them.
 inline constexpr const char* kSpikeLosses = "run/losses";
 
-// Adds these losses to the layout, its arguments and results. Whether the loss is a spike; `step`:
-// s32, those done before.
-Tensor add_spike_test(const Spikes& spikes, Tensor loss, Tensor step, StateLayout& layout,
-                      Graph& graph, std::vector<Tensor>& results);
+StateTensor spike_losses(const Spikes& spikes);
+// A pred: whether the loss is a spike after these losses; `step`: s32, those done before.
+Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step);
+Tensor next_losses(Tensor losses, Tensor loss);
 
 // What a run left out, as its checkpoints keep it.
 class SpikeRecord {

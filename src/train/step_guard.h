@@ -2,20 +2,20 @@
 // when its report is read, steps behind it are already under way.
 #pragma once
 
-#include <vector>
-
 #include "train/state_layout.h"
 
 namespace smelt {
 
-struct StepVerdict {
-  Tensor loss, norm;  // f32 scalars, which must be finite
-  Tensor spike = {};  // where true the losses alone are taken on (train/spikes.h); empty: never
-};
+// A scalar that is 1 until such a step; it is not saved.
+StateTensor step_flag();
 
-// Holds the results, which are the layout's last arguments renewed, to the verdict. Adds a scalar
-// that is 1 until such a step; it is not saved.
-void add_step_guard(const StepVerdict& verdict, StateLayout& layout, Graph& graph,
-                    std::vector<Tensor>& results);
+struct StepVerdict {
+  Tensor good;   // pred: neither this step nor one before it was not finite
+  Tensor taken;  // pred: the update is taken on: it is good, and no spike
+};
+// All f32 scalars but `spike`, a pred; empty: there is none.
+StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike);
+// The next step's.
+Tensor next_flag(const StepVerdict& verdict, Tensor flag);
 
 }  // namespace smelt
