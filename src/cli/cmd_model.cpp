@@ -18,6 +18,13 @@ nlohmann::ordered_json to_json(const Evaluation& e) {
   return out;
 }
 
+void print_report(const GradientReport& report) {
+  std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
+  for (const GradientNorm& gradient : report.of)
+    std::cout << gradient.norm << "  " << gradient.parameter << "\n";
+  std::cout << report.first_not_finite() << "\n";
+}
+
 void print_guesses(const FilledText& text) {
   std::cout << text.text << "\n";
   for (const auto& guesses : text.masks) {
@@ -36,6 +43,16 @@ void add_pretrain_command(CLI::App& app) {
       app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
   const auto recipe = add_recipe_options(*command);
   command->callback([recipe] { train_model(recipe->load()); });
+}
+
+void add_replay_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "replay", "run the batch of a step that was not finite again: the norm of each gradient");
+  const auto recipe = add_recipe_options(*command);
+  auto folder = std::make_shared<std::string>();
+  command->add_option("--batch", *folder,
+                      "the bad-batch folder; else the newest of the recipe's model");
+  command->callback([recipe, folder] { print_report(replay_model(recipe->load(), *folder)); });
 }
 
 void add_eval_command(CLI::App& app) {

@@ -13,6 +13,7 @@
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
+#include "cli/schedule_choice.h"
 #include "cli/stage.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
@@ -20,6 +21,7 @@
 #include "store/path.h"
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
+#include "train/job_program.h"
 
 namespace smelt {
 namespace {
@@ -31,6 +33,14 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
   c.schedule = schedule_of(t);
   c.optimizer = optimizer_of(t, model_type);
   c.clip_norm = clip_norm_of(t);
+  if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
+  c.rules = parameter_rules_of(t);
+  c.ema_decay = t.ema_decay;
+  if (t.spike_action != "none")
+    c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,
+                .window = t.spike_window,
+                .sigmas = t.spike_sigmas,
+                .rewind_skip = t.rewind_skip};
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
@@ -82,7 +92,7 @@ void check_program(const Recipe& r, const Task& task) {
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
-                  "train.slot_rules", "train.amos_preset"},
+                  "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
                  [&] { (void)training_program(train_job(r.train, task), r.train.device); });
 }
 
@@ -156,10 +166,18 @@ TrainSummary train_model(const Recipe& r) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
                       .steps = r.eval.steps,
-                      .passes = r.eval.passes};
+                      .passes = r.eval.passes,
+                      .averages = r.train.ema_decay > 0 && r.eval.averaged};
     job.check_every = r.eval.every;
   }
   return train(job);
+}
+
+GradientReport replay_model(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  TrainJob job = train_job(r.train, r.type->task(r));
+  job.vocab = made_vocabulary(paths);
+  return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
 }
 
 std::string evaluation_text(const Evaluation& e) {
@@ -189,6 +207,7 @@ Evaluation evaluate_model(const Recipe& r) {
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
   const Evaluation e = evaluate(job);
   write_file(paths.evaluation, evaluation_text(e));
   return e;
@@ -206,6 +225,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   job.model_dir = RecipePaths(r).model_dir;
   job.vocab = RecipePaths(r).vocab;
   job.top = top;
+  job.averaged = r.eval.averaged;
   return fill_masks(job, tokenizer, texts);
 }
 
@@ -220,6 +240,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   job.vocab = paths.vocab;
+  job.averaged = r.eval.averaged;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/recipe.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary.h"
+#include "train/bad_batch.h"
 #include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
@@ -38,6 +39,9 @@ void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
 TrainSummary train_model(const Recipe& recipe);
+// The batch of a step that was not finite, without an update; of the newest, where no folder is
+// named.
+GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes eval_results.txt too, in the original's form.
 Evaluation evaluate_model(const Recipe& recipe);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.

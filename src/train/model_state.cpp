@@ -25,7 +25,7 @@ const TensorView& find_tensor(const TensorMap& tensors, const std::string& name,
 // Over what was drawn.
 void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std::byte> values) {
   const std::size_t size = tensor.shape_of_one().size_bytes();
-  for (const std::string& name : tensor.names()) {
+  for (const std::string& name : tensor.drawn_names()) {
     if (const auto found = given.find(name); found != given.end())
       std::ranges::copy(found->second.data, values.begin());
     values = values.subspan(size);
@@ -66,9 +66,10 @@ ModelState ModelState::fresh(const Client& client, const Placement& placement,
     put_given(drawn[i], given, std::as_writable_bytes(std::span(here)));
     state.put(client, std::as_bytes(std::span(here)), drawn[i]);
   }
-  for (const StateTensor& slot : std::span(layout.tensors).subspan(layout.values)) {
-    const std::vector<float> here = initial_value(slot, seed);
-    state.put(client, std::as_bytes(std::span(here)), slot);
+  for (const StateTensor& other : std::span(layout.tensors).subspan(layout.values)) {
+    std::vector<float> here = initial_value(other, seed);
+    put_given(other, given, std::as_writable_bytes(std::span(here)));
+    state.put(client, std::as_bytes(std::span(here)), other);
   }
   return state;
 }
@@ -78,6 +79,11 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const std::string& where) {
   ModelState state(placement, layout);
   for (const StateTensor& tensor : layout.tensors) {
+    if (!tensor.saved) {
+      const std::vector<float> here = initial_value(tensor, 0);
+      state.put(client, std::as_bytes(std::span(here)), tensor);
+      continue;
+    }
     std::vector<std::byte> whole;  // of several layers
     for (const std::string& name : tensor.names()) {
       const TensorView& found = find_tensor(tensors, name, tensor.shape_of_one(), where);

@@ -33,8 +33,9 @@ class ModelState {
   std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
+  // Of everything that is saved.
   StateCopy start_copy() const;
-  // Copies everything to the host and waits for it.
+  // Copies it to the host and waits for it.
   HostState download() const { return start_copy().take(); }
 
  private:

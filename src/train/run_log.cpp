@@ -176,6 +176,16 @@ void RunLog::step_done(std::int64_t step, std::span<const float> report) {
   if (step % choice_.log_every == 0 || step == facts_.total) tell_line(step);
 }
 
+void RunLog::went_back(std::int64_t step) {
+  since_line_->clear();
+  tokens_ahead_.clear();
+  tokens_ = 0;
+  line_step_ = step;
+  line_times_ = {};
+  if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
+  if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
+}
+
 Record RunLog::means() const {
   Record out{{"loss", to_f32_digits(since_line_->figure("loss"))}};
   out.update(of_measures(since_line_->measures()));

@@ -85,6 +85,8 @@ class RunLog {
   // Of a step that has ended.
   void step_done(std::int64_t step, std::span<const float> report);
   void check(const TrainCheck& check);
+  // The run goes on from an earlier step: what was told of later ones is taken back.
+  void went_back(std::int64_t step);
   // A checkpoint of the step is there.
   void saved(std::int64_t step);
   // Any further figures of a kind of record: "filled".

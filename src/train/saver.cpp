@@ -29,9 +29,8 @@ std::optional<double> score_in(const std::string& folder, const std::string& nam
 
 }  // namespace
 
-Saver::Saver(const TrainJob& job, nlohmann::json settings, const Start& start)
+Saver::Saver(const TrainJob& job, const Start& start)
     : job_(job),
-      settings_(std::move(settings)),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_) {
   if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
@@ -61,23 +60,25 @@ void Saver::look() {
     wait();
 }
 
-void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds) {
+void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings) {
   CHECK(!under_way_.valid());
   if (kinds.regular) newest_ = step;
   if (kinds.best) best_ = kinds.best;
   begun_ = Clock::now();
-  under_way_ = run_async([this, step, state = std::move(state), kinds]() mutable {
-    return write(step, std::move(state), kinds);
-  });
+  under_way_ = run_async(
+      [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
+        return write(step, std::move(state), kinds, settings);
+      });
 }
 
 // What the device has to say of the state ends the run, and so does a mistake of ours.
-Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kinds) const {
+Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kinds,
+                            const nlohmann::json& settings) const {
   const HostState& host = state.host();
   Outcome outcome{.step = step, .regular = kinds.regular, .not_finite = first_not_finite(host)};
   if (outcome.not_finite) return outcome;
   try {
-    write_kinds(step, host, kinds);
+    write_kinds(step, host, kinds, settings);
   } catch (const BugError&) {
     throw;
   } catch (const Error& error) {
@@ -86,11 +87,12 @@ Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kin
   return outcome;
 }
 
-void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds) const {
+void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
+                        const nlohmann::json& settings) const {
   const SaveOptions all{.max_to_keep = 0, .names = job_.names};
   const SaveOptions alone{.names = job_.names, .alone = true};
   if (kinds.regular) {
-    save_checkpoint(job_.model_dir, step, host.tensors, settings_,
+    save_checkpoint(job_.model_dir, step, host.tensors, settings,
                     {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
     if (job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0)
       keep_checkpoint(job_.model_dir, step, folder("save"), all);
@@ -99,7 +101,7 @@ void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& k
   if (kinds.regular)
     keep_checkpoint(job_.model_dir, step, folder("best"), alone);
   else
-    save_checkpoint(folder("best"), step, host.tensors, settings_, alone);
+    save_checkpoint(folder("best"), step, host.tensors, settings, alone);
   const nlohmann::json score{{"name", job_.keep_best}, {"value", *kinds.best}, {"step", step}};
   write_file(join_path(folder("best"), kScore), score.dump() + "\n");
 }

@@ -18,8 +18,7 @@ namespace smelt {
 // of the state on the host. A save that fails is told and tried again when the next one is due.
 class Saver {
  public:
-  // `settings` go into each checkpoint.
-  Saver(const TrainJob& job, nlohmann::json settings, const Start& start);
+  Saver(const TrainJob& job, const Start& start);
 
   // Whether the state after this step is to be saved: by the step's number, or by the time that has
   // passed.
@@ -34,7 +33,10 @@ class Saver {
     bool regular = false;
     std::optional<double> best = {};  // with this value
   };
-  void save(std::int64_t step, StateCopy state, const Kinds& kinds);
+  // `settings` go into the checkpoint.
+  void save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings);
+  // The run is at this saved step again; later ones are gone.
+  void went_back(std::int64_t step) { saved_ = newest_ = step; }
   // Tells what became of a save that has ended. SystemError for a state that is not finite.
   void look();
   // Waits for the last save. SystemError when it failed.
@@ -59,13 +61,14 @@ class Saver {
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
   std::string where_to_go_on();
   void note(const Outcome& outcome);
-  Outcome write(std::int64_t step, StateCopy state, const Kinds& kinds) const;
-  void write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds) const;
+  Outcome write(std::int64_t step, StateCopy state, const Kinds& kinds,
+                const nlohmann::json& settings) const;
+  void write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
+                   const nlohmann::json& settings) const;
   void tell(const Outcome& outcome);
   std::string folder(const char* name) const;
 
   const TrainJob& job_;
-  nlohmann::json settings_;
   std::int64_t saved_, newest_;
   std::optional<double> best_;
   std::string failure_;  // of the newest save

@@ -37,7 +37,8 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
                                            checkpoint->tensors, where),
               .taken = {},
               .step = checkpoint->step,
-              .steps_before = settings.value("steps_before", std::int64_t{0})};
+              .steps_before = settings.value("steps_before", std::int64_t{0}),
+              .spikes = SpikeRecord(checkpoint->state)};
   say_where(job, *checkpoint, settings);
   return start;
 }

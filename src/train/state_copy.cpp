@@ -54,6 +54,7 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
                      const Buffers& buffers)
     : layout_(std::move(layout)), mesh_(mesh) {
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
+    if (!layout_->tensors[i].saved) continue;
     const Sharding& sharding = layout_->tensors[i].sharding;
     std::set<std::int64_t> begun;
     for (std::size_t device = 0; device < buffers.size(); ++device) {

@@ -68,8 +68,8 @@ struct TrainSummary {
 // folder is locked meanwhile. SIGTERM or SIGINT: saves and throws Stopped that says how to go on.
 // UsageError: data that do not fit the task, a model folder that another process trains in, a
 // checkpoint of another run or another vocabulary, given weights that do not fit, a device's
-// memory; SystemError: a loss, gradient or state that is not finite (which is never saved), the
-// device.
+// memory; SystemError: a loss or gradient that is not finite, whose batch is saved with the state
+// before it (train/bad_batch.h), a state that is not (which is never saved), the device.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt
