@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "data/example_source.h"
 #include "nn/layers.h"
@@ -193,10 +194,9 @@ TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   const auto source =
       open_examples({.input = run.data, .features = run.task.features, .seed = run.config.seed});
   const auto sum_of = [&](std::uint64_t number) {
-    double sum = 0;
-    for (const std::int32_t id : source->batch(number, 8).arrays[0].values<std::int32_t>())
-      sum += id;
-    return sum;
+    const Batch batch = source->batch(number, 8);
+    const auto ids = batch.arrays[0].values<std::int32_t>();
+    return std::accumulate(ids.begin(), ids.end(), 0.0);
   };
   const std::string first = run.task.features[0].name;
   const double marked = sum_of(8);
