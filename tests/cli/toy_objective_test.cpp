@@ -25,6 +25,7 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Records of numbers x and their weighted sum y.
@@ -145,8 +146,8 @@ TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
   EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));
   make_examples(wild);
   const std::string message = error_of([&] { train_model(wild); });
-  EXPECT_THAT(message, HasSubstr("is the gradient of line/bias; 2 of 2 gradients are not; its "
-                                 "batch and the state before it are in "));
+  EXPECT_THAT(message, AllOf(HasSubstr("from the loss back, is the gradient of line/"),
+                             HasSubstr("its batch and the state before it are in ")));
   const GradientReport report = replay_model(wild, "");
   EXPECT_FALSE(std::isfinite(report.loss));
   ASSERT_EQ(report.of.size(), 2u);

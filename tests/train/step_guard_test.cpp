@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "data/example_source.h"
 #include "nn/layers.h"
@@ -136,6 +137,24 @@ TEST_F(StepGuardTest, AReplayNeedsABatchOfTheModel) {
               HasSubstr("replay: no checkpoint in "));
 }
 
+TEST_F(StepGuardTest, FrozenParametersStayAndElementsOfTheGradientAreCut) {
+  TrainJob run = line_job("model", 1);
+  run.config.rules = {{"rates", parse_rules("rates", "line/bias = 0")}, {}};
+  run.config.clip_norm = 0;
+  run.config.clip_value = 1e-3;
+  run.config.schedule.warmup_steps = 0;
+  run.save_first = true;
+  train(run);
+  const auto before = state("model", 0), after = state("model", 1);
+  EXPECT_EQ(after.at("line/bias"), before.at("line/bias"));
+  EXPECT_EQ(after.at("line/bias/adam_m"), before.at("line/bias/adam_m"));
+  EXPECT_NE(after.at("line/kernel"), before.at("line/kernel"));
+  for (const float m : after.at("line/kernel/adam_m")) EXPECT_NEAR(std::abs(m), 1e-4, 1e-10);
+  run.config.rules = {};
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("was made with optimizer.rules.rate [\"line/bias = 0\"], this run has []"));
+}
+
 TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
   TrainJob run = line_job("model", 4);
   run.config.ema_decay = 0.75;
@@ -193,10 +212,9 @@ TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   const auto source =
       open_examples({.input = run.data, .features = run.task.features, .seed = run.config.seed});
   const auto sum_of = [&](std::uint64_t number) {
-    double sum = 0;
-    for (const std::int32_t id : source->batch(number, 8).arrays[0].values<std::int32_t>())
-      sum += id;
-    return sum;
+    const Batch batch = source->batch(number, 8);
+    const auto ids = batch.arrays[0].values<std::int32_t>();
+    return std::accumulate(ids.begin(), ids.end(), 0.0);
   };
   const std::string first = run.task.features[0].name;
   const double marked = sum_of(8);
