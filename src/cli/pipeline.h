@@ -37,7 +37,12 @@ void check_program(const Recipe& recipe, const Task& task);
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
-TrainSummary train_model(const Recipe& recipe);
+// How training begins; train/trainer.h.
+struct Beginning {
+  Begin begin = Begin::either;
+  bool overwrite = false;
+};
+TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
 // Writes eval_results.txt too, in the original's form.
 Evaluation evaluate_model(const Recipe& recipe);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
@@ -54,6 +59,6 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 void export_model(const Recipe& recipe, const std::string& folder);
 
 // All of it in order; a finished stage is not run again.
-void run_recipe(const Recipe& recipe);
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

@@ -269,6 +269,7 @@ void Trainer::run_steps() {
   while (step_ < last && !StopSignal::raised()) {
     step();
     saver_->look();
+    lock_->require_held();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
     pause(check_is_due, saver_->is_due(step_));
