@@ -5,7 +5,7 @@ Shows that a training that is killed again and again ends as one that nobody dis
 devices, one device with everything in a bucket of an emulator, which needs the tests' Python) RECIPE, or a tiny one of
 its own, is trained once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
 their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have
-printed the undisturbed run's losses at every step and left the same bytes in its last checkpoint; so must each place's
+recorded the undisturbed run's losses of every step, to the last bit, and left the same bytes in its last checkpoint; so must each place's
 last run, which is left alone.
 """
 import argparse
@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import socket
@@ -37,8 +36,13 @@ eval: {batch_size: 8}
 """ % ROOT
 
 
+OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left"}
+
+
 class Folder:
     """A place on the disk."""
+
+    records_every_step = True
 
     def __init__(self, path):
         self.out = path
@@ -51,6 +55,13 @@ class Folder:
                 found[os.path.basename(path)] = file.read()
         return found
 
+    def metrics(self):
+        path = self.out + "/model/metrics.jsonl"
+        if not os.path.exists(path):
+            return ""
+        with open(path) as file:
+            return file.read()
+
     def is_saving(self):
         return bool(glob.glob(self.out + "/model/*.partial-*"))
 
@@ -60,6 +71,8 @@ class Folder:
 
 class Bucket:
     """A folder of the emulator's bucket."""
+
+    records_every_step = False  # an object is not written anew for each
 
     def __init__(self, endpoint, name):
         self.endpoint, self.name, self.out = endpoint, name, f"gs://bucket/{name}"
@@ -78,6 +91,13 @@ class Bucket:
         quoted = {name: urllib.parse.quote(name, safe="") for name in self.names(f"model/checkpoint-{step}/")}
         return {name.split("/")[-1]: self.ask(f"/download/storage/v1/b/bucket/o/{path}?alt=media")
                 for name, path in quoted.items()}
+
+    def metrics(self):
+        name = f"{self.name}/model/metrics.jsonl"
+        if name not in self.names("model/metrics.jsonl"):
+            return ""
+        path = urllib.parse.quote(name, safe="")
+        return self.ask(f"/download/storage/v1/b/bucket/o/{path}?alt=media").decode()
 
     def is_saving(self):
         folders = {}
@@ -141,10 +161,17 @@ class Proof:
         if status != 0:
             sys.exit(f"{command} in {self.place.out} ended with {status}:\n{self.said()}")
 
-    def printed(self):
-        """What each step's line says of losses, without its speed."""
-        return {int(step): re.sub(r"[0-9.]+ seq/s", "", text)
-                for step, text in re.findall(r"step (\d+)/\d+: (loss .*?)(?:, input.*)?$", self.said(), re.M)}
+    def recorded(self):
+        """What the run has recorded of each step, without what time has to do with."""
+        lines = {}
+        for text in self.place.metrics().splitlines():
+            try:
+                record = json.loads(text)
+            except ValueError:  # the last one, cut short by a kill
+                continue
+            if record.get("kind") == "line":
+                lines[record["step"]] = {name: value for name, value in record.items() if name not in OF_TIME}
+        return lines
 
     def final(self):
         members = self.place.members(self.last)
@@ -158,19 +185,21 @@ class Proof:
         start = time.monotonic()
         self.whole("pretrain")
         self.seconds = time.monotonic() - start
-        self.losses = self.printed()
+        self.losses = self.recorded()
         self.last = max(self.losses)
         self.want = self.final()
         self.place.clear()
 
     def check_losses(self):
-        for step, text in self.printed().items():
-            if text != self.losses[step]:
-                sys.exit(f"{self.place.out}: step {step} says\n  {text}\nundisturbed\n  {self.losses[step]}")
+        for step, record in self.recorded().items():
+            if record != self.losses[step]:
+                sys.exit(f"{self.place.out}: step {step} has\n  {record}\nundisturbed\n  {self.losses[step]}")
 
     def check_end(self):
         if self.final() != self.want:
             sys.exit(f"{self.place.out}: the last checkpoint has other bytes than the undisturbed run's")
+        if self.place.records_every_step and len(self.recorded()) != len(self.losses):
+            sys.exit(f"{self.place.out}: {len(self.recorded())} steps recorded, undisturbed {len(self.losses)}")
         self.place.clear()
 
     def kill_one(self, during_a_save):

@@ -87,10 +87,13 @@ std::string LockOwner::text() const {
   return str(words, "\n", machine, "\n", process, "\n", started, "\n");
 }
 
-bool LockOwner::has_ended() const {
+bool LockOwner::is_of_this_machine() const {
   const LockOwner mine = this_process();
-  return process > 0 && !started.empty() && !mine.started.empty() && machine == mine.machine &&
-         start_of_process(process) != started;
+  return process > 0 && !started.empty() && !mine.started.empty() && machine == mine.machine;
+}
+
+bool LockOwner::has_ended() const {
+  return is_of_this_machine() && start_of_process(process) != started;
 }
 
 }  // namespace smelt

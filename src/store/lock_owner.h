@@ -17,7 +17,8 @@ struct LockOwner {
   static LockOwner parse(std::string_view text);
   std::string text() const;
 
-  // Whether it is known to have ended; of another machine's processes nothing is known.
+  // Whether it can be known here if it runs, and if so that it does not.
+  bool is_of_this_machine() const;
   bool has_ended() const;
 };
 

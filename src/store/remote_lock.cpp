@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
-#include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -18,33 +18,12 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kHeld = "held\n", kMade = "claimed\n";
-constexpr int kLooks = 20;  // at others that have not decided yet, half a second apart
 
 std::string random_name() {
   std::random_device random;
   std::array<char, 17> name{};
   std::snprintf(name.data(), name.size(), "%08x%08x", random(), random());
   return name.data();
-}
-
-struct OtherClaim {
-  std::string name, path;
-  double age = 0;  // seconds since it was renewed, by the store's clock
-};
-
-// What others have in the folder, and how old it is compared with `mine`, which was just written.
-std::vector<OtherClaim> other_claims(const std::string& folder, const std::string& mine) {
-  const auto now = file_status(join_path(folder, mine));
-  std::vector<OtherClaim> out;
-  for (const std::string& name : list_folder(folder)) {
-    if (name == mine) continue;
-    const std::string path = join_path(folder, name);
-    const auto status = file_status(path);
-    if (!status) continue;  // it has just gone
-    const std::int64_t age = now ? now->modified - status->modified : 0;
-    out.push_back({name, path, static_cast<double>(age) * 1e-9});
-  }
-  return out;
 }
 
 // Of an object that may go at any moment.
@@ -67,13 +46,7 @@ RemoteLock::RemoteLock(const std::string& folder, const std::string& where, Lock
   remove_file(path_);  // training will have to, too: that it may not is said before any work
   write(Claim::made);
   try {
-    for (int look = 0; look_at_others() == Others::undecided; ++look) {
-      if (look == kLooks)
-        throw UsageError(str(where_, " is being taken by another process"),
-                         "stop one of the two, or choose another folder");
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
-      write(Claim::made);
-    }
+    wait_for_others();
     write(Claim::held);
     renewing_ = std::jthread([this] { renew(); });
   } catch (...) {
@@ -100,11 +73,47 @@ void RemoteLock::give_up() const try { remove_file(path_); } catch (const Error&
   spdlog::warn("{}", error.what());
 }
 
+// How old what others have there is compared with this one's, which was just written.
+std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
+  const auto now = file_status(path_);
+  std::vector<OtherClaim> out;
+  for (const std::string& name : list_folder(folder_)) {
+    if (name == name_) continue;
+    const std::string path = join_path(folder_, name);
+    const auto status = file_status(path);
+    if (!status) continue;  // it has just gone
+    const std::int64_t age = now ? now->modified - status->modified : 0;
+    out.push_back({name, path, status->modified, static_cast<double>(age) * 1e-9});
+  }
+  return out;
+}
+
+void RemoteLock::wait_for_others() {
+  const auto start = Clock::now();
+  while (look_at_others() == Others::undecided) {
+    if (seconds_since(start) > 2 * times_.stale_seconds)
+      throw UsageError(str(where_, " is being taken by another process"),
+                       "stop one of the two, or choose another folder");
+    std::this_thread::sleep_for(std::chrono::duration<double>(times_.look_seconds));
+    write(Claim::made);
+  }
+}
+
 // Of two that have not decided the one with the lower name waits for the other to give up: that one
 // has seen it, or holds the lock by the next look.
+bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool held) {
+  if (!held) return other.name < name_;
+  if (owner.is_of_this_machine()) return true;
+  const auto [first, is_new] = first_renewed_.emplace(other.name, other.renewed);
+  if (is_new)
+    spdlog::info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
+                 owner.words, times_.stale_seconds);
+  return first->second != other.renewed;
+}
+
 RemoteLock::Others RemoteLock::look_at_others() {
   Others found = Others::none;
-  for (const OtherClaim& other : other_claims(folder_, name_)) {
+  for (const OtherClaim& other : other_claims()) {
     const std::string text = text_of_claim(other.path);
     if (text.empty()) continue;
     const std::size_t head = text.find('\n') + 1;
@@ -116,24 +125,21 @@ RemoteLock::Others RemoteLock::look_at_others() {
       remove_file(other.path);
       continue;
     }
-    if (text.starts_with(kHeld) || other.name < name_) refuse(owner, other.age);
+    if (is_alive(other, owner, text.starts_with(kHeld))) refuse(owner, other.age);
     found = Others::undecided;
   }
   return found;
 }
 
 void RemoteLock::refuse(const LockOwner& owner, double age) {
-  throw UsageError(
-      str(where_, " is in use by ", owner.words, ", heard of ",
-          static_cast<int>(std::max(0.0, age)), " s ago"),
-      str("wait for it, stop it, or choose another folder; if it was killed, wait until "
-          "it was not heard of for ",
-          times_.stale_seconds, " s"));
+  throw UsageError(str(where_, " is in use by ", owner.words, ", heard of ",
+                       static_cast<int>(std::max(0.0, age)), " s ago"),
+                   "wait for it, stop it, or choose another folder");
 }
 
 // As when this one was renewed just while another took it for stale.
 bool RemoteLock::is_held_by_another() const {
-  return std::ranges::any_of(other_claims(folder_, name_), [](const OtherClaim& other) {
+  return std::ranges::any_of(other_claims(), [](const OtherClaim& other) {
     return text_of_claim(other.path).starts_with(kHeld);
   });
 }

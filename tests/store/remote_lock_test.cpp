@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -77,10 +79,24 @@ TEST_F(RemoteLockTest, AKilledProcessOfThisMachineIsFoundOut) {
 
 TEST_F(RemoteLockTest, OneThatIsNotRenewedIsTakenByTheStoresClock) {
   claim("0", "held", elsewhere());
-  EXPECT_THAT(refusal(), HasSubstr("is in use by process 7 on host b since then: smelt run"));
-  EXPECT_EQ(refusal({.stale_seconds = -1}), "no error");
-  EXPECT_THAT(log_.text(), HasSubstr("the lock of process 7 on host b since then: smelt run, not "
-                                     "heard of for "));
+  EXPECT_EQ(refusal({.stale_seconds = 0.1, .look_seconds = 0.01}), "no error");
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("is in use by process 7 on host b since then: smelt run: waiting "),
+                    HasSubstr("the lock of process 7 on host b since then: smelt run, not heard of "
+                              "for 0 s, is taken")));
+}
+
+TEST_F(RemoteLockTest, OneOfAnotherMachineThatIsRenewedIsRefused) {
+  claim("0", "held", elsewhere());
+  std::atomic<bool> over = false;
+  std::thread renewing([&] {
+    while (!over) claim("0", "held", elsewhere());
+  });
+  EXPECT_THAT(
+      refusal({.look_seconds = 0.01}),
+      HasSubstr("is in use by process 7 on host b since then: smelt run, heard of 0 s ago"));
+  over = true;
+  renewing.join();
 }
 
 TEST_F(RemoteLockTest, OfTwoThatHaveNotDecidedOneGivesUp) {
@@ -88,7 +104,7 @@ TEST_F(RemoteLockTest, OfTwoThatHaveNotDecidedOneGivesUp) {
   EXPECT_THAT(refusal(), HasSubstr("is in use by process 7"));
   remove_tree(claims_);
   claim("z", "claimed", elsewhere());
-  auto waiting = std::async(std::launch::async, [&] { return refusal(); });
+  auto waiting = std::async(std::launch::async, [&] { return refusal({.look_seconds = 0.01}); });
   while (list_folder(claims_).size() < 2) std::this_thread::yield();
   remove_tree(join_path(claims_, "z"));
   EXPECT_EQ(waiting.get(), "no error");
