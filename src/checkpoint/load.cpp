@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
@@ -60,7 +61,11 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
   if (manifest.at("step") != step)
     throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
   Checkpoint checkpoint{step, path, {}, manifest.at("state"), {}};
-  for (const json& line : manifest.at("files")) checkpoint.files.push_back(read_shard(path, line));
+  const json& lines = manifest.at("files");
+  std::vector<std::optional<SafetensorsFile>> read(lines.size());
+  run_each(lines.size(), kFilesAtOnce,
+           [&](std::size_t i) { read[i].emplace(read_shard(path, lines[i])); });
+  for (auto& file : read) checkpoint.files.push_back(std::move(*file));
   for (const SafetensorsFile& file : checkpoint.files)
     checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
   return checkpoint;

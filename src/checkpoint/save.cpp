@@ -21,7 +21,6 @@ using nlohmann::json;
 // A directory on its way: written beside an earlier one, set aside.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
-constexpr std::size_t kFilesAtOnce = 4;  // an object store takes each at its own pace
 
 // The tensors in order of name, cut where a file is full.
 std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
@@ -62,7 +61,7 @@ void write_members(const OutputDirectory& directory, std::int64_t step, const Te
   const std::vector<TensorMap> parts = shards(tensors, shard_bytes);
   std::vector<json> lines(parts.size());
   std::atomic<std::size_t> next = 0;
-  run_parallel(static_cast<int>(std::min(parts.size(), kFilesAtOnce)), [&](int) {
+  run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
     for (std::size_t i; (i = next++) < parts.size();) {
       const std::string name = shard_name(i, parts.size());
       lines[i] = write_shard(directory.file(name), name, parts[i]);

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/begin_flags.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 
@@ -42,7 +43,8 @@ void add_pretrain_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
   const auto recipe = add_recipe_options(*command);
-  command->callback([recipe] { train_model(recipe->load()); });
+  const auto begin = add_begin_flags(*command);
+  command->callback([recipe, begin] { train_model(begin->load(*recipe), begin->beginning()); });
 }
 
 void add_replay_command(CLI::App& app) {

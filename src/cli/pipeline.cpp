@@ -22,6 +22,7 @@
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
 #include "train/job_program.h"
+#include "train/start.h"
 
 namespace smelt {
 namespace {
@@ -147,15 +148,20 @@ static std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
 }
 
-TrainSummary train_model(const Recipe& r) {
+TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
+  job.begin = beginning.begin;
+  job.overwrite = beginning.overwrite;
   job.init = r.train.init;
   job.save_every = r.train.save_every;
+  job.save_minutes = r.train.save_minutes;
   job.keep = r.train.keep;
+  job.keep_every = r.train.keep_every;
+  job.keep_best = r.train.keep_best;
   job.track.log_every = r.train.log_every;
   job.track.settings = r.sections;
   job.accepted = [&] {
@@ -252,7 +258,8 @@ void export_model(const Recipe& r, const std::string& folder) {
 }
 
 // The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
-static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs) {
+static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs,
+                                    const Beginning& beginning) {
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
@@ -268,7 +275,11 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
        {p.train_text, p.heldout_text, p.vocab},
        records,
        [r] { make_examples(r); }},
-      {"train", training, {p.train_records}, {p.model_dir}, [r] { train_model(r); }},
+      {"train",
+       training,
+       {p.train_records},
+       {p.model_dir},
+       [r, beginning] { train_model(r, beginning); }},
       {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
          std::cout << evaluation_report(r, evaluate_model(r));
        }}};
@@ -279,14 +290,18 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   return stages;
 }
 
-void run_recipe(const Recipe& r) {
+void run_recipe(const Recipe& r, const Beginning& beginning) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
+  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const std::string model_dir = RecipePaths(r).model_dir;
-  const bool begun = latest_checkpoint(model_dir).has_value();
+  if (beginning.overwrite)
+    forget_stage(r.out, "train");
+  else
+    check_begin(beginning.begin, model_dir);
+  const bool begun = !beginning.overwrite && latest_checkpoint(model_dir).has_value();
   if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
   if (begun)  // whose vocabulary and data must not be replaced
     for (const Stage& stage : std::span(stages).first(3))

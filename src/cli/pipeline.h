@@ -38,7 +38,12 @@ void check_program(const Recipe& recipe, const Task& task);
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
-TrainSummary train_model(const Recipe& recipe);
+// How training begins; train/trainer.h.
+struct Beginning {
+  Begin begin = Begin::either;
+  bool overwrite = false;
+};
+TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
 // The batch of a step that was not finite, without an update; of the newest, where no folder is
 // named.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
@@ -58,6 +63,6 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 void export_model(const Recipe& recipe, const std::string& folder);
 
 // All of it in order; a finished stage is not run again.
-void run_recipe(const Recipe& recipe);
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

@@ -67,7 +67,10 @@ struct TrainSection {
   std::int64_t seed = 12345;
   std::string init = {};
   std::int64_t save_every = 500;
+  double save_minutes = 0;
   std::int64_t keep = 5;
+  std::int64_t keep_every = 0;
+  std::string keep_best = {};
   std::int64_t log_every = 100;
 };
 

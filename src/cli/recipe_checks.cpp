@@ -122,6 +122,8 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("eval.steps", 0);
   checks.at_least("eval.passes", 1);
   checks.at_least("eval.every", 0);
+  checks.within("train.save_minutes", 0);
+  checks.at_least("train.keep_every", 0);
   check_optimizer(checks, train);
   check_steadiness(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
@@ -145,6 +147,14 @@ void check_sections(const Recipe& r) {
   checks.at_least("vocab.unused", 0);
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   check_training(checks, r.train);
+  checks.require(r.train.keep_every % r.train.save_every == 0,
+                 {"train.keep_every", "train.save_every"},
+                 str("train.keep_every ", r.train.keep_every,
+                     " is no multiple of train.save_every ", r.train.save_every),
+                 "choose a multiple, or 0 for none");
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0, {"train.keep_best", "eval.every"},
+                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
+                 "set eval.every to the steps between two measurements");
 }
 
 }  // namespace smelt

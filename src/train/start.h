@@ -21,6 +21,10 @@ struct Start {
   bool is_saved() const { return state.has_value(); }
 };
 
+// UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
+// is to be resumed.
+void check_begin(Begin begin, const std::string& model_dir);
+
 // `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
 // from is added to them.
 Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,

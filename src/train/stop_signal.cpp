@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <string_view>
 
@@ -11,16 +12,15 @@ namespace {
 constexpr std::array kSignals{SIGTERM, SIGINT};
 constexpr std::string_view kStopping =
     "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
-volatile std::sig_atomic_t raised_signal = 0;
+std::atomic<int> raised_signal = 0;  // two may come at once, on two threads
 
 // The second one ends the process as if nobody listened: a save that is cut off does not count.
 void note_or_end(int signal) {
-  if (raised_signal != 0) {
+  if (raised_signal.exchange(signal) != 0) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
     return;
   }
-  raised_signal = signal;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kStopping.data(), kStopping.size());
 }
 

@@ -320,6 +320,7 @@ void Trainer::take_steps() {
   while (step_ < last && !StopSignal::raised()) {
     step();
     saver_->look();
+    lock_->require_held();
     if (step_ == last) read_report();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);

@@ -14,6 +14,10 @@
 
 namespace smelt {
 
+// What is wanted of a model folder that may hold checkpoints: to go on from the newest where there
+// is one; that there is one; that there is none.
+enum class Begin { either, resume, fresh };
+
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
@@ -22,8 +26,9 @@ struct TrainJob {
   std::string device = "cpu";
   std::string data;          // as open_examples takes it; a description beside the files must fit
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
-  std::string vocab;       // the data's vocabulary, if known: it must be what the description says
-  std::string model_dir;   // checkpoints; the newest whole one is resumed
+  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
+  std::string model_dir;  // checkpoints; the newest whole one is resumed
+  Begin begin = Begin::either;
   bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
   std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::string resume_from;  // one of this run's own checkpoints; empty: the newest
