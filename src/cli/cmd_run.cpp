@@ -1,8 +1,11 @@
 #include "cli/cmd_run.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
+#include <string>
 
+#include "cli/dry_run.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 
@@ -12,7 +15,16 @@ void add_run_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("run", "every stage of a recipe, from text to a finished model");
   const auto recipe = add_recipe_options(*command);
-  command->callback([recipe] { run_recipe(recipe->load()); });
+  auto dry_run = std::make_shared<bool>(false);
+  command->add_flag("--dry-run", *dry_run,
+                    "only check what the run needs and print what it would do");
+  command->callback([recipe, dry_run] {
+    const Recipe loaded = recipe->load();
+    if (*dry_run)
+      std::cout << dry_run_text(loaded);
+    else
+      run_recipe(loaded);
+  });
 }
 
 }  // namespace smelt

@@ -15,8 +15,8 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "train/evaluate.h"
 #include "track/event_log.h"
+#include "train/evaluate.h"
 #include "train/stop_signal.h"
 
 namespace smelt {

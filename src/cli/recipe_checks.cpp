@@ -128,6 +128,13 @@ void check_sections(const Recipe& r) {
   checks.at_least("vocab.unused", 0);
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   check_training(checks, r.train);
+  checks.at_least("track.histograms_every", 0);
+  checks.require(r.track.fill.empty() || r.type->fill, {"track.fill"},
+                 str("track.fill: a model of type ", r.type->name, " fills no masks"),
+                 "leave it out");
+  checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
+                 "track.fill is filled at evaluations, of which eval.every 0 makes none",
+                 "set eval.every");
 }
 
 }  // namespace smelt

@@ -31,6 +31,9 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<VocabSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
+  visit("file", c.file,
+        "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
+        "to begin with");
   visit("size", c.size, "word pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case, "lower-case the text");
@@ -117,6 +120,15 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("every", c.every,
         "training steps between evaluations of the state at hand, whose figures go to the log and, "
         "as TensorBoard's, to model/train; 0 = none while training");
+}
+
+template <SectionOf<TrackSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("fill", c.fill,
+        "texts with [MASK] that the model fills at each evaluation while it trains, with | between "
+        "them");
+  visit("histograms_every", c.histograms_every,
+        "steps between histograms of weights and updates for TensorBoard; 0 = none");
 }
 
 }  // namespace smelt

@@ -32,6 +32,7 @@ class Trainer {
   void begin_log();
   Batch next_batch();
   void step();
+  void step_with_histograms();
   void read_report();
   void pause(bool check, bool save);
   void check(const HostState& host);
@@ -53,6 +54,7 @@ class Trainer {
   TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
   std::optional<Scorer> scorer_;
+  std::unique_ptr<const MaskFiller> filler_;
   std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
   std::optional<Saver> saver_;
@@ -156,6 +158,7 @@ void Trainer::compile() {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    if (job_.track.filler) filler_ = job_.track.filler(client_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
@@ -177,6 +180,19 @@ void Trainer::step() {
   read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
   ++step_;
+}
+
+// Or without, at most steps.
+void Trainer::step_with_histograms() {
+  if (!log_.wants_histograms(step_ + 1)) return step();
+  const auto looking = log_.during(Spent::eval);
+  const HostState before = state_->download();
+  {
+    const auto stepping = log_.during(Spent::step);
+    step();
+    read_report();
+  }
+  log_.histograms(step_, program_.state, before, state_->download());
 }
 
 std::string Trainer::what_steadies() const {
@@ -231,6 +247,7 @@ void Trainer::check(const HostState& host) {
   if (scorer_) found.validation = scorer_->score(*state_, step_);
   if (job_.checked) job_.checked(found);
   log_.check(found);
+  if (filler_) log_.filled(step_, filler_->fill(host.tensors, "train"));
 }
 
 // All that a run does up to its first check, but for its steps.
@@ -252,7 +269,7 @@ void Trainer::run_steps() {
   log_.ready();
   if (job_.save_first && saver_->saved_step() < 0) pause(false, true);
   while (step_ < last && !StopSignal::raised()) {
-    step();
+    step_with_histograms();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
     pause(check_is_due, step_ % job_.save_every == 0);
