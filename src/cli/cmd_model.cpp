@@ -5,19 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/begin_flags.h"
+#include "cli/evaluation.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 
 namespace smelt {
 namespace {
-
-nlohmann::ordered_json to_json(const Evaluation& e) {
-  nlohmann::ordered_json out{
-      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
-  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
-  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
-  return out;
-}
 
 void print_report(const GradientReport& report) {
   std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
@@ -61,12 +54,21 @@ void add_eval_command(CLI::App& app) {
   auto* command = app.add_subcommand("eval", "measure a recipe's model on its held-out examples");
   const auto recipe = add_recipe_options(*command);
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "one JSON object instead of lines");
-  command->callback([recipe, json] {
+  auto follow = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "a JSON object for each checkpoint instead of lines");
+  command->add_flag("--follow", *follow,
+                    "each checkpoint as it appears, the oldest first, until that of train.steps");
+  command->callback([recipe, json, follow] {
     const Recipe loaded = recipe->load();
-    const Evaluation evaluation = evaluate_model(loaded);
-    std::cout << (*json ? to_json(evaluation).dump() + "\n"
-                        : evaluation_report(loaded, evaluation));
+    const auto print = [&](const Evaluation& evaluation) {
+      std::cout << (*json ? evaluation_json(evaluation).dump() + "\n"
+                          : evaluation_report(loaded, evaluation))
+                << std::flush;
+    };
+    if (*follow)
+      follow_model(loaded, print);
+    else
+      print(evaluate_model(loaded));
   });
 }
 

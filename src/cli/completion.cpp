@@ -11,6 +11,7 @@ namespace {
 struct CompletedCommand {
   std::string path;  // "smelt data bert"
   std::vector<const CLI::App*> commands;
+  std::string words;  // that an argument without a flag may be
   std::vector<std::string> flags;
   std::vector<std::pair<std::string, std::string>> values;  // a flag and what it may be, or ""
 };
@@ -24,13 +25,15 @@ std::string choices_of(const CLI::Option& option) {
 }
 
 void collect(const CLI::App& app, const std::string& path, std::vector<CompletedCommand>& out) {
-  CompletedCommand command{.path = path, .commands = {}, .flags = {}, .values = {}};
-  for (const CLI::Option* option : app.get_options())
+  CompletedCommand command{.path = path, .commands = {}, .words = {}, .flags = {}, .values = {}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) command.words += choices_of(*option);
     for (const std::string& name : option->get_lnames()) {
       command.flags.push_back("--" + name);
       if (option->get_expected_max() > 0)
         command.values.emplace_back("--" + name, choices_of(*option));
     }
+  }
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     command.commands.push_back(sub);
   out.push_back(command);
@@ -93,6 +96,7 @@ std::string bash_completion(const CLI::App& root) {
   for (const CompletedCommand& command : commands) {
     std::vector<std::string> names;
     for (const CLI::App* sub : command.commands) names.push_back(sub->get_name());
+    if (!command.words.empty()) names.push_back(command.words);
     words += str("    \"", command.path, "\") flags=\"", join(command.flags, " "),
                  "\"; commands=\"", join(names, " "), "\" ;;\n");
   }
@@ -121,6 +125,7 @@ std::string zsh_completion(const CLI::App& root) {
   for (const CompletedCommand& command : commands) {
     std::vector<std::string> names;
     for (const CLI::App* sub : command.commands) names.push_back(described(*sub));
+    if (!command.words.empty()) names.push_back(command.words);
     words += str("    \"", command.path, "\") flags=(", join(command.flags, " "), "); commands=(",
                  join(names, " "), ") ;;\n");
   }

@@ -13,6 +13,7 @@
 #include "cli/electra_hparams.h"
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
+#include "cli/evaluation.h"
 #include "cli/form_flags.h"
 #include "cli/number_check.h"
 #include "data/record_index.h"
@@ -179,12 +180,9 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.steps = h.num_eval_steps;
   job.fields = electra_field;
   const Evaluation e = evaluate(job);
-  nlohmann::json figures{
-      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
-  for (const MeasuredValue& m : e.measures) figures[m.name] = m.value;
   const std::string text = electra_results(e);
   write_file(h.results_txt, text);
-  write_file(results_json(h.results_txt), figures.dump(2) + "\n");
+  write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
   std::cout << text;
 }
 

@@ -17,8 +17,8 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
-#include "train/evaluate.h"
 #include "track/event_log.h"
+#include "train/evaluate.h"
 #include "train/stop_signal.h"
 
 namespace smelt {

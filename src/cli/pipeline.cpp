@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <iostream>
 #include <span>
-#include <sstream>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "cli/evaluation.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
@@ -22,6 +22,7 @@
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
 #include "train/job_program.h"
+#include "train/model_flops.h"
 #include "train/start.h"
 
 namespace smelt {
@@ -49,6 +50,21 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
 }
 
 }  // namespace
+
+static ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
+  ProgramFacts out;
+  const auto bytes = [](const Shape& shape) {
+    return shape.elements() * static_cast<std::int64_t>(dtype_size_bytes(shape.dtype));
+  };
+  for (std::size_t i = 0; i < program.state.tensors.size(); ++i) {
+    const Shape& shape = program.state.tensors[i].shape;
+    if (i < program.state.values) out.parameters += shape.elements();
+    (i < program.state.values ? out.value_bytes : out.slot_bytes) += bytes(shape);
+  }
+  for (const Feature& feature : program.features)
+    out.batch_bytes += batch_size * bytes({feature.dtype, feature.row});
+  return out;
+}
 
 TrainJob train_job(const TrainSection& t, Task task) {
   TrainJob job;
@@ -94,7 +110,12 @@ void check_program(const Recipe& r, const Task& task) {
                  "set eval.passes to 1");
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
                   "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
-                 [&] { (void)training_program(train_job(r.train, task), r.train.device); });
+                 [&] {
+                   const StepProgram program =
+                       training_program(train_job(r.train, task), r.train.device);
+                   *r.program = facts_of(program, r.train.batch_size);
+                 });
+  r.program->flops_per_example = training_flops(task);
 }
 
 void make_text(const Recipe& r) {
@@ -117,7 +138,16 @@ void make_text(const Recipe& r) {
       s.read.duplicate_lines + s.read.duplicate_documents);
 }
 
+static void take_vocabulary(const Recipe& r) {
+  const std::string to = RecipePaths(r).vocab;
+  const BertTokenizer given = BertTokenizer::load(r.vocab.file, tokenizer_flags(r));
+  save_tokenizer_config(to, given.options());
+  given.vocabulary().save(to);
+  spdlog::info("vocab: {} pieces of {}", given.size(), r.vocab.file);
+}
+
 void make_vocabulary(const Recipe& r) {
+  if (!r.vocab.file.empty()) return take_vocabulary(r);
   const RecipePaths paths(r);
   VocabularyJob job;
   job.text.input = paths.train_text;
@@ -143,9 +173,21 @@ void make_examples(const Recipe& r) {
   spdlog::info("data: {} examples to train on, {} held out", train, heldout);
 }
 
-// Empty where the recipe's stages made none, as for a model of no words.
-static std::string made_vocabulary(const RecipePaths& paths) {
+std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
+}
+
+// The recipe's texts, of which a model that is being trained fills the masks.
+static auto filler_of(const Recipe& r) {
+  std::vector<std::string> texts;
+  for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));
+  FillMaskJob job = r.type->fill(r);
+  job.exact_products = r.train.precision == "f32_exact";
+  const auto tokenizer = std::make_shared<const BertTokenizer>(
+      BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
+  return [job, texts, tokenizer](std::shared_ptr<const Client> client) {
+    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts);
+  };
 }
 
 TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
@@ -158,6 +200,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   job.overwrite = beginning.overwrite;
   job.init = r.train.init;
   job.save_every = r.train.save_every;
+  job.hang_minutes = r.train.hang_minutes;
   job.save_minutes = r.train.save_minutes;
   job.keep = r.train.keep;
   job.keep_every = r.train.keep_every;
@@ -168,6 +211,8 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
+  job.track.histograms_every = r.track.histograms_every;
+  if (!r.track.fill.empty()) job.track.filler = filler_of(r);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
@@ -184,39 +229,6 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
   TrainJob job = train_job(r.train, r.type->task(r));
   job.vocab = made_vocabulary(paths);
   return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
-}
-
-std::string evaluation_text(const Evaluation& e) {
-  std::ostringstream out;
-  out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
-  auto measures = e.measures;
-  std::ranges::sort(measures, {}, &MeasuredValue::name);
-  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
-  return out.str();
-}
-
-std::string evaluation_report(const Recipe& r, const Evaluation& e) {
-  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n");
-}
-
-Evaluation evaluate_model(const Recipe& r) {
-  const RecipePaths paths(r);
-  EvaluateJob job;
-  job.task = r.type->task(r);
-  job.batch_size = r.eval.batch_size;
-  job.devices = r.train.devices;
-  job.mesh = mesh_choice(r.train);
-  job.compute = compute_choice(r.train);
-  job.device = r.train.device;
-  job.data = paths.heldout_records;
-  job.vocab = made_vocabulary(paths);
-  job.model_dir = paths.model_dir;
-  job.steps = r.eval.steps;
-  job.passes = r.eval.passes;
-  job.averaged = r.eval.averaged;
-  const Evaluation e = evaluate(job);
-  write_file(paths.evaluation, evaluation_text(e));
-  return e;
 }
 
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
@@ -269,7 +281,10 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
   std::vector<Stage> stages{
       {"text", section("text"), inputs, texts, [r] { make_text(r); }},
-      {"vocab", vocabulary, {p.train_text}, {p.vocab}, [r] { make_vocabulary(r); }},
+      {"vocab",
+       vocabulary,
+       {r.vocab.file.empty() ? p.train_text : r.vocab.file},
+       {p.vocab}, [r] { make_vocabulary(r); }},
       {"data",
        {section("data"), section("vocab")},
        {p.train_text, p.heldout_text, p.vocab},
@@ -290,24 +305,37 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   return stages;
 }
 
+// Whose vocabulary and data must not be replaced once a model was begun with them.
+static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages) {
+  const std::string model_dir = RecipePaths(r).model_dir;
+  if (!latest_checkpoint(model_dir)) {
+    if (!r.train.init.empty()) check_weights_folder(r.train.init);
+    return;
+  }
+  for (const Stage& stage : std::span(stages).first(3))
+    if (const auto change = changed_since(r.out, stage))
+      throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
+                       "choose another folder with --set out=… for a new run");
+}
+
+void check_stages(const Recipe& r) {
+  check_output_folder(r.out);
+  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input"), {}));
+}
+
 void run_recipe(const Recipe& r, const Beginning& beginning) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
   const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
-  const std::string model_dir = RecipePaths(r).model_dir;
-  if (beginning.overwrite)
+  if (beginning.overwrite) {
     forget_stage(r.out, "train");
-  else
-    check_begin(beginning.begin, model_dir);
-  const bool begun = !beginning.overwrite && latest_checkpoint(model_dir).has_value();
-  if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
-  if (begun)  // whose vocabulary and data must not be replaced
-    for (const Stage& stage : std::span(stages).first(3))
-      if (const auto change = changed_since(r.out, stage))
-        throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
-                         "choose another folder with --set out=… for a new run");
+    if (!r.train.init.empty()) check_weights_folder(r.train.init);
+  } else {
+    check_begin(beginning.begin, RecipePaths(r).model_dir);
+    check_model_is_of(r, stages);
+  }
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 

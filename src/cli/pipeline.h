@@ -23,6 +23,9 @@ struct RecipePaths {
   std::string model_dir, evaluation, hugging_face;
 };
 
+// Empty where the recipe's stages made none, as for a model of no words.
+std::string made_vocabulary(const RecipePaths& paths);
+
 TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
 // The recipe's, once it was made; UsageError before.
@@ -32,7 +35,8 @@ Vocabulary vocabulary_of(const Recipe& recipe);
 TrainJob train_job(const TrainSection& train, Task task);
 
 // Builds the training program and drops it: whatever it would refuse is said before hours of other
-// stages. The task's vocabulary may still have another size then.
+// stages. The task's vocabulary may still have another size then. What the program comes to is in
+// recipe.program afterwards.
 void check_program(const Recipe& recipe, const Task& task);
 
 void make_text(const Recipe& recipe);
@@ -47,12 +51,6 @@ TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
 // The batch of a step that was not finite, without an update; of the newest, where no folder is
 // named.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
-// Writes eval_results.txt too, in the original's form.
-Evaluation evaluate_model(const Recipe& recipe);
-// The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
-std::string evaluation_text(const Evaluation& evaluation);
-// These lines under a title, and what the type of model has to remark.
-std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 // UsageError for a model that fills no masks.
 std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
                                         std::int64_t top);
@@ -61,6 +59,9 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
                                                         const std::vector<std::string>& texts);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
 void export_model(const Recipe& recipe, const std::string& folder);
+
+// UsageError where the recipe's folder holds something else, or a model of other data.
+void check_stages(const Recipe& recipe);
 
 // All of it in order; a finished stage is not run again.
 void run_recipe(const Recipe& recipe, const Beginning& beginning = {});

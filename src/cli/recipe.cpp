@@ -97,7 +97,8 @@ Sections sections_of(const ObjectiveType& type) {
           {"data", type.data},
           {"model", model},
           {"train", config_fields<TrainSection>()},
-          {"eval", config_fields<EvalSection>()}};
+          {"eval", config_fields<EvalSection>()},
+          {"track", config_fields<TrackSection>()}};
 }
 
 std::string path_of(const std::string& section, const std::string& name) {
@@ -164,6 +165,7 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
   recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
+  recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
   check_sections(recipe);

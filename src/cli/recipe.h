@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct TextSection {
 };
 
 struct VocabSection {
+  std::string file;
   std::int64_t size = 8000;
   std::int64_t unused = 0;
   bool lower_case = true;
@@ -71,6 +73,7 @@ struct TrainSection {
   std::int64_t keep = 5;
   std::int64_t keep_every = 0;
   std::string keep_best = {};
+  double hang_minutes = 30;
   std::int64_t log_every = 100;
 };
 
@@ -82,12 +85,27 @@ struct EvalSection {
   bool averaged = true;
 };
 
+struct TrackSection {
+  std::string fill;
+  std::int64_t histograms_every = 0;
+};
+
+// What a recipe's training program comes to, for a vocabulary of the size that was asked for.
+struct ProgramFacts {
+  std::int64_t parameters = 0;
+  std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
+  double flops_per_example = 0;
+};
+
 struct Recipe {
   std::string out = "out";
   TextSection text;
   VocabSection vocab;
   TrainSection train;
   EvalSection eval;
+  TrackSection track;
+  // Filled in by check_program() (cli/pipeline.h).
+  std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type
   nlohmann::json model, data;                      // every field that the type has
   std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them

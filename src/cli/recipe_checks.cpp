@@ -147,6 +147,7 @@ void check_sections(const Recipe& r) {
   checks.at_least("vocab.unused", 0);
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   check_training(checks, r.train);
+  checks.within("train.hang_minutes", 0);
   checks.require(r.train.keep_every % r.train.save_every == 0,
                  {"train.keep_every", "train.save_every"},
                  str("train.keep_every ", r.train.keep_every,
@@ -155,6 +156,13 @@ void check_sections(const Recipe& r) {
   checks.require(r.train.keep_best.empty() || r.eval.every > 0, {"train.keep_best", "eval.every"},
                  str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
                  "set eval.every to the steps between two measurements");
+  checks.at_least("track.histograms_every", 0);
+  checks.require(r.track.fill.empty() || r.type->fill, {"track.fill"},
+                 str("track.fill: a model of type ", r.type->name, " fills no masks"),
+                 "leave it out");
+  checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
+                 "track.fill is filled at evaluations, of which eval.every 0 makes none",
+                 "set eval.every");
 }
 
 }  // namespace smelt

@@ -31,6 +31,9 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<VocabSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
+  visit("file", c.file,
+        "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
+        "to begin with");
   visit("size", c.size, "word pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case, "lower-case the text");
@@ -152,6 +155,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("keep_best", c.keep_best,
         "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
         "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+  visit("hang_minutes", c.hang_minutes,
+        "a step that has not ended after so many minutes ends the command; 0 = never");
   visit("log_every", c.log_every, "steps between log lines");
 }
 
@@ -167,6 +172,15 @@ void visit_fields(C& c, Visitor&& visit) {
         "as TensorBoard's, to model/train; 0 = none while training");
   visit("averaged", c.averaged,
         "evaluation, fill, detect and export take the averages that train.ema_decay keeps");
+}
+
+template <SectionOf<TrackSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("fill", c.fill,
+        "texts with [MASK] that the model fills at each evaluation while it trains, with | between "
+        "them");
+  visit("histograms_every", c.histograms_every,
+        "steps between histograms of weights and updates for TensorBoard; 0 = none");
 }
 
 }  // namespace smelt

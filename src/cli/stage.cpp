@@ -73,12 +73,16 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
   return text_of(first_difference(before, now, str(stage.name, "'s input")));
 }
 
-void claim_output_folder(const std::string& out) {
+void check_output_folder(const std::string& out) {
   const auto status = file_status(out);
   if (status && !status->is_folder) throw_errno("out", out, ENOTDIR);
   if (status && !list_folder(out).empty() && !exists(stages_folder(out)))
     throw UsageError(str("out: ", out, " already holds something else"),
                      "choose another folder with --set out=…");
+}
+
+void claim_output_folder(const std::string& out) {
+  check_output_folder(out);
   make_folders(stages_folder(out));
 }
 

@@ -31,6 +31,8 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
 
 // The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
 // else.
+void check_output_folder(const std::string& out);
+// Checks it and makes it.
 void claim_output_folder(const std::string& out);
 
 }  // namespace smelt

@@ -1,16 +1,36 @@
 // TensorBoard's event files, docs/formats/event_file.md: TFRecords of Event messages. Bytes only,
-// no files. Scalars alone; times are seconds since 1970.
+// no files. Times are seconds since 1970.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace smelt {
 
 struct Scalar {
   std::string tag;  // "train/valid_loss"
   float value = 0;
+};
+
+struct Histogram {
+  double min = 0, max = 0, count = 0, sum = 0, sum_of_squares = 0;
+  std::vector<double> limits, counts;  // of buckets: their upper ends, how many are in each
+};
+// TensorFlow's own buckets, which grow by a tenth from 1e-12 on, empty ones beside one another as
+// one, none at both ends. What is no number is left out.
+Histogram histogram_of(std::span<const float> values);
+
+struct NamedHistogram {
+  std::string tag;  // "weights/bert/pooler/dense/kernel"
+  Histogram histogram;
+};
+
+struct NamedText {
+  std::string tag, text;  // Markdown
 };
 
 // The record that every event file begins with.
@@ -22,5 +42,14 @@ void append_run_start(std::string& out, double wall_time, std::int64_t step);
 // All scalars of one step, as one record.
 void append_scalars(std::string& out, double wall_time, std::int64_t step,
                     std::span<const Scalar> scalars);
+
+// The same of histograms, and of texts.
+void append_histograms(std::string& out, double wall_time, std::int64_t step,
+                       std::span<const NamedHistogram> histograms);
+void append_texts(std::string& out, double wall_time, std::int64_t step,
+                  std::span<const NamedText> texts);
+
+// What the run was set to, for the table of hyperparameters: numbers, booleans and texts by name.
+void append_hyperparameters(std::string& out, double wall_time, const nlohmann::json& settings);
 
 }  // namespace smelt

@@ -1,13 +1,17 @@
 #include "store/folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <random>
 #include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "store/file.h"
 #include "store/object_store.h"
 #include "store/path.h"
 
@@ -173,6 +177,19 @@ void remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   require(error, "remove", path);
+}
+
+void check_writable(const std::string& folder) {
+  if (is_remote(folder)) {
+    const std::string probe = join_path(folder, str(".smelt-probe-", std::random_device()()));
+    write_file(probe, "");
+    return remove_file(probe);
+  }
+  std::string there = folder;
+  while (!there.empty() && !exists(there)) there = parent_path(there);
+  if (there.empty()) there = ".";
+  if (!file_status(there)->is_folder) throw_errno("write to", there, ENOTDIR);
+  if (::access(there.c_str(), W_OK | X_OK) != 0) throw_errno("write to", there, errno);
 }
 
 }  // namespace smelt

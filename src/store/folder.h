@@ -38,6 +38,11 @@ void check_apart(const std::vector<std::string>& outputs, const std::vector<std:
 // UsageError when a file at this path could never be written, for want of its bucket.
 void check_bucket(const std::string& path);
 
+// UsageError or SystemError unless files can be made in the folder, which need not be there yet: a
+// local one by the rights of what there is of its path, on an object store by writing an object and
+// removing it.
+void check_writable(const std::string& folder);
+
 // Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when
 // unreadable.
 std::vector<std::string> list_folder(const std::string& path);

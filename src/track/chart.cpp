@@ -77,7 +77,7 @@ std::string at(double x) { return str(std::fixed, std::setprecision(1), x); }
 
 std::string axes(const Frame& frame) {
   std::string out;
-  for (const double y : ticks_of(frame.y, 4))
+  for (const double y : ticks_of(frame.y, 6))
     out += str("<line class=\"grid\" x1=\"", kLeft, "\" x2=\"", kWidth - kRight, "\" y1=\"",
                at(frame.top(y)), "\" y2=\"", at(frame.top(y)), "\"/><text class=\"tick\" x=\"",
                kLeft - 6, "\" y=\"", at(frame.top(y) + 4), "\" text-anchor=\"end\">",

@@ -50,4 +50,22 @@ void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {
   file_.add(bytes);
 }
 
+void EventLog::add(std::int64_t step, std::span<const NamedHistogram> histograms) {
+  std::string bytes;
+  append_histograms(bytes, wall_seconds(), step, histograms);
+  file_.add(bytes);
+}
+
+void EventLog::add(std::int64_t step, std::span<const NamedText> texts) {
+  std::string bytes;
+  append_texts(bytes, wall_seconds(), step, texts);
+  file_.add(bytes);
+}
+
+void EventLog::add_hyperparameters(const nlohmann::json& settings) {
+  std::string bytes;
+  append_hyperparameters(bytes, wall_seconds(), settings);
+  file_.add(bytes);
+}
+
 }  // namespace smelt

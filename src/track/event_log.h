@@ -17,6 +17,9 @@ class EventLog {
   EventLog(const std::string& folder, std::int64_t first_step);
   // What is true after `step` steps; on its way to the reader when this returns.
   void add(std::int64_t step, std::span<const Scalar> scalars);
+  void add(std::int64_t step, std::span<const NamedHistogram> histograms);
+  void add(std::int64_t step, std::span<const NamedText> texts);
+  void add_hyperparameters(const nlohmann::json& settings);
   const std::string& path() const { return file_.path(); }
 
  private:

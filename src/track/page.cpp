@@ -82,13 +82,11 @@ std::string chart_of(const std::vector<RunRecord>& runs, const Named& named) {
                          bool dashed) {
       const auto found = curves.find(named.name);
       if (found == curves.end()) return;
-      chart.series.push_back({.label = runs.size() > 1 ? str(runs[i].name, " ", word) : word,
-                              .run = i,
-                              .dashed = dashed,
-                              .curve = found->second});
+      chart.series.push_back(
+          {.label = str(runs[i].name, word), .run = i, .dashed = dashed, .curve = found->second});
     };
-    add(runs[i].lines.contains(named.name) ? runs[i].lines : runs[i].train, "training", false);
-    add(runs[i].valid, "held out", true);
+    add(runs[i].lines.contains(named.name) ? runs[i].lines : runs[i].train, "", false);
+    add(runs[i].valid, ", held out", true);
   }
   return chart_html(chart);
 }

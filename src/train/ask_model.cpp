@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "train/compiled_step.h"
 #include "train/resume.h"
 
 namespace smelt {
@@ -26,22 +25,33 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) 
 
 }  // namespace
 
+ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
+                             const Prediction& prediction, const std::vector<TokenRow>& rows,
+                             bool exact_products)
+    : client_(std::move(client)),
+      program_(predict_program(prediction, std::ssize(rows), exact_products)),
+      advice_{str(command, ": the model with these texts"),
+              "give fewer texts at a time, or shorter ones"},
+      step_(client_, program_, advice_),
+      batch_(padded_batch(prediction.features, rows)) {}
+
+Execution ModelQuestion::ask(const TensorMap& tensors, const std::string& where) const {
+  return fitting(advice_, [&] {
+    const ModelState state =
+        ModelState::restore(*client_, program_.placement, program_.state, tensors, where);
+    Execution execution = step_.run(batch_, state);
+    execution.await();
+    return execution;
+  });
+}
+
 Execution ask_model(std::string_view command, const TrainedModelFiles& files,
                     const Prediction& prediction, const std::vector<TokenRow>& rows) {
   const auto [checkpoint, where] =
       load_trained_model(command, files.model_dir, files.model, files.vocab, files.averaged);
-  const StepProgram program = predict_program(prediction, std::ssize(rows), files.exact_products);
-  const auto client = open_device(files.device, 1);
-  const MemoryAdvice advice{str(command, ": the model with these texts"),
-                            "give fewer texts at a time, or shorter ones"};
-  const CompiledStep step(client, program, advice);
-  return fitting(advice, [&] {
-    const ModelState state =
-        ModelState::restore(*client, program.placement, program.state, checkpoint.tensors, where);
-    Execution execution = step.run(padded_batch(prediction.features, rows), state);
-    execution.await();
-    return execution;
-  });
+  return ModelQuestion(command, open_device(files.device, 1), prediction, rows,
+                       files.exact_products)
+      .ask(checkpoint.tensors, where);
 }
 
 }  // namespace smelt

@@ -25,6 +25,7 @@ Evaluator::Evaluator(const EvaluateJob& job)
 Evaluation Evaluator::operator()(const TrainedModel& model) const {
   const StepProgram& program = scorer_->program();
   const auto& [checkpoint, where] = model;
+  check_data_vocabulary(checkpoint.state, scorer_->source(), where);
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {
     return ModelState::restore(*client_, program.placement, program.state, checkpoint.tensors,
                                where);

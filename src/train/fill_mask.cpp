@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "train/ask_model.h"
+#include "train/resume.h"
 
 namespace smelt {
 namespace {
@@ -44,27 +45,6 @@ struct Lengths {
   std::int64_t tokens = 1, masks = 1;
 };
 
-struct TopGuesses {
-  std::int64_t count = 0;            // for each mask
-  std::vector<float> probabilities;  // [texts * masks, count]
-  std::vector<std::int32_t> ids;
-};
-
-TopGuesses predict(const FillMaskJob& job, const std::vector<TokenRow>& texts, std::int64_t count) {
-  const Lengths lengths(texts);
-  const Execution execution = ask_model("fill",
-                                        {.model_dir = job.model_dir,
-                                         .model = job.model,
-                                         .device = job.device,
-                                         .exact_products = job.exact_products,
-                                         .averaged = job.averaged,
-                                         .vocab = job.vocab},
-                                        job.guesses(lengths.tokens, lengths.masks, count), texts);
-  return {.count = count,
-          .probabilities = execution.results[0][0].to_host<float>(),
-          .ids = execution.results[0][1].to_host<std::int32_t>()};
-}
-
 void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
                const std::vector<TokenRow>& texts) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
@@ -77,30 +57,78 @@ void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
                      "cut it, and give the parts with several --text");
 }
 
+// As many more guesses as the model has ids without a word.
+std::int64_t spare_guesses(const FillMaskJob& job, const Vocabulary& vocabulary) {
+  return std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
+}
+
+std::vector<TokenRow> encode_all(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                                 const std::vector<std::string>& texts) {
+  std::vector<TokenRow> out;
+  for (const std::string& text : texts) out.push_back(encode(tokenizer, text, job.framed));
+  check_job(job, tokenizer.vocabulary(), out);
+  return out;
+}
+
+Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
+                       const std::vector<TokenRow>& rows) {
+  const Lengths lengths(rows);
+  return job.guesses(lengths.tokens, lengths.masks, job.top + spare_guesses(job, vocabulary));
+}
+
 }  // namespace
 
-std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                                   const std::vector<std::string>& texts) {
-  const Vocabulary& vocabulary = tokenizer.vocabulary();
-  std::vector<TokenRow> encoded;
-  for (const std::string& text : texts) encoded.push_back(encode(tokenizer, text, job.framed));
-  check_job(job, vocabulary, encoded);
-  // As many more guesses as the model has ids without a word.
-  const std::int64_t spare = std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
-  const TopGuesses top = predict(job, encoded, job.top + spare);
-  const std::int64_t masks = Lengths(encoded).masks;
+struct MaskFiller::Asked {
+  Asked(std::shared_ptr<const Client> client, const FillMaskJob& job,
+        const BertTokenizer& tokenizer, std::vector<std::string> of)
+      : vocabulary(tokenizer.vocabulary()),
+        top(job.top),
+        asked(job.top + spare_guesses(job, vocabulary)),
+        texts(std::move(of)),
+        rows(encode_all(job, tokenizer, texts)),
+        question("fill", std::move(client), guesses_for(job, vocabulary, rows), rows,
+                 job.exact_products) {}
+
+  const Vocabulary& vocabulary;
+  std::int64_t top, asked;  // guesses: to be told, to be asked for
+  std::vector<std::string> texts;
+  std::vector<TokenRow> rows;
+  ModelQuestion question;
+};
+
+MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
+                       const BertTokenizer& tokenizer, std::vector<std::string> texts)
+    : asked_(std::make_unique<Asked>(std::move(client), job, tokenizer, std::move(texts))) {}
+
+MaskFiller::~MaskFiller() = default;
+
+std::vector<FilledText> MaskFiller::fill(const TensorMap& tensors, const std::string& where) const {
+  const Asked& a = *asked_;
+  const Execution execution = a.question.ask(tensors, where);
+  const auto probabilities = execution.results[0][0].to_host<float>();
+  const auto ids = execution.results[0][1].to_host<std::int32_t>();
+  const std::int64_t masks = Lengths(a.rows).masks;
   std::vector<FilledText> filled;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
-    for (std::int64_t m = 0; m < std::ssize(encoded[i].positions); ++m) {
+  for (std::size_t i = 0; i < a.texts.size(); ++i) {
+    FilledText& text = filled.emplace_back(FilledText{.text = a.texts[i], .masks = {}});
+    for (std::int64_t m = 0; m < std::ssize(a.rows[i].positions); ++m) {
       auto& guesses = text.masks.emplace_back();
-      const auto row = static_cast<std::size_t>((std::ssize(filled) - 1) * masks + m);
-      for (std::size_t k = row * top.count; std::ssize(guesses) < job.top; ++k)
-        if (top.ids[k] < vocabulary.size())
-          guesses.push_back({vocabulary.token(top.ids[k]), top.probabilities[k]});
+      const auto row = static_cast<std::int64_t>(i) * masks + m;
+      for (auto k = static_cast<std::size_t>(row * a.asked); std::ssize(guesses) < a.top; ++k)
+        if (ids[k] < a.vocabulary.size())
+          guesses.push_back({a.vocabulary.token(ids[k]), probabilities[k]});
     }
   }
   return filled;
+}
+
+std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                                   const std::vector<std::string>& texts) {
+  encode_all(job, tokenizer, texts);  // whose faults are said before the model is read
+  const auto [checkpoint, where] =
+      load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
+  return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
+      .fill(checkpoint.tensors, where);
 }
 
 }  // namespace smelt

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "format/safetensors.h"
+#include "runtime/client.h"
 #include "tasks/task.h"
 #include "tokenize/wordpiece.h"
 
@@ -35,6 +38,21 @@ struct FillMaskJob {
   std::string model_dir;        // its newest checkpoint is used
   std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
   std::int64_t top = 5;
+};
+
+// Texts that are filled by one state of a model after another.
+class MaskFiller {
+ public:
+  // As fill_masks() has them; the job's files are not looked at. The tokenizer must outlive it.
+  MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
+             const BertTokenizer& tokenizer, std::vector<std::string> texts);
+  ~MaskFiller();
+  // By the values of a state; `where` begins the message where one is missing.
+  std::vector<FilledText> fill(const TensorMap& tensors, const std::string& where) const;
+
+ private:
+  struct Asked;
+  std::unique_ptr<const Asked> asked_;
 };
 
 // UsageError for a text without [MASK], one longer than the model's positions, a `top` that is not

@@ -15,6 +15,11 @@ namespace {
 
 constexpr const char* kSchedule = "schedule";
 
+std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
+  const auto description = source.description();
+  return description ? description->vocabulary_crc32c : std::nullopt;
+}
+
 void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
                        const std::string& name, const std::string& where) {
   if (const auto found = first_difference(saved, now, name))
@@ -32,7 +37,10 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["data"] = data_fingerprint(source);
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
-  if (!vocab.empty()) out[kVocabularyCrc32c] = crc32c(read_file(vocab));
+  if (!vocab.empty())
+    out[kVocabularyCrc32c] = crc32c(read_file(vocab));
+  else if (const auto crc = vocabulary_of_data(source))
+    out[kVocabularyCrc32c] = *crc;
   out[kSchedule] = {
       {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
       {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
@@ -70,6 +78,15 @@ void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",
                          found, ", not ", saved[kVocabularyCrc32c]),
                      "put that vocabulary back, or train another model with this one");
+}
+
+void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
+                           const std::string& where) {
+  const auto found = vocabulary_of_data(source);
+  if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
+    throw UsageError(str(source.files().front(), ": made with a vocabulary whose crc32c is ", *found,
+                         ", ", where, " with one of ", saved[kVocabularyCrc32c]),
+                     "make these data with the model's vocabulary");
 }
 
 std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,

@@ -27,6 +27,10 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
 void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                       const std::string& where);
 
+// The same of data that say what they were made with.
+void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
+                           const std::string& where);
+
 // What the schedule was and is, where the two differ: "train.learning_rate was 0.001, is 0.01";
 // else empty.
 std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "runtime/peak_flops.h"
 #include "store/path.h"
+#include "track/run_record.h"
 #include "train/model_flops.h"
 
 namespace smelt {
@@ -98,6 +99,8 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
   }
   metrics_.emplace(facts.folder, facts.step, start_fields());
   events_.emplace(join_path(facts.folder, "train"), facts.step + 1);
+  const auto settings = flat_settings(start_fields());
+  add_events([&](EventLog& events) { events.add_hyperparameters(settings); });
 }
 
 Record RunLog::start_fields() const {
@@ -153,10 +156,10 @@ void RunLog::record(std::string_view kind, std::int64_t step, const Record& fiel
 }
 
 // What follows a part of a record could not be read.
-void RunLog::add_scalars(std::int64_t step, std::span<const Scalar> scalars) {
+void RunLog::add_events(const std::function<void(EventLog&)>& add) {
   if (!events_) return;
   try {
-    events_->add(step, scalars);
+    add(*events_);
   } catch (const Error& error) {
     spdlog::warn("{}; no more is written there until this run is started again", error.what());
     events_.reset();
@@ -227,8 +230,17 @@ void RunLog::tell_line(std::int64_t step) {
   for (const auto& [name, value] : figures.items())
     if (value.is_number() && name != "seconds_left")
       scalars.push_back({"run/" + name, value.get<float>()});
-  add_scalars(step, scalars);
+  add_events([&](EventLog& events) { events.add(step, scalars); });
   since_line_->clear();
+  tokens_ = 0;
+  line_step_ = step;
+  line_times_ = {};
+}
+
+void RunLog::rewound(std::int64_t step) {
+  record("rewind", step, Record::object());
+  since_line_->clear();
+  tokens_ahead_.clear();
   tokens_ = 0;
   line_step_ = step;
   line_times_ = {};
@@ -248,13 +260,48 @@ void RunLog::check(const TrainCheck& check) {
     spdlog::info("{} at step {}: {:f}", figure.name, check.step, figure.value);
     scalars.push_back({figure.tag, static_cast<float>(figure.value)});
   }
-  add_scalars(check.step, scalars);
+  add_events([&](EventLog& events) { events.add(check.step, scalars); });
 }
 
 void RunLog::saved(std::int64_t step) { record("save", step, Record::object()); }
 
-void RunLog::add(std::string_view kind, std::int64_t step, const Record& fields) {
-  record(kind, step, fields);
+void RunLog::filled(std::int64_t step, const std::vector<FilledText>& texts) {
+  Record told = Record::array();
+  std::vector<NamedText> events;
+  for (const FilledText& text : texts) {
+    Record masks = Record::array();
+    std::string line = text.text + " :";
+    for (const auto& guesses : text.masks) {
+      Record& mask = masks.emplace_back(Record::array());
+      for (const MaskGuess& guess : guesses) {
+        mask.push_back({guess.token, to_f32_digits(guess.probability)});
+        line += str(" ", guess.token, " ", std::fixed, std::setprecision(1),
+                    100 * guess.probability, " %");
+      }
+    }
+    told.push_back({{"text", text.text}, {"masks", std::move(masks)}});
+    spdlog::info("step {}: {}", step, line);
+    events.push_back({str("filled/", events.size()), line});
+  }
+  record("filled", step, {{"texts", std::move(told)}});
+  add_events([&](EventLog& log) { log.add(step, events); });
+}
+
+bool RunLog::wants_histograms(std::int64_t step) const {
+  return events_ && choice_.histograms_every > 0 && step % choice_.histograms_every == 0;
+}
+
+void RunLog::histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
+                        const HostState& after) {
+  std::vector<NamedHistogram> all;
+  for (const ParameterScale& p : parameter_scales(layout, after)) {
+    std::vector<float> values = tensor_values<float>(after.tensors.at(p.name));
+    const std::vector<float> were = tensor_values<float>(before.tensors.at(p.name));
+    all.push_back({"weights/" + p.name, histogram_of(values)});
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= were[i];
+    all.push_back({"updates/" + p.name, histogram_of(values)});
+  }
+  add_events([&](EventLog& events) { events.add(step, all); });
 }
 
 void RunLog::end(std::int64_t step, std::string_view why, std::string_view message) {

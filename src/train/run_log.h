@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "track/event_log.h"
 #include "track/metrics_file.h"
 #include "track/run_clock.h"
+#include "train/fill_mask.h"
 #include "train/parameter_scales.h"
 #include "train/report.h"
 #include "train/scorer.h"
@@ -53,6 +55,9 @@ struct TrackChoice {
   std::int64_t log_every = 100;                               // steps
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
+  // Texts that the state at hand fills at each check; made once the device is open.
+  std::function<std::unique_ptr<const MaskFiller>(std::shared_ptr<const Client>)> filler = {};
+  std::int64_t histograms_every = 0;  // steps; 0: none
   nlohmann::json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
 };
 
@@ -84,13 +89,18 @@ class RunLog {
   void took(const Batch& batch);
   // Of a step that has ended.
   void step_done(std::int64_t step, std::span<const float> report);
+  // The state is that of an earlier step again, and what was said of later ones is void.
+  void rewound(std::int64_t step);
   void check(const TrainCheck& check);
   // The run goes on from an earlier step: what was told of later ones is taken back.
   void went_back(std::int64_t step);
   // A checkpoint of the step is there.
   void saved(std::int64_t step);
-  // Any further figures of a kind of record: "filled".
-  void add(std::string_view kind, std::int64_t step, const Record& fields);
+  void filled(std::int64_t step, const std::vector<FilledText>& texts);
+  bool wants_histograms(std::int64_t step) const;
+  // TensorBoard's of the values of a state and of what the step has added to them.
+  void histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
+                  const HostState& after);
   // "done", "stopped" or "failed", with the message of what happened.
   void end(std::int64_t step, std::string_view why, std::string_view message = {});
 
@@ -106,7 +116,7 @@ class RunLog {
   std::int64_t tokens_in(const Batch& batch) const;
   void tally();
   void record(std::string_view kind, std::int64_t step, const Record& fields);
-  void add_scalars(std::int64_t step, std::span<const Scalar> scalars);
+  void add_events(const std::function<void(EventLog&)>& add);
 
   const Task& task_;
   TrackChoice choice_;

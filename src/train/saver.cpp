@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
@@ -33,7 +35,21 @@ Saver::Saver(const TrainJob& job, const Start& start)
     : job_(job),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_) {
-  if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
+  if (!start.is_saved()) return;
+  best_ = score_in(folder("best"), job.keep_best);
+  // A kill may have come between the checkpoint and its copy.
+  if (!job.dry_run && is_kept_for_ever(saved_)) {
+    const auto kept = checkpoint_steps(folder("save"));
+    if (std::ranges::find(kept, saved_) == kept.end()) keep_for_ever(saved_);
+  }
+}
+
+bool Saver::is_kept_for_ever(std::int64_t step) const {
+  return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
+}
+
+void Saver::keep_for_ever(std::int64_t step) const {
+  keep_checkpoint(job_.model_dir, step, folder("save"), {.max_to_keep = 0, .names = job_.names});
 }
 
 std::string Saver::folder(const char* name) const { return join_path(job_.model_dir, name); }
@@ -89,13 +105,11 @@ Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kin
 
 void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
                         const nlohmann::json& settings) const {
-  const SaveOptions all{.max_to_keep = 0, .names = job_.names};
   const SaveOptions alone{.names = job_.names, .alone = true};
   if (kinds.regular) {
     save_checkpoint(job_.model_dir, step, host.tensors, settings,
                     {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
-    if (job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0)
-      keep_checkpoint(job_.model_dir, step, folder("save"), all);
+    if (is_kept_for_ever(step)) keep_for_ever(step);
   }
   if (!kinds.best) return;
   if (kinds.regular)

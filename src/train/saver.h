@@ -67,6 +67,8 @@ class Saver {
                    const nlohmann::json& settings) const;
   void tell(const Outcome& outcome);
   std::string folder(const char* name) const;
+  bool is_kept_for_ever(std::int64_t step) const;
+  void keep_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
   std::int64_t saved_, newest_;

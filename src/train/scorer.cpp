@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "train/averages.h"
+#include "train/stop_signal.h"
 
 namespace smelt {
 namespace {
@@ -55,6 +56,9 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
   ReportSums sums(program_.report);
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
+    if (StopSignal::raised())
+      throw Stopped(str("eval: stopped by a signal after ", i, " of ", batches_, " batches"),
+                    "run the same command again");
     const Batch batch =
         source_->batch_in_order(static_cast<std::uint64_t>(i), held_out_.batch_size);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;

@@ -40,6 +40,7 @@ class Scorer {
          const Compute& compute, const HeldOut& held_out, const Fields& fields);
 
   // The state's values, on the placement's devices; whatever else is in it is not looked at.
+  // Stopped by a StopSignal.
   Evaluation score(const ModelState& state, std::int64_t step) const;
   // Logs how many examples it takes of how many there are.
   void announce() const;
@@ -47,6 +48,7 @@ class Scorer {
   void read() const;
 
   const StepProgram& program() const { return program_; }
+  const ExampleSource& source() const { return *source_; }
   std::int64_t batches() const { return batches_; }
   // For what does not fit into a device's memory.
   MemoryAdvice advice(const std::string& what) const;

@@ -56,9 +56,17 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
   const GivenWeights& given = start.taken->given;
   if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
     spdlog::warn("{} {}", given.where, other);
+  else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
+           settings[kVocabularyCrc32c] != *given.vocabulary_crc32c)
+    spdlog::warn("{} was made with another vocabulary than the data: crc32c {}, not {}",
+                 given.where, *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
+  if (const std::int64_t last = job.config.schedule.total_steps; start.step >= last)
+    spdlog::warn("{} is of step {}, {} the {} steps of this run: nothing is left to do; raise {}",
+                 given.where, start.step, start.step == last ? "the end of" : "beyond", last,
+                 job.fields("steps"));
   if (given.model.is_null() || !settings.contains("model")) return;
   if (const auto other = first_difference(given.model, settings["model"], "model"))
     spdlog::warn("{}: was made with {} {}, this run has {}", given.where, other->name,

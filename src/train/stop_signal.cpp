@@ -35,6 +35,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  raised_signal = 0;
   for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 

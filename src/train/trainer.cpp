@@ -21,6 +21,7 @@
 #include "train/saver.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
+#include "train/watchdog.h"
 
 namespace smelt {
 namespace {
@@ -36,6 +37,7 @@ class Trainer {
   void begin_log();
   Batch next_batch();
   void step();
+  void step_with_histograms();
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
   void rewind();
@@ -60,10 +62,12 @@ class Trainer {
   TrainSummary summary_;
   std::optional<CompiledStep> compiled_;
   std::optional<Scorer> scorer_;
+  std::unique_ptr<const MaskFiller> filler_;
   std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
   std::optional<Saver> saver_;
   std::optional<Prefetch> batches_;
+  std::optional<Watchdog> watchdog_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
   ReportSums since_check_, last_;
   std::int64_t step_ = 0, told_saved_ = -1;
@@ -139,6 +143,9 @@ Trainer::Trainer(const TrainJob& job)
 void Trainer::introduce() const {
   spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
                job_.task.name, parameters_of(program_.state));
+  if (std::cmp_less(source_->epoch_size(), job_.config.batch_size))
+    spdlog::warn("train: a batch of {} takes some of the {} examples several times",
+                 job_.config.batch_size, source_->epoch_size());
 }
 
 void Trainer::begin_log() {
@@ -175,7 +182,9 @@ void Trainer::compile() {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
     check_best(job_, scorer_);
+    if (job_.track.filler) filler_ = job_.track.filler(client_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
@@ -192,11 +201,26 @@ Batch Trainer::next_batch() {
 void Trainer::step() {
   const Batch batch = next_batch();
   log_.took(batch);
+  watchdog_->at(step_ + 1);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
   state_->replace(execution.results);
   read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
+  watchdog_->rest();
   ++step_;
+}
+
+// Or without, at most steps.
+void Trainer::step_with_histograms() {
+  if (!log_.wants_histograms(step_ + 1)) return step();
+  const auto looking = log_.during(Spent::eval);
+  const HostState before = state_->download();
+  {
+    const auto stepping = log_.during(Spent::step);
+    step();
+    read_report();
+  }
+  log_.histograms(step_, program_.state, before, state_->download());
 }
 
 // Of the newest step, which has then ended.
@@ -273,9 +297,17 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
   StateCopy copy = state_->start_copy();
   summary_.save_seconds += seconds_since(start);
   Saver::Kinds kinds{.regular = save_is_due};
-  if (check_is_due) kinds.best = check(copy.host());
+  std::exception_ptr fault;  // of the check, which must not cost the steps before it
+  if (check_is_due) try {
+      kinds.best = check(copy.host());
+    } catch (...) {
+      fault = std::current_exception();
+    }
   spikes_.put(settings_);
   if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds, settings_);
+  if (!fault) return;
+  saver_->wait();
+  std::rethrow_exception(fault);
 }
 
 // Once it is known that a save has ended well.
@@ -295,9 +327,14 @@ std::optional<double> Trainer::check(const HostState& host) {
                    .validation = {},
                    .parameters = parameter_scales(program_.state, host)};
   since_check_.clear();
-  if (scorer_) found.validation = scorer_->score(*state_, step_);
+  if (scorer_) try {
+      found.validation = scorer_->score(*state_, step_);
+    } catch (const Stopped&) {
+      return std::nullopt;  // the run ends, too, and is saved
+    }
   if (job_.checked) job_.checked(found);
   log_.check(found);
+  if (filler_) log_.filled(step_, filler_->fill(host.tensors, "train"));
   if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
 }
@@ -318,7 +355,7 @@ void Trainer::read_data() {
 void Trainer::take_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
   while (step_ < last && !StopSignal::raised()) {
-    step();
+    step_with_histograms();
     saver_->look();
     lock_->require_held();
     if (step_ == last) read_report();
@@ -333,6 +370,7 @@ void Trainer::take_steps() {
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
   const StopSignal stop;
+  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes));
   told_saved_ = saver_->saved();
   log_.ready();
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;

@@ -41,6 +41,7 @@ struct TrainJob {
   // A measure of the validation, whose best state is in <model_dir>/best; a loss is best where it
   // is lowest, all else where it is highest. Empty: none.
   std::string keep_best = {};
+  double hang_minutes = 30;  // a step that takes longer ends the process; 0: never
   bool save_first = false;  // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};

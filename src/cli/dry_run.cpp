@@ -1,0 +1,133 @@
+#include "cli/dry_run.h"
+
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "cli/objective_type.h"
+#include "cli/pipeline.h"
+#include "cli/stage.h"
+#include "runtime/hardware.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+// "  name            value", a line each.
+class Lines {
+ public:
+  void title(std::string_view text) { out_ << text << "\n"; }
+  void add(std::string_view name, const std::string& value) {
+    out_ << "  " << std::left << std::setw(38) << name << value << "\n";
+  }
+  std::string text() const { return out_.str(); }
+
+ private:
+  std::ostringstream out_;
+};
+
+void add_fields(const Recipe& r, Lines& lines) {
+  lines.title("recipe");
+  for (const RecipeField& field : recipe_fields(r.type->name)) {
+    const auto dot = field.path.find('.');
+    const std::string section = dot == std::string::npos ? "" : field.path.substr(0, dot);
+    const auto& value = r.sections.at(section).at(
+        dot == std::string::npos ? field.path : field.path.substr(dot + 1));
+    const std::string& origin = r.origins.at(field.path);
+    lines.add(field.path, str(value.is_string() ? value.get<std::string>() : value.dump(),
+                              value.dump() == field.default_value ? "" : str("   (", origin, ")")));
+  }
+}
+
+void add_inputs(const Recipe& r, Lines& lines) {
+  lines.title("reads");
+  if (r.text.input.empty())
+    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
+  const auto files = expand_patterns(r.text.input, "text.input");
+  for (const std::string& file : files) {
+    char first = 0;
+    (void)InputFile(file).read({&first, 1});
+  }
+  lines.add("text.input",
+            str(files.size(), " files, ", bytes_text(static_cast<double>(total_size(files)))));
+  if (!r.vocab.file.empty())
+    lines.add("vocab.file", str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
+  if (!r.train.init.empty()) {
+    check_weights_folder(r.train.init);
+    lines.add("train.init", r.train.init);
+  }
+}
+
+std::string count_text(double value) {
+  return str(std::fixed, std::setprecision(value < 1e4 ? 0 : 1),
+             value < 1e4   ? value
+             : value < 1e7 ? value / 1e3
+                           : value / 1e6,
+             value < 1e4   ? ""
+             : value < 1e7 ? " thousand"
+                           : " million");
+}
+
+void add_program(const Recipe& r, Lines& lines) {
+  const ProgramFacts& p = *r.program;
+  const auto steps = static_cast<double>(r.train.steps);
+  const auto examples = steps * static_cast<double>(r.train.batch_size);
+  const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
+  lines.title("trains");
+  lines.add("device",
+            str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
+  lines.add("parameters", str(p.parameters, " (with ", r.vocab.size, " word pieces at most)"));
+  lines.add("memory, all devices", str(bytes(p.value_bytes), " parameters, ", bytes(p.value_bytes),
+                                       " gradients, ", bytes(p.slot_bytes), " optimizer, ",
+                                       bytes(p.batch_bytes), " a batch; activations come on top"));
+  lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
+                         " examples, ",
+                         str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
+                         " operations"));
+}
+
+void add_outputs(const Recipe& r, Lines& lines) {
+  check_writable(r.out);
+  const RecipePaths p(r);
+  const ProgramFacts& facts = *r.program;
+  const auto state = static_cast<double>(facts.value_bytes + facts.slot_bytes);
+  lines.title("writes");
+  const auto place = [&](std::string_view name, const std::string& path,
+                         const std::string& remark = {}) {
+    lines.add(name, str(path, remark, exists(path) ? "   (is there)" : ""));
+  };
+  place("text", p.train_text);
+  place("text held out", p.heldout_text);
+  place("vocabulary", p.vocab);
+  place("examples", p.train_records);
+  place("examples held out", p.heldout_records);
+  place("checkpoints", p.model_dir,
+        str(", every ", r.train.save_every, " steps, ", bytes_text(state), " each, the newest ",
+            r.train.keep, " kept"));
+  place("metrics", join_path(p.model_dir, "metrics.jsonl"));
+  place("TensorBoard", join_path(p.model_dir, "train"));
+  place("evaluation", p.evaluation);
+  if (r.type->export_folder) place("Hugging Face", p.hugging_face);
+  if (const auto step = latest_checkpoint(p.model_dir))
+    lines.add("goes on from", str("step ", *step));
+}
+
+}  // namespace
+
+std::string dry_run_text(const Recipe& r) {
+  Lines lines;
+  add_fields(r, lines);
+  add_inputs(r, lines);
+  add_program(r, lines);
+  add_outputs(r, lines);
+  check_stages(r);
+  lines.title("dry run: everything that the run needs is there; nothing was made");
+  return lines.text();
+}
+
+}  // namespace smelt

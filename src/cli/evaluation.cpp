@@ -1,0 +1,176 @@
+#include "cli/evaluation.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/objective_type.h"
+#include "cli/optimizer_choice.h"
+#include "cli/pipeline.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "track/event_log.h"
+#include "track/metrics_file.h"
+#include "train/resume.h"
+#include "train/stop_signal.h"
+
+namespace smelt {
+namespace {
+
+EvaluateJob recipe_evaluation(const Recipe& r) {
+  const RecipePaths paths(r);
+  EvaluateJob job;
+  job.task = r.type->task(r);
+  job.batch_size = r.eval.batch_size;
+  job.devices = r.train.devices;
+  job.mesh = mesh_choice(r.train);
+  job.compute = compute_choice(r.train);
+  job.device = r.train.device;
+  job.data = paths.heldout_records;
+  job.vocab = made_vocabulary(paths);
+  job.model_dir = paths.model_dir;
+  job.steps = r.eval.steps;
+  job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
+  return job;
+}
+
+std::int64_t evaluated_step(const Record& record) {
+  return record.value("global_step", std::int64_t{-1});
+}
+
+std::vector<Record> told_evaluations(const std::string& model_dir) {
+  const std::string path = join_path(model_dir, kEvaluationsFile);
+  return exists(path) ? read_metrics(path) : std::vector<Record>();
+}
+
+void write_evaluation(const Recipe& r, const Evaluation& e) {
+  const RecipePaths paths(r);
+  write_file(paths.evaluation, evaluation_text(e));
+  const Record told = evaluation_json(e);
+  write_file(join_path(paths.model_dir, "eval_results.json"), told.dump(2) + "\n");
+  auto all = told_evaluations(paths.model_dir);
+  std::erase_if(all, [&](const Record& other) { return evaluated_step(other) == e.global_step; });
+  all.push_back(told);
+  std::ranges::stable_sort(all, {}, evaluated_step);
+  std::string lines;
+  for (const Record& one : all) lines += one.dump() + "\n";
+  write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
+}
+
+class CheckpointFollower {
+ public:
+  explicit CheckpointFollower(const Recipe& r) : recipe_(r), model_dir_(RecipePaths(r).model_dir) {
+    for (const Record& told : told_evaluations(model_dir_)) told_.insert(evaluated_step(told));
+  }
+
+  void run(const std::function<void(const Evaluation&)>& told) {
+    const StopSignal stop;
+    spdlog::info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    while (!StopSignal::raised()) {
+      if (const auto step = next())
+        evaluate(*step, told);
+      else if (told_.contains(recipe_.train.steps))
+        return spdlog::info("eval: step {}, the last, is evaluated", recipe_.train.steps);
+      else
+        wait();
+    }
+    spdlog::info("eval: stopped by a signal");
+  }
+
+ private:
+  std::optional<std::int64_t> next() const {
+    for (const std::int64_t step : checkpoint_steps(model_dir_))
+      if (!told_.contains(step)) return step;
+    return std::nullopt;
+  }
+
+  // As often as it costs nothing.
+  void wait() const {
+    const double seconds = is_remote(model_dir_) ? 15 : 1;
+    const auto start = Clock::now();
+    while (!StopSignal::raised() && seconds_since(start) < seconds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  // The run may remove a checkpoint meanwhile.
+  void evaluate(std::int64_t step, const std::function<void(const Evaluation&)>& told) {
+    const std::string path = committed_path(model_dir_, step);
+    told_.insert(step);
+    if (!evaluator_) start();
+    try {
+      const Evaluation e = (*evaluator_)(load_trained_model(
+          "eval", path, job_.task.settings.value("model", nlohmann::json()), job_.vocab));
+      write_evaluation(recipe_, e);
+      tell_tensorboard(e);
+      told(e);
+    } catch (const UsageError&) {
+      if (exists(path)) throw;
+      spdlog::warn("{} was removed before it was evaluated", path);
+    }
+  }
+
+  // Once there is a checkpoint, vocabulary and data are there.
+  void start() {
+    job_ = recipe_evaluation(recipe_);
+    evaluator_.emplace(job_);
+    evaluator_->scorer().announce();
+  }
+
+  void tell_tensorboard(const Evaluation& e) {
+    std::vector<Scalar> scalars;
+    for (const MeasuredValue& m : e.measures)
+      scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
+    if (!events_) events_.emplace(join_path(model_dir_, "eval"), e.global_step);
+    events_->add(e.global_step, scalars);
+  }
+
+  const Recipe& recipe_;
+  std::string model_dir_;
+  std::set<std::int64_t> told_;
+  EvaluateJob job_;
+  std::optional<Evaluator> evaluator_;
+  std::optional<EventLog> events_;
+};
+
+}  // namespace
+
+nlohmann::ordered_json evaluation_json(const Evaluation& e) {
+  nlohmann::ordered_json out{
+      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
+  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
+  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
+  return out;
+}
+
+std::string evaluation_text(const Evaluation& e) {
+  std::ostringstream out;
+  out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
+  auto measures = e.measures;
+  std::ranges::sort(measures, {}, &MeasuredValue::name);
+  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
+  return out.str();
+}
+
+std::string evaluation_report(const Recipe& r, const Evaluation& e) {
+  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n");
+}
+
+Evaluation evaluate_model(const Recipe& r) {
+  const Evaluation e = evaluate(recipe_evaluation(r));
+  write_evaluation(r, e);
+  return e;
+}
+
+void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
+  CheckpointFollower(r).run(told);
+}
+
+}  // namespace smelt

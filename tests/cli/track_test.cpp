@@ -1,0 +1,172 @@
+// smelt status, compare, report, eval --follow, run --dry-run, help, completion.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "track/run_record.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+CommandOutput program(const std::string& arguments) {
+  return run_command(str(SMELT_PROGRAM, " ", arguments));
+}
+
+class TrackedRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    std::string text;
+    for (int document = 0; document < 40; ++document) {
+      for (int i = 0; i < 8; ++i)
+        text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
+      text += "\n";
+    }
+    write_file(dir_.file("text.txt"), text);
+    write_file(
+        dir_.file("r.yaml"),
+        str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
+            ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n",
+            "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+            "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+            "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, warmup_steps: 2, "
+            "save_every: 10, log_every: 5}\neval: {batch_size: 4, every: 10}\ntrack: {fill: the "
+            "[MASK] sees house 1. | a [MASK] [MASK]., histograms_every: 10}\n"));
+  }
+  std::string recipe(const std::string& more = {}) const { return dir_.file("r.yaml") + more; }
+
+  TempDir dir_;
+};
+
+TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
+  const CommandOutput run = program("run " + recipe());
+  ASSERT_EQ(run.status, 0) << run.text;
+  EXPECT_THAT(run.text,
+              testing::ContainsRegex("step 20/20: loss [0-9.]+, .*lr [0-9.e-]+, grad norm "
+                                     "[0-9.]+, [0-9.]+ seq/s, [0-9]+ tokens/s, input [0-9.]+ %, "
+                                     "0:00 left"));
+  EXPECT_THAT(run.text, HasSubstr("step 20: a [MASK] [MASK]. : "));
+
+  const RunRecord record = read_run(dir_.file("m"));
+  EXPECT_EQ(record.step, 20);
+  EXPECT_EQ(record.lines.at("loss").size(), 4u);
+  EXPECT_EQ(record.valid.at("masked_lm_loss").size(), 2u);
+  ASSERT_EQ(record.filled.size(), 2u);
+  EXPECT_EQ(record.filled[1]["texts"][1]["masks"].size(), 2u);
+  EXPECT_EQ(record.filled[1]["texts"][0]["masks"][0].size(), 5u);
+  EXPECT_EQ(flat_settings(record.start).at("train.steps"), 20);
+  EXPECT_GT(record.spent[Spent::step], 0);
+  EXPECT_GT(record.spent[Spent::compile], 0);
+  EXPECT_EQ(record.evaluations.size(), 1u);
+
+  const CommandOutput status = program("status " + dir_.file("m"));
+  EXPECT_THAT(status.text, AllOf(HasSubstr("state     done\n"), HasSubstr("20 of 20 (100.0 %)"),
+                                 HasSubstr("saved     step 20\n"), HasSubstr("% steps")));
+  EXPECT_THAT(program("compare " + dir_.file("m")).text, HasSubstr("masked_lm_loss"));
+  ASSERT_EQ(program(str("report ", dir_.file("m"), " --out ", dir_.file("page.html"))).status, 0);
+  EXPECT_THAT(read_file(dir_.file("page.html")), HasSubstr("the [MASK] sees house 1."));
+
+  remove_file(dir_.file("m/model/evaluations.jsonl"));
+  const CommandOutput followed = program(str("eval --follow --json ", recipe(), " 2>/dev/null"));
+  ASSERT_EQ(followed.status, 0) << followed.text;
+  std::vector<std::int64_t> steps;
+  for (const auto line : split(trim(followed.text), '\n'))
+    steps.push_back(nlohmann::json::parse(line).at("global_step"));
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{10, 20}));  // the oldest first
+  EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(read_file(dir_.file("m/model/eval_results.json")))["global_step"],
+            20);
+  EXPECT_EQ(program(str("eval --follow --json ", recipe(), " 2>/dev/null")).text, "");  // all told
+
+  const CommandOutput tensorboard =
+      run_command(str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ",
+                      dir_.file("m/model/train"), " 2>/dev/null"));
+  if (std::filesystem::exists(oracle_python()))
+    EXPECT_THAT(tensorboard.text,
+                AllOf(HasSubstr("'train.steps': 20.0"), HasSubstr("step 20 text filled/0: the"),
+                      HasSubstr("step 20 scalars run/loss"), HasSubstr("step 10 scalars run/loss"),
+                      HasSubstr("step 10 histograms updates/bert/pooler/dense/kernel: 256 from"),
+                      HasSubstr("step 20 histograms weights/cls/predictions/output_bias: ")));
+}
+
+TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
+  const CommandOutput dry = program("run --dry-run " + recipe(" --set train.seed=9"));
+  ASSERT_EQ(dry.status, 0) << dry.text;
+  EXPECT_THAT(dry.text, testing::ContainsRegex("train.seed +9   \\(--set\\)\n"));
+  EXPECT_THAT(dry.text, testing::ContainsRegex("text.input +1 files, "));
+  EXPECT_THAT(dry.text, testing::ContainsRegex("parameters +[0-9]+ "));
+  EXPECT_THAT(dry.text, testing::ContainsRegex("steps +20 of 8: 160 examples"));
+  EXPECT_THAT(dry.text, HasSubstr("nothing was made"));
+  EXPECT_FALSE(exists(dir_.file("m")));
+  EXPECT_THAT(program("run --dry-run " + recipe(" --set text.input=" + dir_.file("none"))).text,
+              HasSubstr("error: text.input"));
+  EXPECT_THAT(program("run --dry-run " + recipe(" --set out=" + dir_.file("text.txt/m"))).text,
+              HasSubstr("Not a directory"));
+  EXPECT_THAT(program("run --dry-run " + recipe(" --set train.init=" + dir_.file("none"))).text,
+              HasSubstr("error: "));
+}
+
+TEST_F(TrackedRun, TextsToFillNeedEvaluationsThatFillThem) {
+  EXPECT_THAT(program("run " + recipe(" --set eval.every=0")).text,
+              HasSubstr("of which eval.every 0 makes none"));
+  EXPECT_THAT(program("run --dry-run " + recipe(" --set track.histograms_every=-1")).text,
+              HasSubstr("track.histograms_every"));
+}
+
+TEST(Status, OfNoRunIsSaid) {
+  const TempDir dir;
+  EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
+}
+
+TEST(Help, ListsCommandsFirstInGroups) {
+  const CommandOutput help = program("help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.text, HasSubstr("\nRuns:\n  status  "));
+  EXPECT_LT(help.text.find("\n  compile "), help.text.find("--help"));
+  EXPECT_EQ(program("--help").text, help.text);
+  EXPECT_THAT(program("status --help").text, HasSubstr("--json"));
+}
+
+// What bash would offer for the words, of which the last is being typed.
+std::string completed(const std::string& words) {
+  return run_command(str("bash -c 'source <(", SMELT_PROGRAM, " completion bash); COMP_WORDS=(",
+                         words,
+                         "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _smelt; echo ${COMPREPLY[@]}'"))
+      .text;
+}
+
+TEST(Completion, BashOffersCommandsFlagsAndChoices) {
+  EXPECT_EQ(completed("smelt sta"), "status\n");
+  EXPECT_EQ(completed("smelt electra run"), "run_pretraining\n");
+  EXPECT_EQ(completed("smelt compare --j"), "--json\n");
+  EXPECT_EQ(completed("smelt bench --device g"), "gpu\n");
+  EXPECT_EQ(completed("smelt completion z"), "zsh\n");
+  EXPECT_EQ(completed("smelt report a --out p"), "\n");  // files, by readline
+  EXPECT_THAT(completed("smelt \"\""), AllOf(HasSubstr("run"), HasSubstr("completion")));
+}
+
+TEST(Completion, ZshTakesItsScript) {
+  if (!std::filesystem::exists("/usr/bin/zsh"))
+    SKIP_OR_FAIL_WITHOUT("browser", "zsh is missing; scripts/test installs it");
+  const CommandOutput found = run_command(
+      str("zsh -f -c 'compdef() {}; compadd() { print -r -- \"$@\" }; _describe() { print -r -- "
+          "${(P)2} }; source <(",
+          SMELT_PROGRAM,
+          " completion zsh); words=(smelt bench --device g); CURRENT=4; _smelt; words=(smelt sta); "
+          "CURRENT=2; _smelt'"));
+  EXPECT_EQ(found.status, 0) << found.text;
+  EXPECT_THAT(found.text,
+              AllOf(HasSubstr("-- cpu gpu tpu\n"), HasSubstr("status:what a run does")));
+}
+
+}  // namespace
+}  // namespace smelt
