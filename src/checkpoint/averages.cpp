@@ -10,10 +10,12 @@ TensorMap averages_in(const TensorMap& tensors) {
   return out;
 }
 
+bool is_beside_weights(std::string_view name) {
+  return name.starts_with(kAveragePrefix) || name.starts_with(kRunPrefix);
+}
+
 void drop_beside_weights(TensorMap& tensors) {
-  std::erase_if(tensors, [](const auto& item) {
-    return item.first.starts_with(kAveragePrefix) || item.first.starts_with(kRunPrefix);
-  });
+  std::erase_if(tensors, [](const auto& item) { return is_beside_weights(item.first); });
 }
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "format/safetensors.h"
 
@@ -14,7 +15,9 @@ inline constexpr const char* kRunPrefix = "run/";
 
 // The averages under their parameters' names; empty where the tensors hold none.
 TensorMap averages_in(const TensorMap& tensors);
-// Drops averages and what the run remembers.
+// Whether it is an average or what the run remembers.
+bool is_beside_weights(std::string_view name);
+// Drops all of them.
 void drop_beside_weights(TensorMap& tensors);
 
 }  // namespace smelt

@@ -113,6 +113,22 @@ TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   EXPECT_EQ(bytes_of(bundle.tensors()), bytes_of(parameters()));
 }
 
+TEST_F(Convert, AveragesAndFiguresOfARunStayWithSmelt) {
+  const TensorMap plain = tensors_;
+  const TensorView& some = plain.at("bert/pooler/dense/bias");
+  TensorMap all = plain;
+  all.emplace("ema/bert/pooler/dense/bias", some);
+  all.emplace("run/losses", some);
+  save(all);
+  const Converted out = convert("run/model", "tf/model.ckpt-10");
+  EXPECT_EQ(out.parameters, 46u);
+  EXPECT_THAT(out.left_out, ElementsAre("2 averages and figures of the run"));
+  EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(lazy_tensors(plain)));
+  EXPECT_EQ(convert("run/model", "copy", to(ModelForm::smelt)).parameters, 46u);
+  EXPECT_EQ(bytes_of(lazy_tensors(load_checkpoint(dir_.file("copy"), 10).tensors)),
+            bytes_of(lazy_tensors(all)));
+}
+
 TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
   const Converted out = convert("run/model", "hf", to(ModelForm::hugging_face));
   EXPECT_THAT(out.left_out, ElementsAre("92 slots of the optimizer"));
