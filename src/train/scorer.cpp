@@ -63,10 +63,10 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
 
 void Scorer::announce() const {
   const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
-  spdlog::info(examples > source_->size() ? "eval: {} examples, the {} again and again, in {} "
-                                            "batches of {}"
-                                          : "eval: {} of the {} examples, in {} batches of {}",
-               examples, source_->size(), batches_, held_out_.batch_size);
+  spdlog::info("eval: {} of the {} examples{}, in {} batches of {}",
+               std::min(examples, source_->size()), source_->size(),
+               examples > source_->size() ? ", again and again" : "", batches_,
+               held_out_.batch_size);
 }
 
 void Scorer::read() const {
