@@ -60,10 +60,14 @@ Progress::~Progress() {
 
 double Progress::seconds() const { return seconds_since(start_); }
 
+bool Progress::is_due(std::int64_t done) const {
+  return Clock::now() >= next_draw_ || (terminal_ && done >= total_);
+}
+
 void Progress::update(std::int64_t done, std::string_view detail) {
-  const auto now = Clock::now();
-  if (now < next_draw_ && !(terminal_ && done >= total_)) return;
-  next_draw_ = now + (terminal_ ? Clock::duration(kTerminalEvery) : Clock::duration(kPlainEvery));
+  if (!is_due(done)) return;
+  next_draw_ =
+      Clock::now() + (terminal_ ? Clock::duration(kTerminalEvery) : Clock::duration(kPlainEvery));
   draw(done, detail);
 }
 

@@ -23,6 +23,8 @@ class Progress {
 
   // Draws at most a few times a second on a terminal, every half minute otherwise.
   void update(std::int64_t done, std::string_view detail = {});
+  // Whether update() would draw.
+  bool is_due(std::int64_t done) const;
   // The bar makes way for one whole line.
   void line(std::string_view text);
   double seconds() const;

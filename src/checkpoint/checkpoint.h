@@ -21,6 +21,7 @@ struct SaveOptions {
   int max_to_keep = 5;                                   // the newest; 0 keeps all
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
   CheckpointNames names = CheckpointNames::smelt;
+  bool alone = false;  // removes those of all other steps, also of later ones
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
@@ -30,6 +31,11 @@ struct SaveOptions {
 // are untouched.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const nlohmann::json& state, const SaveOptions& options = {});
+
+// The committed checkpoint of a step once more in another folder, as save_checkpoint() would write
+// it there: its files are shared with it, not written again (store/file.h).
+void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
+                     const SaveOptions& options = {});
 
 // Steps of the committed checkpoints, ascending; none when model_dir does not exist.
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir);

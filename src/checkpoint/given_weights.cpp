@@ -1,6 +1,7 @@
 #include "checkpoint/given_weights.h"
 
 #include "base/error.h"
+#include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
@@ -50,6 +51,7 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .owners = {}};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
+  drop_beside_weights(out.parameters);
   std::erase_if(out.parameters,
                 [&](const auto& item) { return is_slot(item.first, out.parameters); });
   out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));

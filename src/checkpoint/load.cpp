@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
@@ -60,7 +61,11 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
   if (manifest.at("step") != step)
     throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
   Checkpoint checkpoint{step, path, {}, manifest.at("state"), {}};
-  for (const json& line : manifest.at("files")) checkpoint.files.push_back(read_shard(path, line));
+  const json& lines = manifest.at("files");
+  std::vector<std::optional<SafetensorsFile>> read(lines.size());
+  run_each(lines.size(), kFilesAtOnce,
+           [&](std::size_t i) { read[i].emplace(read_shard(path, lines[i])); });
+  for (auto& file : read) checkpoint.files.push_back(std::move(*file));
   for (const SafetensorsFile& file : checkpoint.files)
     checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
   return checkpoint;
@@ -90,8 +95,9 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
   return steps.back();
 }
 
-Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
-  const std::string path = checkpoint_path(model_dir, step);
+// `path` is what it is called in messages.
+static Checkpoint load_step(const std::string& model_dir, std::int64_t step,
+                            const std::string& path) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
@@ -101,6 +107,10 @@ Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
   return read_checkpoint(committed_path(model_dir, step), step);
 }
 
+Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+  return load_step(model_dir, step, checkpoint_path(model_dir, step));
+}
+
 bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
 
 Checkpoint load_checkpoint(const std::string& path) {
@@ -108,7 +118,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "name the folder of one checkpoint");
-  return load_checkpoint(parent_path(path), *step);
+  return load_step(parent_path(path), *step, path);
 }
 
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {

@@ -167,8 +167,8 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   job.init = f.init_checkpoint;
   job.save_every = f.save_checkpoints_steps;
   job.keep = f.keep_checkpoint_max;
-  job.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
-  job.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
+  job.track.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
+  job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
   job.fields = bert_field;
   job.accepted = [&] {
     const std::string path = join_path(f.output_dir, "bert_config.json");

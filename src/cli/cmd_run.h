@@ -1,4 +1,4 @@
-// smelt run RECIPE, smelt help recipe.
+// smelt run RECIPE.
 #pragma once
 
 namespace CLI {
@@ -8,6 +8,5 @@ class App;
 namespace smelt {
 
 void add_run_command(CLI::App& app);
-void add_help_command(CLI::App& app);
 
 }  // namespace smelt

@@ -151,8 +151,8 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.init = f.init;
   job.save_every = h.save_checkpoints_steps;
   job.keep = h.keep_checkpoint_max;
-  job.log_every = h.iterations_per_loop;
-  job.log_line = electra_log_line;
+  job.track.log_every = h.iterations_per_loop;
+  job.track.log_line = electra_log_line;
   job.fields = electra_field;
   job.accepted = [&] { EarlierRun::save(h, from); };
   train(job);

@@ -18,7 +18,7 @@
 #include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/evaluate.h"
-#include "train/event_log.h"
+#include "track/event_log.h"
 #include "train/stop_signal.h"
 
 namespace smelt {
@@ -96,8 +96,7 @@ class Follower {
       : flags_(f),
         folder_(join_path(f.model_dir, f.eval_label)),
         best_(best_of(f, folder_)),
-        evaluator_(evaluation_job(f)),
-        model_(jestimator_job(f).task.settings["model"]) {}
+        evaluator_(evaluation_job(f)) {}
 
   void run() {
     if (flags_.dry_run) return read_only(evaluator_);
@@ -138,7 +137,10 @@ class Follower {
     return std::nullopt;
   }
 
-  void wait() const {
+  void wait() {
+    if (!last_ && !told_ && checkpoint_steps(flags_.model_dir).size() == 1)
+      spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
+    told_ = true;
     const auto start = Clock::now();
     while (!StopSignal::raised() &&
            seconds_since(start) < static_cast<double>(flags_.check_ckpt_every_secs))
@@ -147,7 +149,7 @@ class Follower {
 
   // nullopt where it is gone or damaged.
   std::optional<TrainedModel> load(const std::string& path) const try {
-    return load_trained_model("eval", path, model_, "");
+    return load_jestimator("eval", path, flags_);
   } catch (const DamagedCheckpoint& error) {
     spdlog::warn("{}\n  it is not evaluated", error.what());
     return std::nullopt;
@@ -200,18 +202,17 @@ class Follower {
   std::string folder_;
   std::vector<BestOf> best_;
   Evaluator evaluator_;
-  nlohmann::json model_;
   std::optional<std::int64_t> last_;  // evaluated
+  bool told_ = false;                 // why nothing is evaluated
   std::optional<EventLog> events_;
 };
 
 }  // namespace
 
 void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  const EvaluateJob job = evaluation_job(f);
-  const Evaluator evaluator(job);
+  const Evaluator evaluator(evaluation_job(f));
   if (f.dry_run) return read_only(evaluator);
-  const TrainedModel model = load_trained_model("eval", start.path, job.task.settings["model"], "");
+  const TrainedModel model = load_jestimator("eval", start.path, f);
   if (model.checkpoint.step == 0) spdlog::warn("{} is of step 0: not trained", model.where);
   const Evaluation evaluation = evaluator(model);
   std::cout << "global_step = " << evaluation.global_step << "\n";

@@ -60,7 +60,8 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   optimizer("beta", o.beta, "of the mean of squared gradients")->check(number_below(1));
   optimizer("weight_decay", o.weight_decay, "of adamw")->check(number_from(0));
   EstimatorFlags other(command, "--module_config.");
-  other("mask_token_id", f.mask_token_id, "what masked tokens become; required");
+  other("mask_token_id", f.mask_token_id, "what masked tokens become; required")
+      ->check(number_from(0));
   other("mask_rate", f.mask_rate, "probability of a token to be masked")
       ->check(number_below(1));
 }

@@ -23,7 +23,7 @@ class Predictor {
       : flags_(f),
         task_(jestimator_task_of(f)),
         scores_(jestimator_scores(task_, 20)),
-        model_(load_trained_model("predict", start.path, config_of(task_), "")),
+        model_(load_jestimator("predict", start.path, f)),
         source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
         client_(open_device(f.device, 1)),
         program_(predict_program(scores_, f.pred_batch_size, f.compute.precision == "f32_exact")),
@@ -44,9 +44,6 @@ class Predictor {
   }
 
  private:
-  static nlohmann::json config_of(const JestimatorBertTask& task) {
-    return jestimator_bert_task(task).settings["model"];
-  }
   static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
 
   std::int64_t count() const {
@@ -92,15 +89,18 @@ void warn_of_unused(const JestimatorFlags& f) {
 
 void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_unused(f);
-  const Predictor predictor(f, start);
-  if (f.dry_run || f.output.empty()) {
-    predictor.write_lines([](std::string_view lines) { std::cout << lines << std::flush; });
-    if (f.dry_run) spdlog::info("dry run: the examples were read, nothing computed");
-    return;
-  }
-  OutputFile file(f.output);
-  predictor.write_lines([&](std::string_view lines) { file.write(lines); });
-  file.commit();
+  std::optional<OutputFile> file;  // that cannot be written is said before all the work
+  if (!f.dry_run && !f.output.empty()) file.emplace(f.output);
+  Predictor(f, start).write_lines([&](std::string_view lines) {
+    if (file)
+      file->write(lines);
+    else
+      std::cout << lines << std::flush;
+  });
+  if (f.dry_run) spdlog::info("dry run: the examples were read, nothing computed");
+  if (!file) return;
+  file->commit();
+  spdlog::info("written: {}", f.output);
 }
 
 }  // namespace smelt

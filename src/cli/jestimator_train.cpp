@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "checkpoint/layout.h"
-#include "cli/check_log.h"
 #include "data/example_source.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "train/parameter_scales.h"
 
 namespace smelt {
 namespace {
@@ -70,6 +70,18 @@ void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start
   job.fields = jestimator_fields("valid", epochs < most ? "--train_epochs" : "--max_train_steps");
 }
 
+// Text as tokenizers cut it holds no masks: an id that is there is a word's.
+void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
+  constexpr std::int64_t kWindows = 64;
+  const auto source = open_examples({.input = job.data, .features = job.task.features});
+  const Batch first = source->batch_in_order(0, kWindows);
+  const auto ids = first.arrays.front().values<std::int32_t>();
+  const auto found = std::ranges::count(ids, *f.mask_token_id);
+  if (found > 0)
+    spdlog::warn("mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
+                 *f.mask_token_id, found, ids.size(), job.data);
+}
+
 void warn_of_saves_that_never_are(const JestimatorFlags& f) {
   if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
     spdlog::warn("--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
@@ -95,7 +107,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   job.model_dir = f.model_dir;
   job.names = CheckpointNames::jestimator;
   job.save_every = job.check_every = f.check_every_steps;
-  job.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
+  job.track.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
   job.keep = f.max_ckpt;
   job.keep_every = f.save_every_steps.value_or(0);
   job.save_first = true;
@@ -116,7 +128,8 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
 void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_saves_that_never_are(f);
   TrainJob job = training_job(f, start);
-  CheckLog log(join_path(f.model_dir, "train"), figures_of_check);
+  warn_of_mask_in_data(f, job);
+  job.track.figures = figures_of_check;
   std::vector<ParameterScale> parameters;  // at the newest check
   if (!job.dry_run)
     job.accepted = [&] {
@@ -124,7 +137,6 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
     };
   job.checked = [&](const TrainCheck& check) {
     if (parameters.empty()) spdlog::info("{}", table_of(check.parameters));
-    log.add(check);
     parameters = check.parameters;
   };
   const TrainSummary s = train(job);

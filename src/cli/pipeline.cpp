@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
-#include "cli/check_log.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
+#include "cli/schedule_choice.h"
 #include "cli/stage.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
@@ -21,6 +21,8 @@
 #include "store/path.h"
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
+#include "train/job_program.h"
+#include "train/start.h"
 
 namespace smelt {
 namespace {
@@ -32,6 +34,14 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
   c.schedule = schedule_of(t);
   c.optimizer = optimizer_of(t, model_type);
   c.clip_norm = clip_norm_of(t);
+  if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
+  c.rules = parameter_rules_of(t);
+  c.ema_decay = t.ema_decay;
+  if (t.spike_action != "none")
+    c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,
+                .window = t.spike_window,
+                .sigmas = t.spike_sigmas,
+                .rewind_skip = t.rewind_skip};
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
@@ -83,7 +93,7 @@ void check_program(const Recipe& r, const Task& task) {
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
-                  "train.slot_rules", "train.amos_preset"},
+                  "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
                  [&] { (void)training_program(train_job(r.train, task), r.train.device); });
 }
 
@@ -133,46 +143,47 @@ void make_examples(const Recipe& r) {
   spdlog::info("data: {} examples to train on, {} held out", train, heldout);
 }
 
-static std::vector<CheckedFigure> figures_of(const TrainCheck& check) {
-  std::vector<CheckedFigure> out;
-  const auto add = [&](const char* label, const std::vector<MeasuredValue>& measures) {
-    for (const MeasuredValue& m : measures)
-      out.push_back({str(label, m.name), str(label, m.name), m.value});
-  };
-  add("train/", check.trained);
-  if (check.validation) add("valid/", check.validation->measures);
-  return out;
-}
-
 // Empty where the recipe's stages made none, as for a model of no words.
 static std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
 }
 
-TrainSummary train_model(const Recipe& r) {
+TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
+  job.begin = beginning.begin;
+  job.overwrite = beginning.overwrite;
   job.init = r.train.init;
   job.save_every = r.train.save_every;
+  job.save_minutes = r.train.save_minutes;
   job.keep = r.train.keep;
-  job.log_every = r.train.log_every;
+  job.keep_every = r.train.keep_every;
+  job.keep_best = r.train.keep_best;
+  job.track.log_every = r.train.log_every;
+  job.track.settings = r.sections;
   job.accepted = [&] {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
-  CheckLog log(join_path(paths.model_dir, "train"), figures_of);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
                       .steps = r.eval.steps,
-                      .passes = r.eval.passes};
+                      .passes = r.eval.passes,
+                      .averages = r.train.ema_decay > 0 && r.eval.averaged};
     job.check_every = r.eval.every;
-    job.checked = [&](const TrainCheck& check) { log.add(check); };
   }
   return train(job);
+}
+
+GradientReport replay_model(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  TrainJob job = train_job(r.train, r.type->task(r));
+  job.vocab = made_vocabulary(paths);
+  return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
 }
 
 std::string evaluation_text(const Evaluation& e) {
@@ -202,6 +213,7 @@ Evaluation evaluate_model(const Recipe& r) {
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
   const Evaluation e = evaluate(job);
   write_file(paths.evaluation, evaluation_text(e));
   return e;
@@ -219,6 +231,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   job.model_dir = RecipePaths(r).model_dir;
   job.vocab = RecipePaths(r).vocab;
   job.top = top;
+  job.averaged = r.eval.averaged;
   return fill_masks(job, tokenizer, texts);
 }
 
@@ -233,6 +246,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   job.vocab = paths.vocab;
+  job.averaged = r.eval.averaged;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }
 
@@ -244,7 +258,8 @@ void export_model(const Recipe& r, const std::string& folder) {
 }
 
 // The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
-static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs) {
+static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs,
+                                    const Beginning& beginning) {
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
@@ -260,7 +275,11 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
        {p.train_text, p.heldout_text, p.vocab},
        records,
        [r] { make_examples(r); }},
-      {"train", training, {p.train_records}, {p.model_dir}, [r] { train_model(r); }},
+      {"train",
+       training,
+       {p.train_records},
+       {p.model_dir},
+       [r, beginning] { train_model(r, beginning); }},
       {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
          std::cout << evaluation_report(r, evaluate_model(r));
        }}};
@@ -271,14 +290,18 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   return stages;
 }
 
-void run_recipe(const Recipe& r) {
+void run_recipe(const Recipe& r, const Beginning& beginning) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
+  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const std::string model_dir = RecipePaths(r).model_dir;
-  const bool begun = latest_checkpoint(model_dir).has_value();
+  if (beginning.overwrite)
+    forget_stage(r.out, "train");
+  else
+    check_begin(beginning.begin, model_dir);
+  const bool begun = !beginning.overwrite && latest_checkpoint(model_dir).has_value();
   if (!begun && !r.train.init.empty()) check_weights_folder(r.train.init);
   if (begun)  // whose vocabulary and data must not be replaced
     for (const Stage& stage : std::span(stages).first(3))

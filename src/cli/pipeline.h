@@ -8,6 +8,7 @@
 #include "cli/recipe.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary.h"
+#include "train/bad_batch.h"
 #include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
@@ -37,7 +38,15 @@ void check_program(const Recipe& recipe, const Task& task);
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
-TrainSummary train_model(const Recipe& recipe);
+// How training begins; train/trainer.h.
+struct Beginning {
+  Begin begin = Begin::either;
+  bool overwrite = false;
+};
+TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
+// The batch of a step that was not finite, without an update; of the newest, where no folder is
+// named.
+GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes eval_results.txt too, in the original's form.
 Evaluation evaluate_model(const Recipe& recipe);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
@@ -54,6 +63,6 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 void export_model(const Recipe& recipe, const std::string& folder);
 
 // All of it in order; a finished stage is not run again.
-void run_recipe(const Recipe& recipe);
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

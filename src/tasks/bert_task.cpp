@@ -76,6 +76,7 @@ Task bert_task(const BertTask& c) {
   task.features.push_back({.name = "masked_lm_weights", .dtype = DType::f32, .row = answers});
   task.features.push_back(
       {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
+  task.tokens = "input_mask";
   task.dim_names = [model = c.model](std::string_view parameter) {
     return bert_dim_names(model, parameter);
   };

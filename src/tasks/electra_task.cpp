@@ -92,6 +92,7 @@ Task electra_task(const ElectraTask& c) {
   task.settings = settings(c);
   task.described = {{"seq_length", c.seq_length}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
+  task.tokens = "input_mask";
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {
     return electra_dim_names(model, parameter);

@@ -83,6 +83,7 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
   task.settings = {{"model", config_json(c.model)}, {"objective", config_json(c.settings)}};
   task.described = {{"seq_length", c.model.max_length}};
   task.features = jestimator_features(c.model);
+  task.tokens = "targets";
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {
     return jestimator_bert_dim_names(model, parameter);

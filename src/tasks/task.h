@@ -65,6 +65,8 @@ struct Task {
   nlohmann::json settings;  // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
+  // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.
+  std::string tokens = {};
   // Whether the objective draws random numbers of its own, in evaluation, too.
   bool draws = false;
   // Of the model's parameters, for nn/partition.h; empty: none is split.

@@ -29,7 +29,7 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) 
 Execution ask_model(std::string_view command, const TrainedModelFiles& files,
                     const Prediction& prediction, const std::vector<TokenRow>& rows) {
   const auto [checkpoint, where] =
-      load_trained_model(command, files.model_dir, files.model, files.vocab);
+      load_trained_model(command, files.model_dir, files.model, files.vocab, files.averaged);
   const StepProgram program = predict_program(prediction, std::ssize(rows), files.exact_products);
   const auto client = open_device(files.device, 1);
   const MemoryAdvice advice{str(command, ": the model with these texts"),

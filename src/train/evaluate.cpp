@@ -50,8 +50,9 @@ Evaluation evaluate(const EvaluateJob& job) {
     evaluator.scorer().announce();
     return evaluator.of_given(job.init);
   }
-  const TrainedModel model = load_trained_model(
-      "eval", job.model_dir, job.task.settings.value("model", nlohmann::json()), job.vocab);
+  const TrainedModel model =
+      load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()),
+                         job.vocab, job.averaged);
   const Evaluator evaluator(job);
   evaluator.scorer().announce();
   return evaluator(model);

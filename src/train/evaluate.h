@@ -26,6 +26,7 @@ struct EvaluateJob {
   std::int64_t passes = 1;  // of each batch, with other draws
   bool repeats = false;     // as HeldOut has it
   std::string init = {};    // weights to evaluate where model_dir has no checkpoint; empty: none
+  bool averaged = true;     // as load_trained_model has it
   Fields fields = recipe_field;  // what messages call them
 };
 

@@ -52,9 +52,14 @@ struct TopGuesses {
 
 TopGuesses predict(const FillMaskJob& job, const std::vector<TokenRow>& texts, std::int64_t count) {
   const Lengths lengths(texts);
-  const Execution execution =
-      ask_model("fill", {job.model_dir, job.model, job.device, job.exact_products, job.vocab},
-                job.guesses(lengths.tokens, lengths.masks, count), texts);
+  const Execution execution = ask_model("fill",
+                                        {.model_dir = job.model_dir,
+                                         .model = job.model,
+                                         .device = job.device,
+                                         .exact_products = job.exact_products,
+                                         .averaged = job.averaged,
+                                         .vocab = job.vocab},
+                                        job.guesses(lengths.tokens, lengths.masks, count), texts);
   return {.count = count,
           .probabilities = execution.results[0][0].to_host<float>(),
           .ids = execution.results[0][1].to_host<std::int32_t>()};

@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
-#include <iomanip>
-#include <sstream>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/progress.h"
-#include "checkpoint/checkpoint.h"
 #include "data/description.h"
 #include "data/prefetch.h"
-#include "format/json_difference.h"
 #include "store/folder_lock.h"
-#include "store/path.h"
 #include "train/compiled_step.h"
+#include "train/job_program.h"
 #include "train/resume.h"
+#include "train/rewind.h"
+#include "train/saver.h"
+#include "train/start.h"
 #include "train/stop_signal.h"
-#include "train/taken_weights.h"
 
 namespace smelt {
 namespace {
@@ -31,27 +31,27 @@ class Trainer {
   TrainSummary run();
 
  private:
-  std::optional<ModelState> restored_state();
-  void take_given();
   void introduce() const;
   void compile();
-  void step(Progress& progress);
-  void read_report(Progress& progress);
-  void show(Progress& progress, std::int64_t done);
-  void pause(Progress& progress, bool check, bool save);
-  void check(const HostState& host);
-  void save(const HostState& host);
+  void begin_log();
+  Batch next_batch();
+  void step();
+  void read_report();
+  [[noreturn]] void stop_at_bad_step(double loss, double norm);
+  void rewind();
+  void read_from(std::int64_t step);
+  void pause(bool check, bool save);
+  std::optional<double> check(const HostState& host);
+  void tell_saved();
   void read_data();
-  std::string where_to_go_on() const;
-  std::string what_steadies() const;
+  void take_steps();
+  void run_steps();
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job_.fields);
   }
-  double sequences(std::int64_t steps) const {
-    return static_cast<double>(steps * job_.config.batch_size);
-  }
 
   const TrainJob& job_;
+  RunLog log_;
   std::optional<FolderLock> lock_;
   std::unique_ptr<const ExampleSource> source_;
   std::shared_ptr<const Client> client_;
@@ -62,16 +62,16 @@ class Trainer {
   std::optional<Scorer> scorer_;
   std::optional<TakenWeights> taken_;  // until the state is there
   std::optional<ModelState> state_;
+  std::optional<Saver> saver_;
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
-  ReportSums since_line_, since_check_, last_;
-  std::int64_t step_ = 0, saved_step_ = -1;
+  ReportSums since_check_, last_;
+  std::int64_t step_ = 0, told_saved_ = -1;
   std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
+  std::int64_t first_batch_ = 0;   // of step 0 of all
+  SpikeRecord spikes_;
+  std::optional<std::int64_t> spike_at_;  // the step from which to go back
 };
-
-Compute compute_of(const TrainJob& job, std::string_view platform) {
-  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
-}
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (const auto description = source.description())
@@ -80,59 +80,84 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
+// UsageError when the validation does not have what the best is kept of.
+void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
+  if (job.keep_best.empty()) return;
+  std::vector<std::string> known;
+  if (scorer)
+    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
+  if (std::ranges::find(known, job.keep_best) == known.end())
+    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
+                         "', which no validation measures"),
+                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
+}
+
+std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
+  const auto opening = log.during(Spent::device);
+  return open_device(job.device, static_cast<int>(job.config.devices));
+}
+
+std::int64_t parameters_of(const StateLayout& state) {
+  std::int64_t count = 0;
+  for (const StateTensor& t : std::span(state.tensors).first(state.values))
+    count += t.shape.elements();
+  return count;
+}
+
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
+      log_(job.task, job.track),
       source_(open_examples(
           {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
-      client_(open_device(job.device, static_cast<int>(job.config.devices))),
+      client_(opened(job, log_)),
       settings_(run_settings(job.task, job.config, *source_, job.vocab)),
       program_(training_program(job, client_->platform_name())),
-      since_line_(program_.report),
       since_check_(program_.report),
       last_(program_.report) {
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
-  if (!job.overwrite)
-    state_ = fitting(advice("train: the state"), [this] { return restored_state(); });
-  if (!job.init.empty()) take_given();
+  Start start = [&] {
+    const auto restoring = log_.during(Spent::restore);
+    return start_of(job, program_, *client_, settings_);
+  }();
+  step_ = start.step;
+  steps_before_ = start.steps_before;
+  saver_.emplace(job, start);
+  state_ = std::move(start.state);
+  taken_ = std::move(start.taken);
+  spikes_ = start.spikes;
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
+  begin_log();
   compile();
-}
-
-// For a new run.
-void Trainer::take_given() {
-  if (state_) {
-    spdlog::info("init {} is not used: this run has a checkpoint of its own", job_.init);
-    return;
-  }
-  const auto in_vocabulary = [&](std::string_view parameter) {
-    const DimNames dims = job_.task.dim_names ? job_.task.dim_names(parameter) : DimNames();
-    return !dims.empty() && dims.front().name == "vocab";
-  };
-  taken_ = take_weights(program_.state, load_weights(job_.init), in_vocabulary);
-  spdlog::info("{}", table_of(*taken_));
-  if (const auto other = other_vocabulary(taken_->given, job_.vocab); !other.empty())
-    spdlog::warn("{} {}", taken_->given.where, other);
-  settings_["init"] = taken_->given.where;
-  if (job_.take_step && taken_->given.step > 0)
-    settings_["steps_before"] = step_ = steps_before_ = taken_->given.step;
-  if (taken_->given.model.is_null() || !settings_.contains("model")) return;
-  if (const auto other = first_difference(taken_->given.model, settings_["model"], "model"))
-    spdlog::warn("{}: was made with {} {}, this run has {}", taken_->given.where, other->name,
-                 other->was.dump(), other->is.dump());
 }
 
 // Before the device is busy for long.
 void Trainer::introduce() const {
-  std::int64_t parameters = 0;
-  for (const StateTensor& t : std::span(program_.state.tensors).first(program_.state.values))
-    parameters += t.shape.elements();
   spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
-               job_.task.name, parameters);
+               job_.task.name, parameters_of(program_.state));
+}
+
+void Trainer::begin_log() {
+  if (job_.dry_run) return;
+  const auto description = source_->description();
+  const Compute compute = compute_of(job_, client_->platform_name());
+  log_.begin({.folder = job_.model_dir,
+              .step = step_,
+              .total = job_.config.schedule.total_steps,
+              .batch_size = job_.config.batch_size,
+              .devices = job_.config.devices,
+              .examples = source_->size(),
+              .parameters = parameters_of(program_.state),
+              .device_kind = client_->device_kind(),
+              .products = compute.dtype,
+              .exact_products = compute.exact_products,
+              .settings = settings_,
+              .data = description ? description->all : nlohmann::json()},
+             program_.report);
 }
 
 // A new model's weights are drawn meanwhile.
@@ -144,11 +169,13 @@ void Trainer::compile() {
       return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
                                taken_ ? taken_->parameters : TensorMap());
     });
+  const auto compiling = log_.during(Spent::compile);
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps) {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    check_best(job_, scorer_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
@@ -157,83 +184,111 @@ void Trainer::compile() {
   taken_.reset();
 }
 
-std::optional<ModelState> Trainer::restored_state() {
-  const auto checkpoint = job_.resume_from.empty() ? load_latest_checkpoint(job_.model_dir)
-                                                   : load_checkpoint(job_.resume_from);
-  if (!checkpoint) return std::nullopt;
-  const std::string& where = checkpoint->path;
-  check_vocabulary(checkpoint->state, job_.vocab, where);
-  check_same_run(checkpoint->state, settings_, where);
-  for (const char* name : {"init", "steps_before"})
-    if (checkpoint->state.contains(name)) settings_[name] = checkpoint->state[name];
-  steps_before_ = settings_.value("steps_before", std::int64_t{0});
-  auto state =
-      ModelState::restore(*client_, program_.placement, program_.state, checkpoint->tensors, where);
-  step_ = saved_step_ = checkpoint->step;
-  const std::int64_t last = job_.config.schedule.total_steps;
-  if (step_ >= last) {
-    spdlog::warn("{} is {} the {} steps of this run: nothing is left to do; raise {} to go on",
-                 where, step_ == last ? "the end of" : "beyond", last, job_.fields("steps"));
-    return state;
-  }
-  spdlog::info("resuming from {}", where);
-  if (const auto changes = changed_schedule(checkpoint->state, settings_, job_.fields);
-      !changes.empty())
-    spdlog::warn("{}: {}", where, changes);
-  return state;
+Batch Trainer::next_batch() {
+  const auto waiting = log_.during(Spent::input);
+  return batches_->next();
 }
 
-void Trainer::step(Progress& progress) {
-  const Batch batch = batches_->next();
+void Trainer::step() {
+  const Batch batch = next_batch();
+  log_.took(batch);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
   state_->replace(execution.results);
-  read_report(progress);  // of the step before: this one is under way meanwhile
+  read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
   ++step_;
 }
 
-std::string Trainer::where_to_go_on() const {
-  return saved_step_ < 0 ? std::string("nothing was saved yet")
-                         : str("the checkpoint of step ", saved_step_, " is good");
-}
-
-std::string Trainer::what_steadies() const {
-  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
-             "; ", where_to_go_on());
-}
-
 // Of the newest step, which has then ended.
-void Trainer::read_report(Progress& progress) {
+void Trainer::read_report() {
   if (!report_) return;
   const auto report =
       fitting(advice(str("train: step ", step_)), [&] { return report_->to_host<float>(); });
   report_.reset();
   last_.clear();
   last_.add(report);
-  since_line_.add(report);
   since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
-  if (!std::isfinite(loss) || !std::isfinite(norm))
-    throw SystemError(
-        str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        what_steadies());
-  show(progress, step_);
+  if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
+  const Spikes& spikes = job_.config.spikes;
+  if (spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0 &&
+      spikes_.found(spikes.action, step_, loss) == SpikeAction::rewind)
+    spike_at_ = step_;
+  log_.step_done(step_, report);
 }
 
-// Between two steps: looks at the state, tells of it and saves it.
-void Trainer::pause(Progress& progress, bool check_is_due, bool save_is_due) {
-  save_is_due = save_is_due && saved_step_ != step_;
-  if (!check_is_due && !save_is_due) return;
-  read_report(progress);
-  const HostState host = state_->download();
-  if (const auto bad = first_not_finite(host))
-    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
-                      what_steadies());
-  if (check_is_due) check(host);
-  if (save_is_due) save(host);
+// The state is still that of before the step: neither it nor those behind it have changed it.
+void Trainer::stop_at_bad_step(double loss, double norm) {
+  const std::int64_t before = step_ - 1;
+  const auto number = static_cast<std::uint64_t>(before + first_batch_ + spikes_.gone_over());
+  const auto found = keep_bad_batch(
+      bad_batch_folder(job_.model_dir, step_),
+      {.step = step_,
+       .argument = before - steps_before_,
+       .batch = source_->batch(number, job_.config.batch_size)},
+      {.client = client_,
+       .program = [&] { return program_of(job_, client_->platform_name(), gradient_program); },
+       .state = *state_,
+       .settings = settings_});
+  throw SystemError(str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ",
+                        norm, "; ", found),
+                    saver_->what_steadies());
 }
 
-void Trainer::check(const HostState& host) {
+void Trainer::rewind() {
+  const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
+  report_.reset();
+  saver_->wait();
+  const Checkpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
+                                               .spike = spike,
+                                               .save_every = job_.save_every,
+                                               .first_step = steps_before_},
+                                              spikes_);
+  state_.reset();  // a device may have room for one state only
+  state_ = ModelState::restore(*client_, program_.placement, program_.state, checkpoint.tensors,
+                               checkpoint.path);
+  step_ = checkpoint.step;
+  saver_->went_back(step_);
+  const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - step_);
+  spikes_.rewound(step_, batches);
+  since_check_.clear();
+  read_from(step_);
+  log_.went_back(step_);
+  spdlog::warn("train: back to {}, over {} batches", checkpoint.path, batches);
+}
+
+void Trainer::read_from(std::int64_t step) {
+  batches_.emplace(*source_, job_.config.batch_size,
+                   static_cast<std::uint64_t>(step + first_batch_ + spikes_.gone_over()));
+}
+
+// Between two steps: looks at the state, tells of it and begins to save it.
+void Trainer::pause(bool check_is_due, bool save_is_due) {
+  if (spike_at_ || (!check_is_due && !save_is_due)) return;
+  read_report();
+  if (spike_at_) return;
+  const auto looking = log_.during(save_is_due ? Spent::save : Spent::eval);
+  const auto start = Clock::now();
+  saver_->wait();
+  StateCopy copy = state_->start_copy();
+  summary_.save_seconds += seconds_since(start);
+  Saver::Kinds kinds{.regular = save_is_due};
+  if (check_is_due) kinds.best = check(copy.host());
+  spikes_.put(settings_);
+  if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds, settings_);
+}
+
+// Once it is known that a save has ended well.
+void Trainer::tell_saved() {
+  if (saver_->saved() == told_saved_) return;
+  told_saved_ = saver_->saved();
+  log_.saved(told_saved_);
+}
+
+// Gives the value that is the best so far.
+std::optional<double> Trainer::check(const HostState& host) {
+  const auto checking = log_.during(Spent::eval);
+  saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
                    .trained = since_check_.measures(),
@@ -242,15 +297,9 @@ void Trainer::check(const HostState& host) {
   since_check_.clear();
   if (scorer_) found.validation = scorer_->score(*state_, step_);
   if (job_.checked) job_.checked(found);
-}
-
-void Trainer::save(const HostState& host) {
-  save_checkpoint(job_.model_dir, step_, host.tensors, settings_,
-                  {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
-  saved_step_ = step_;
-  if (job_.keep_every > 0 && step_ > 0 && step_ % job_.keep_every == 0)
-    save_checkpoint(join_path(job_.model_dir, "save"), step_, host.tensors, settings_,
-                    {.max_to_keep = 0, .names = job_.names});
+  log_.check(found);
+  if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
+  return found.validation->measure(job_.keep_best).value;
 }
 
 // All that a run does up to its first check, but for its steps.
@@ -266,71 +315,73 @@ void Trainer::read_data() {
   spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
 }
 
-// Means since the last line, once `done` steps are done.
-void Trainer::show(Progress& progress, std::int64_t done) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(3) << "loss " << since_line_.figure("loss");
-  for (const MeasuredValue& m : since_line_.measures()) text << ", " << m.name << " " << m.value;
-  text << std::setprecision(1) << ", " << sequences(done - summary_.first_step) / progress.seconds()
-       << " seq/s";
-  if (!job_.log_line || progress.on_terminal()) progress.update(done, text.str());
-  const std::int64_t total = job_.config.schedule.total_steps;
-  if (done % job_.log_every != 0 && done != total) return;
-  if (job_.log_line)
-    progress.line(job_.log_line({.step = done,
-                                 .total = total,
-                                 .first_step = summary_.first_step,
-                                 .seconds = progress.seconds(),
-                                 .loss = since_line_.figure("loss")}));
-  else
-    progress.line(str("step ", done, "/", total, ": ", text.str(), ", lr ",
-                      last_.figure("learning_rate"), ", grad norm ",
-                      since_line_.figure("gradient_norm")));
-  since_line_.clear();
+void Trainer::take_steps() {
+  const std::int64_t last = job_.config.schedule.total_steps;
+  while (step_ < last && !StopSignal::raised()) {
+    step();
+    saver_->look();
+    lock_->require_held();
+    if (step_ == last) read_report();
+    const bool check_is_due =
+        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
+    pause(check_is_due, saver_->is_due(step_));
+    tell_saved();
+    if (spike_at_) rewind();
+  }
 }
 
-TrainSummary Trainer::run() {
+void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
+  const StopSignal stop;
+  told_saved_ = saver_->saved();
+  log_.ready();
+  const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
+  if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
+  take_steps();
+  pause(false, saver_->newest() != step_);
+  if (spike_at_) rewind();  // found in the last step before a signal
+  {
+    const auto saving = log_.during(Spent::save);
+    const auto ended = Clock::now();
+    saver_->finish();
+    summary_.save_seconds += seconds_since(ended);
+  }
+  tell_saved();
+  log_.end(step_, step_ < last ? "stopped" : "done");
+  if (step_ < last)
+    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
+                  "run the same command again to go on from there");
+}
+
+TrainSummary Trainer::run() try {
   summary_.first_step = step_;
-  batches_.emplace(*source_, job_.config.batch_size,
-                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_ - steps_before_));
+  first_batch_ = job_.replay_data ? -step_ : -steps_before_;
+  read_from(step_);
   if (job_.dry_run) {
     read_data();
     return summary_;
   }
-  const StopSignal stop;
-  Progress progress("train", last, "steps", step_);
-  if (job_.save_first && saved_step_ < 0) pause(progress, false, true);
-  while (step_ < last && !StopSignal::raised()) {
-    step(progress);
-    const bool check_is_due =
-        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(progress, check_is_due, step_ % job_.save_every == 0);
-  }
-  pause(progress, false, true);
+  run_steps();
   summary_.last_step = step_;
-  summary_.train_seconds = progress.seconds();
-  summary_.sequences_per_second = sequences(step_ - summary_.first_step) / summary_.train_seconds;
-  if (step_ < last)
-    throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                      "run the same command again to go on from there");
+  summary_.train_seconds = log_.seconds();
+  summary_.input_seconds = batches_->waited_seconds();
+  summary_.sequences_per_second =
+      static_cast<double>((step_ - summary_.first_step) * job_.config.batch_size) /
+      summary_.train_seconds;
   if (last_.batches() > 0) {
     for (const std::string& name : program_.report.figures)
       summary_.last[name] = last_.figure(name);
     for (const MeasuredValue& m : last_.measures()) summary_.last[m.name] = m.value;
   }
   return summary_;
+} catch (const Stopped&) {
+  throw;
+} catch (const std::exception& error) {
+  log_.end(step_, "failed", error.what());
+  throw;
 }
 
 }  // namespace
-
-StepProgram training_program(const TrainJob& job, std::string_view platform) {
-  TrainingConfig config = job.config;
-  config.compute = compute_of(job, platform);
-  return train_program(job.task, config,
-                       placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices, job.fields)));
-}
 
 TrainSummary train(const TrainJob& job) {
   const TrainSummary s = Trainer(job).run();

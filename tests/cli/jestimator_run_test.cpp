@@ -118,6 +118,7 @@ TEST_F(JestimatorRun, TrainsWithValidationScalarsAndCheckpointsOfTheOriginalsNam
   for (const char* tag : {"train/train_loss", "train/valid_loss", "train/valid_mrr",
                           "params/encoder/embedder_block/token_embed/embedding (345, 32)"})
     EXPECT_TRUE(last.contains(tag)) << tag;
+  EXPECT_THAT(out.text, Not(HasSubstr("is it the vocabulary's mask?")));
   EXPECT_GT(last.at("train/valid_loss"), 0);
   EXPECT_LT(last.at("train/valid_loss"), scalars.at(3).at("train/valid_loss"));
 }
@@ -174,6 +175,8 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
                             dir_.file("m/eval/low_valid_loss/checkpoint_9/")));
   EXPECT_THAT(kept.text, HasSubstr(once.text.substr(once.text.find("global_step = "))));
   EXPECT_LT(tensors("m/eval/low_valid_loss/checkpoint_9").size(), tensors("m/checkpoint_9").size());
+  EXPECT_THAT(estimator("m", data + "--mode=eval_once --module_config.mask_token_id=9").text,
+              HasSubstr("checkpoint_9: was trained with mask_token_id 4, not 9"));
   const CommandOutput again = estimator("m", data + "--mode=eval_wait");
   EXPECT_THAT(again.text, AllOf(HasSubstr("step 9 has reached max_train_steps 9"),
                                 Not(HasSubstr("evaluating"))));
@@ -253,7 +256,8 @@ TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
                          ".tokens --train_epochs=1 --train_batch_size=32 --check_every_steps=100"));
   ASSERT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text,
-              AllOf(HasSubstr("1 epochs of "), HasSubstr("by the clock; --random_seed=")));
+              AllOf(HasSubstr("1 epochs of "), HasSubstr("by the clock; --random_seed="),
+                    HasSubstr("mode train, by the patterns that are given")));
   EXPECT_EQ(files("m").size(), 4u) << out.text;  // of step 0 and of the last
 }
 
@@ -306,6 +310,12 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
            {optimizer + "warmup_steps=-5", "warmup_steps: -5 is less than 0"},
            {optimizer + "linear_decay_to_step=4", "linear_decay_to_step 4 is not after warmup_st"},
            {"--module_config.mask_rate=1", "mask_rate: 1 is not below 1"},
+           {"--module_config.hidden_size=3", "did you mean '--module_config.model_config.hidden_size'"},
+           {"--batch_size=3", "`smelt jestimator --help` lists what it knows"},
+           {"--model_dir --dry_run", "--model_dir has no value: --dry_run follows it"},
+           {"--model_dir=~/m", "write $HOME/m"},
+           {"--save_every_steps=2e3", "give a whole number"},
+           {"--checkpoint_path=refused/checkpoint_9", "checkpoint: refused/checkpoint_9 does not"},
            {"--train_epochs=0", "--train_epochs: 0 is less than 1"},
            {"--check_every_steps=0", "--check_every_steps: 0 is less than 1"}})
     EXPECT_THAT(refused(training(3) + flags), HasSubstr(message));

@@ -132,10 +132,17 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
                                 HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
                                           "converted\n  hint: mend them and give --skip-exis")));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
+  EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
+  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("lies in the snapshot s0"));
+  write_file(dir_.file("out/s1.tokens"), "");
+  EXPECT_THAT(data("convert 's?' --out 'out/*.tokens' --skip-existing").text,
+              HasSubstr("--out: out/s1.tokens exists"));
+  remove_file(dir_.file("out/s1.tokens"));
   write_file(shard, whole);
   const CommandOutput again = data("convert 's?' --out 'out/*.tokens' --skip-existing");
   EXPECT_EQ(again.status, 0) << again.text;
-  EXPECT_THAT(again.text, AllOf(HasSubstr("out/s1.tokens: 300"), Not(HasSubstr("out/s0.tokens: 3"))));
+  EXPECT_THAT(again.text, AllOf(HasSubstr("out/s1.tokens: 300"), Not(HasSubstr("out/s0.tokens: 3")),
+                                HasSubstr("convert: 2 of 3 stores were there already")));
 }
 
 TEST_F(TokensCommand, ListsBecomeDocuments) {

@@ -1,22 +1,19 @@
-#include "train/event_log.h"
+#include "track/event_log.h"
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 
 #include "base/str.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "track/metrics_file.h"
 
 namespace smelt {
 namespace {
 
+constexpr double kObjectSeconds = 30;
 constexpr std::string_view kEvents = "events.out.tfevents.";
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // The seconds in an event file's name; 0 of any other.
 std::int64_t seconds_of(std::string_view name) {
@@ -28,7 +25,7 @@ std::int64_t seconds_of(std::string_view name) {
 
 // Behind all that are there by its name, which says in what order they are read.
 std::string new_event_file(const std::string& folder, std::int64_t first_step) {
-  auto seconds = static_cast<std::int64_t>(now());
+  auto seconds = static_cast<std::int64_t>(wall_seconds());
   for (const std::string& name : list_folder(folder))
     seconds = std::max(seconds, seconds_of(name) + 1);
   char digits[32];
@@ -40,15 +37,16 @@ std::string new_event_file(const std::string& folder, std::int64_t first_step) {
 
 EventLog::EventLog(const std::string& folder, std::int64_t first_step)
     : file_(new_event_file(folder, first_step)) {
+  file_.write_objects_every(kObjectSeconds);
   std::string bytes;
-  append_event_version(bytes, now());
-  append_run_start(bytes, now(), first_step);
+  append_event_version(bytes, wall_seconds());
+  append_run_start(bytes, wall_seconds(), first_step);
   file_.add(bytes);
 }
 
 void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {
   std::string bytes;
-  append_scalars(bytes, now(), step, scalars);
+  append_scalars(bytes, wall_seconds(), step, scalars);
   file_.add(bytes);
 }
 

@@ -1,0 +1,68 @@
+#include "cli/cmd_help.h"
+
+#include <CLI/CLI.hpp>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "cli/completion.h"
+#include "cli/recipe.h"
+
+namespace smelt {
+namespace {
+
+class HelpOfAll : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    if (app->get_parent() != nullptr) return Formatter::make_help(app, std::move(name), mode);
+    std::ostringstream out;
+    out << app->get_description() << "\n";
+    std::string group;
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_group() != group) out << "\n" << (group = command->get_group()) << ":\n";
+      out << "  " << std::left << std::setw(28) << command->get_name() << command->get_description()
+          << "\n";
+    }
+    out << "\nusage: smelt COMMAND …; `smelt COMMAND --help` lists its flags, `smelt --version` "
+           "says which smelt this is\n"
+        << app->get_footer() << "\n";
+    return out.str();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpOfAll>(); }
+
+void add_help_command(CLI::App& app) {
+  auto* command = app.add_subcommand("help", "the commands, or what can be written in a recipe");
+  auto topic = std::make_shared<std::string>();
+  auto type = std::make_shared<std::string>("bert");
+  command->add_option("topic", *topic, "recipe")->check(CLI::IsMember({"recipe"}));
+  command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
+  command->callback([topic, type, &app] {
+    if (topic->empty()) {
+      std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+      return;
+    }
+    std::cout << std::left;
+    for (const RecipeField& field : recipe_fields(*type))
+      std::cout << std::setw(36) << field.path << std::setw(14) << field.default_value << field.help
+                << "\n";
+  });
+}
+
+void add_completion_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "completion", "a script that completes commands and flags: source <(smelt completion bash)");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  command->callback([shell, &app] {
+    std::cout << (*shell == "bash" ? bash_completion(app) : zsh_completion(app));
+  });
+}
+
+}  // namespace smelt

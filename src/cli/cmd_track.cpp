@@ -1,0 +1,62 @@
+#include "cli/cmd_track.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/file.h"
+#include "track/compare.h"
+#include "track/page.h"
+#include "track/status.h"
+
+namespace smelt {
+namespace {
+
+struct TrackOptions {
+  std::vector<std::string> runs;
+  std::string out;
+  bool json = false;
+};
+
+std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
+  auto options = std::make_shared<TrackOptions>();
+  command.add_option("run", options->runs, "a recipe's `out` folder, or the folder of a model")
+      ->required();
+  if (json) command.add_flag("--json", options->json, "one JSON object instead of lines");
+  return options;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app) {
+  auto* command = app.add_subcommand("status", "what a run does now, its last line and time left");
+  const auto options = add_track_options(*command, true);
+  command->callback([options] {
+    for (const std::string& run : options->runs) {
+      const RunStatus status = status_of_run(run);
+      std::cout << (options->json ? status_json(status).dump() + "\n" : status_text(status));
+    }
+  });
+}
+
+void add_compare_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("compare", "runs beside one another: settings that differ, last figures");
+  const auto options = add_track_options(*command, true);
+  command->callback([options] {
+    const auto runs = read_runs(options->runs);
+    std::cout << (options->json ? compare_json(runs).dump() + "\n" : compare_text(runs));
+  });
+}
+
+void add_report_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("report", "a page about runs: curves, goodput, evaluations, settings");
+  const auto options = add_track_options(*command, false);
+  command->add_option("--out", options->out, "the HTML file to write")->required();
+  command->callback([options] { write_file(options->out, runs_page(read_runs(options->runs))); });
+}
+
+}  // namespace smelt

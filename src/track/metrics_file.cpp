@@ -1,0 +1,96 @@
+#include "track/metrics_file.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+std::string line_of(const Record& record) {
+  return record.dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
+}
+
+Record stamped(std::string_view kind, std::int64_t step, double time, const Record& fields,
+               const SpentTimes& spent) {
+  Record out{{"kind", kind}, {"step", step}, {"time", time}};
+  out.update(fields);
+  if (spent.total() > 0) out["spent"] = to_json(spent);
+  return out;
+}
+
+std::int64_t step_of_record(const Record& record) { return record.value("step", std::int64_t{0}); }
+
+// The share of a record's steps that is beyond `step`; `before` is the step of the one before it.
+double share_beyond(const Record& record, std::int64_t before, std::int64_t step) {
+  const std::int64_t end = step_of_record(record), begin = std::min(before, end);
+  if (end <= step || end == begin) return end > step ? 1 : 0;
+  return static_cast<double>(end - std::max(begin, step)) / static_cast<double>(end - begin);
+}
+
+}  // namespace
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::vector<Record> read_metrics(const std::string& path) {
+  const std::string text = read_file(path);
+  std::vector<Record> out;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty()) continue;
+    Record record = Record::parse(line, nullptr, false);
+    if (record.is_object()) out.push_back(std::move(record));
+  }
+  return out;
+}
+
+KeptRecords kept_records(std::vector<Record> records, std::int64_t step, double now) {
+  KeptRecords out;
+  double last_time = now;
+  bool was_done = true;
+  std::int64_t before = 0;
+  for (Record& record : records) {
+    last_time = record.value("time", last_time);
+    was_done = record.value("kind", "") == "end" && record.value("why", "") == "done";
+    const std::int64_t own_step = step_of_record(record);
+    if (own_step <= step) {
+      out.records.push_back(std::move(record));
+    } else if (record.contains("spent")) {
+      SpentTimes spent = spent_times(record["spent"]);
+      const double lost = spent[Spent::step] * share_beyond(record, before, step);
+      spent[Spent::step] -= lost;
+      spent[Spent::lost] += lost;
+      out.spent += spent;
+    }
+    before = own_step;
+  }
+  if (!was_done) out.spent[Spent::down] += std::max(0.0, now - last_time);
+  return out;
+}
+
+MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Record& start) {
+  const std::string path = join_path(folder, kMetricsFile);
+  const double now = wall_seconds();
+  KeptRecords kept;
+  if (exists(path)) kept = kept_records(read_metrics(path), step, now);
+  std::string text;
+  for (const Record& record : kept.records) text += line_of(record);
+  text += line_of(stamped("start", step, now, start, kept.spent));
+  file_.emplace(path, text);
+  file_->write_objects_every(30);
+}
+
+void MetricsFile::add(std::string_view kind, std::int64_t step, const Record& fields,
+                      const SpentTimes& spent) {
+  const std::string line = line_of(stamped(kind, step, wall_seconds(), fields, spent));
+  const bool behind_part = std::exchange(cut_short_, true);
+  file_->add(behind_part ? "\n" + line : line);
+  cut_short_ = false;
+}
+
+}  // namespace smelt

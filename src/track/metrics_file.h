@@ -1,0 +1,53 @@
+// metrics.jsonl in a run's folder, docs/formats/metrics.md: what the run tells of itself, a JSON
+// object a line, over all of its starts.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/growing_file.h"
+#include "track/run_clock.h"
+
+namespace smelt {
+
+inline constexpr const char* kMetricsFile = "metrics.jsonl";
+// Beside it: a line for each checkpoint that was evaluated by itself.
+inline constexpr const char* kEvaluationsFile = "evaluations.jsonl";
+
+using Record = nlohmann::ordered_json;
+
+// The file's records in their order. A last line that a kill has cut short is left out, as are
+// lines that hold no JSON object. UsageError when there is no such file.
+std::vector<Record> read_metrics(const std::string& path);
+
+// What is left of a run's records once it goes on from `step`, and what the rest comes to: its
+// steps are lost.
+struct KeptRecords {
+  std::vector<Record> records;
+  SpentTimes spent;  // of those that are not kept, and the time until `now` that nobody worked
+};
+KeptRecords kept_records(std::vector<Record> records, std::int64_t step, double now);
+
+class MetricsFile {
+ public:
+  // A run that begins, or goes on, after `step` steps: what was said of later ones is taken back.
+  // `start` is the first record's fields beyond its kind, step, time and spent.
+  MetricsFile(const std::string& folder, std::int64_t step, const Record& start);
+  // {"kind": …, "step": …, "time": …} and the fields; on its way to the reader when this returns.
+  void add(std::string_view kind, std::int64_t step, const Record& fields,
+           const SpentTimes& spent = {});
+  const std::string& path() const { return file_->path(); }
+
+ private:
+  std::optional<GrowingFile> file_;
+  bool cut_short_ = false;  // its last line, by a full disk
+};
+
+// Seconds since 1970.
+double wall_seconds();
+
+}  // namespace smelt

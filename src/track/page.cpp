@@ -1,0 +1,228 @@
+#include "track/page.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <set>
+
+#include "base/progress.h"
+#include "base/str.h"
+#include "track/chart.h"
+#include "track/compare.h"
+#include "track/page_style.h"
+#include "track/status.h"
+
+namespace smelt {
+namespace {
+
+std::string cell(const std::string& html, std::string_view type = {}) {
+  return type.empty() ? str("<td>", html, "</td>")
+                      : str("<td class=\"", type, "\">", html, "</td>");
+}
+
+std::string value_html(const nlohmann::json& value) {
+  if (value.is_null()) return "–";
+  if (value.is_number_float()) return number_text(value.get<double>());
+  return html_text(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+std::string header_row(const std::vector<std::string>& names, std::size_t texts = 1) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += str("<th", i < texts ? "" : " class=\"number\"", ">", html_text(names[i]), "</th>");
+  return str("<thead><tr>", out, "</tr></thead>");
+}
+
+std::string table(const std::string& head, const std::string& rows) {
+  return str("<div class=\"scroll\"><table>", head, "<tbody>", rows, "</tbody></table></div>\n");
+}
+
+std::string section(std::string_view title, const std::string& content) {
+  return content.empty() ? "" : str("<section><h2>", title, "</h2>\n", content, "</section>\n");
+}
+
+// One run needs no name above what is its own.
+std::string for_each_run(const std::vector<RunRecord>& runs, auto&& content) {
+  std::string out;
+  for (const RunRecord& run : runs)
+    if (const std::string own = content(run); !own.empty())
+      out += (runs.size() > 1 ? str("<h3>", html_text(run.name), "</h3>") : "") + own;
+  return out;
+}
+
+std::string overview(const std::vector<RunRecord>& runs) {
+  std::string rows;
+  for (const RunRecord& run : runs) {
+    const auto loss = final_value(run.lines, "loss");
+    rows += str("<tr>", cell(html_text(run.name)), cell(html_text(state_text(run))),
+                cell(str(run.step, " of ", run.of), "number"),
+                cell(loss ? number_text(*loss) : "–", "number"),
+                cell(value_html(run.start.value("parameters", Record())), "number"),
+                cell(value_html(run.start.value("batch_size", Record())), "number"),
+                cell(str(run.start.value("devices", 1), " × ",
+                         html_text(run.start.value("device", std::string())))),
+                cell(duration_text(run.spent.total()), "number"), "</tr>");
+  }
+  return table(
+      "<thead><tr><th>run</th><th>state</th><th class=\"number\">step</th><th "
+      "class=\"number\">loss</th><th class=\"number\">parameters</th><th "
+      "class=\"number\">batch</th><th>devices</th><th class=\"number\">time</th></tr></"
+      "thead>",
+      rows);
+}
+
+struct Named {
+  std::string name, title, unit;
+};
+
+// Of the lines as they are, of the checks' validation dashed.
+std::string chart_of(const std::vector<RunRecord>& runs, const Named& named) {
+  Chart chart{.title = named.title, .unit = named.unit, .series = {}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto add = [&](const std::map<std::string, Curve>& curves, const char* word,
+                         bool dashed) {
+      const auto found = curves.find(named.name);
+      if (found == curves.end()) return;
+      chart.series.push_back({.label = runs.size() > 1 ? str(runs[i].name, " ", word) : word,
+                              .run = i,
+                              .dashed = dashed,
+                              .curve = found->second});
+    };
+    add(runs[i].lines.contains(named.name) ? runs[i].lines : runs[i].train, "training", false);
+    add(runs[i].valid, "held out", true);
+  }
+  return chart_html(chart);
+}
+
+const std::vector<Named> kRates{{"learning_rate", "learning rate", ""},
+                                {"gradient_norm", "gradient norm", "before clipping"}};
+const std::vector<Named> kThroughput{{"sequences_per_second", "sequences", "per second"},
+                                     {"tokens_per_second", "tokens", "per second, no padding"},
+                                     {"mfu", "MFU", "share of the devices' peak"},
+                                     {"input_share", "waiting for input", "share of time"}};
+
+// What the runs were trained on and measured by: every curve that is none of the others.
+std::vector<Named> measures_of(const std::vector<RunRecord>& runs) {
+  std::set<std::string> rest{"seconds_left", "of"};
+  for (const auto* others : {&kRates, &kThroughput})
+    for (const Named& named : *others) rest.insert(named.name);
+  std::vector<Named> out;
+  const auto add = [&](const std::map<std::string, Curve>& curves) {
+    for (const auto& [name, curve] : curves)
+      if (rest.insert(name).second) out.push_back({name, name, ""});
+  };
+  for (const RunRecord& run : runs)
+    for (const auto* curves : {&run.lines, &run.train, &run.valid}) add(*curves);
+  std::ranges::stable_partition(out, [](const Named& named) { return named.name == "loss"; });
+  for (Named& named : out) std::ranges::replace(named.title, '_', ' ');
+  return out;
+}
+
+std::string charts(const std::vector<RunRecord>& runs, const std::vector<Named>& all) {
+  std::string out;
+  for (const Named& named : all) out += chart_of(runs, named);
+  return out.empty() ? out : str("<div class=\"charts\">\n", out, "</div>\n");
+}
+
+std::string evaluation_table(const RunRecord& run) {
+  if (run.evaluations.empty()) return {};
+  std::vector<std::string> names{"global_step"};
+  for (const Record& e : run.evaluations)
+    for (const auto& [name, value] : e.items())
+      if (value.is_number() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  std::string rows;
+  for (const Record& e : run.evaluations) {
+    rows += "<tr>";
+    for (const std::string& name : names)
+      rows += cell(value_html(e.value(name, Record())), "number");
+    rows += "</tr>";
+  }
+  return table(header_row(names, 0), rows);
+}
+
+// A text's masks with the best guesses of each, best first.
+std::string guesses_html(const Record& masks) {
+  std::vector<std::string> out;
+  for (const Record& mask : masks) {
+    std::vector<std::string> words;
+    for (const Record& guess : mask)
+      words.push_back(str(html_text(guess.at(0).get<std::string>()), " <small>", std::fixed,
+                          std::setprecision(0), 100 * guess.at(1).get<double>(), " %</small>"));
+    out.push_back(join(words, ", "));
+  }
+  return join(out, " · ");
+}
+
+std::string filled_table(const RunRecord& run) {
+  if (run.filled.empty()) return {};
+  std::vector<std::string> names{"step"};
+  for (const Record& text : run.filled.back().value("texts", Record::array()))
+    names.push_back(text.value("text", std::string()));
+  std::string rows;
+  for (const Record& record : run.filled) {
+    rows += str("<tr>", cell(str(record.value("step", std::int64_t{0})), "number"));
+    for (const Record& text : record.value("texts", Record::array()))
+      rows += cell(guesses_html(text.value("masks", Record::array())));
+    rows += "</tr>";
+  }
+  return str("<div class=\"filled\">", table(header_row(names, names.size()), rows), "</div>");
+}
+
+void add_data_rows(const std::string& prefix, const Record& data, std::string& rows) {
+  for (const auto& [name, value] : data.items()) {
+    const std::string path = prefix.empty() ? name : str(prefix, ".", name);
+    if (value.is_object())
+      add_data_rows(path, value, rows);
+    else
+      rows += str("<tr>", cell(html_text(path)), cell(str("<code>", value_html(value), "</code>")),
+                  "</tr>");
+  }
+}
+
+std::string data_table(const RunRecord& run) {
+  std::string rows;
+  if (run.start.contains("data")) add_data_rows("", run.start["data"], rows);
+  if (rows.empty()) return {};
+  return str("<details><summary>", value_html(run.start.value("examples", Record())),
+             " examples; what they were made with</summary>", table("", rows), "</details>");
+}
+
+std::string settings_table(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names{"setting"};
+  for (const RunRecord& run : runs) names.push_back(run.name);
+  std::string differing, all;
+  for (const SettingRow& row : setting_rows(runs)) {
+    std::string cells = cell(html_text(row.name));
+    for (const auto& value : row.values)
+      cells += cell(str("<code>", value_html(value), "</code>"), row.differs ? "other" : "");
+    (row.differs ? differing : all) += str("<tr>", cells, "</tr>");
+  }
+  const std::string head = header_row(names, names.size());
+  return (differing.empty() ? "" : table(head, differing)) +
+         (all.empty() ? ""
+                      : str("<details><summary>", runs.size() > 1 ? "what they share" : "all",
+                            "</summary>", table(head, all), "</details>"));
+}
+
+}  // namespace
+
+std::string runs_page(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names;
+  for (const RunRecord& run : runs) names.push_back(run.name);
+  const std::string title = html_text(join(names, ", "));
+  const auto goodput = [](const RunRecord& run) { return goodput_html(run.spent); };
+  return str(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+      title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
+      "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", overview(runs),
+      section("Losses and metrics", charts(runs, measures_of(runs))),
+      section("Rate and gradient", charts(runs, kRates)),
+      section("Throughput", charts(runs, kThroughput)),
+      section("Goodput", for_each_run(runs, goodput)),
+      section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
+      section("Masks filled over time", for_each_run(runs, filled_table)),
+      section("Data", for_each_run(runs, data_table)), section("Settings", settings_table(runs)),
+      "<script>", kPageScript, "</script>\n</body>\n</html>\n");
+}
+
+}  // namespace smelt

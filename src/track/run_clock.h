@@ -1,0 +1,78 @@
+// What the time of a run goes into, category by category: goodput.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace smelt {
+
+// In ml-goodput's terms (BadputType of AI-Hypercomputer/ml-goodput-measurement); `step` is what it
+// calls productive.
+enum class Spent {
+  step,
+  device,       // opening it
+  preparation,  // data, first weights
+  compile,
+  restore,
+  input,  // waiting for a batch
+  save,
+  eval,  // checks within the run
+  lost,  // steps that a killed run has made and no checkpoint holds
+  down,  // between the end of a run that was not done and its next start
+  other
+};
+inline constexpr std::size_t kSpentKinds = static_cast<std::size_t>(Spent::other) + 1;
+
+// ml-goodput's name, in lower case: "data_loading_sync".
+std::string_view spent_name(Spent what);
+// A word or two for a person: "waiting for input".
+std::string_view spent_label(Spent what);
+
+struct SpentTimes {
+  std::array<double, kSpentKinds> seconds{};
+
+  double& operator[](Spent what) { return seconds[static_cast<std::size_t>(what)]; }
+  double operator[](Spent what) const { return seconds[static_cast<std::size_t>(what)]; }
+  SpentTimes& operator+=(const SpentTimes& more);
+  double total() const;
+  double share(Spent what) const;  // of the total; 0 where that is
+};
+
+// Those above 0, by spent_name(). What has no such name is taken for `other` when read.
+nlohmann::json to_json(const SpentTimes& times);
+SpentTimes spent_times(const nlohmann::json& object);
+
+// At any moment one category is counted. Of one thread.
+class RunClock {
+ public:
+  explicit RunClock(Spent first) : now_(first) {}
+
+  // Counts `what` while it lives, then again what was counted before.
+  class During {
+   public:
+    During(RunClock& clock, Spent what) : clock_(clock), before_(clock.now_) { clock_.turn(what); }
+    ~During() { clock_.turn(before_); }
+    During(const During&) = delete;
+    During& operator=(const During&) = delete;
+
+   private:
+    RunClock& clock_;
+    Spent before_;
+  };
+  [[nodiscard]] During during(Spent what) { return During(*this, what); }
+  // From now on.
+  void turn(Spent what);
+  // Since the last call.
+  SpentTimes take();
+
+ private:
+  Spent now_;
+  Clock::time_point since_ = Clock::now();
+  SpentTimes times_;
+};
+
+}  // namespace smelt

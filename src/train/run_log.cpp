@@ -1,0 +1,267 @@
+#include "train/run_log.h"
+
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "runtime/peak_flops.h"
+#include "store/path.h"
+#include "train/model_flops.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kRate = "learning_rate";
+
+// As many digits as an f32 has: shorter lines.
+double to_f32_digits(double value) {
+  if (!std::isfinite(value)) return value;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return std::strtod(text, nullptr);
+}
+
+Record of_measures(const std::vector<MeasuredValue>& measures) {
+  Record out = Record::object();
+  for (const MeasuredValue& m : measures)
+    out[m.name] = m.weight == 0 ? Record() : Record(to_f32_digits(m.value));
+  return out;
+}
+
+// "loss 3.211, masked_lm_loss 2.950, lr 0.0001, grad norm 1.2, 845.1 seq/s, 81234 tokens/s, MFU
+// 41.2 %, input 0.3 %, 4:05 left": of those figures that there are.
+std::string text_of_line(const Record& figures) {
+  std::ostringstream out;
+  const auto put = [&](const std::string& text) {
+    if (out.tellp() > 0) out << ", ";
+    out << text;
+  };
+  const auto fixed = [](double value, int digits) {
+    return str(std::fixed, std::setprecision(digits), value);
+  };
+  for (const auto& [name, value] : figures.items()) {
+    const double x = value.is_number() ? value.get<double>() : std::nan("");
+    if (name == kRate)
+      put(str("lr ", x));
+    else if (name == "gradient_norm")
+      put(str("grad norm ", x));
+    else if (name == "sequences_per_second")
+      put(fixed(x, 1) + " seq/s");
+    else if (name == "tokens_per_second")
+      put(fixed(x, 0) + " tokens/s");
+    else if (name == "mfu")
+      put(str("MFU ", fixed(100 * x, 1), " %"));
+    else if (name == "input_share")
+      put(str("input ", fixed(100 * x, 1), " %"));
+    else if (name == "seconds_left")
+      put(duration_text(x) + " left");
+    else
+      put(str(name, " ", fixed(x, 3)));
+  }
+  return out.str();
+}
+
+}  // namespace
+
+std::vector<CheckedFigure> check_figures(const TrainCheck& check) {
+  std::vector<CheckedFigure> out;
+  const auto add = [&](const char* label, const std::vector<MeasuredValue>& measures) {
+    for (const MeasuredValue& m : measures)
+      out.push_back({str(label, m.name), str(label, m.name), m.value});
+  };
+  add("train/", check.trained);
+  if (check.validation) add("valid/", check.validation->measures);
+  return out;
+}
+
+RunLog::RunLog(const Task& task, TrackChoice choice) : task_(task), choice_(std::move(choice)) {
+  for (std::size_t i = 0; i < task.features.size(); ++i)
+    if (task.features[i].name == task.tokens) token_feature_ = i;
+}
+
+void RunLog::begin(const RunFacts& facts, ReportLayout report) {
+  facts_ = facts;
+  since_line_.emplace(report);
+  last_.emplace(std::move(report));
+  line_step_ = facts.step;
+  flops_per_example_ = training_flops(task_);
+  if (!facts.exact_products) peak_ = peak_flops(facts.device_kind, facts.products);
+  if (peak_) {
+    *peak_ *= static_cast<double>(facts.devices);
+    spdlog::info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example",
+                 *peak_ / 1e12, facts.devices, facts.device_kind, dtype_name(facts.products),
+                 flops_per_example_);
+  }
+  metrics_.emplace(facts.folder, facts.step, start_fields());
+  events_.emplace(join_path(facts.folder, "train"), facts.step + 1);
+}
+
+Record RunLog::start_fields() const {
+  Record out{{"of", facts_.total},
+             {"model", task_.name},
+             {"batch_size", facts_.batch_size},
+             {"devices", facts_.devices},
+             {"device", facts_.device_kind},
+             {"examples", facts_.examples},
+             {"parameters", facts_.parameters},
+             {"flops_per_example", flops_per_example_}};
+  if (peak_) out["peak_flops"] = *peak_;
+  out["settings"] = choice_.settings.is_null() ? facts_.settings : choice_.settings;
+  if (!facts_.data.is_null()) out["data"] = facts_.data;
+  return out;
+}
+
+void RunLog::ready() {
+  record("ready", facts_.step, Record::object());
+  clock_.turn(Spent::step);
+  tally();
+  line_times_ = {};
+  progress_.emplace("train", facts_.total, "steps", facts_.step);
+}
+
+std::int64_t RunLog::tokens_in(const Batch& batch) const {
+  std::int64_t count = 0;
+  for (const std::int32_t id : batch.arrays[*token_feature_].values<std::int32_t>())
+    count += id != 0;
+  return count;
+}
+
+void RunLog::took(const Batch& batch) {
+  if (token_feature_) tokens_ahead_.push_back(tokens_in(batch));
+}
+
+void RunLog::tally() {
+  const SpentTimes times = clock_.take();
+  since_record_ += times;
+  line_times_ += times;
+}
+
+// A full disk does not end a run.
+void RunLog::record(std::string_view kind, std::int64_t step, const Record& fields) {
+  tally();
+  if (!metrics_) return;
+  try {
+    metrics_->add(kind, step, fields, since_record_);
+    since_record_ = {};
+  } catch (const Error& error) {
+    if (!std::exchange(has_failed_, true)) spdlog::warn("{}; the run goes on", error.what());
+  }
+}
+
+// What follows a part of a record could not be read.
+void RunLog::add_scalars(std::int64_t step, std::span<const Scalar> scalars) {
+  if (!events_) return;
+  try {
+    events_->add(step, scalars);
+  } catch (const Error& error) {
+    spdlog::warn("{}; no more is written there until this run is started again", error.what());
+    events_.reset();
+  }
+}
+
+void RunLog::step_done(std::int64_t step, std::span<const float> report) {
+  since_line_->add(report);
+  last_->clear();
+  last_->add(report);
+  if (!tokens_ahead_.empty()) {
+    tokens_ += tokens_ahead_.front();
+    tokens_ahead_.pop_front();
+  }
+  if ((!choice_.log_line || progress_->on_terminal()) && progress_->is_due(step))
+    progress_->update(step, text_of_line(means()));
+  if (step % choice_.log_every == 0 || step == facts_.total) tell_line(step);
+}
+
+void RunLog::went_back(std::int64_t step) {
+  since_line_->clear();
+  tokens_ahead_.clear();
+  tokens_ = 0;
+  line_step_ = step;
+  line_times_ = {};
+  if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
+  if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
+}
+
+Record RunLog::means() const {
+  Record out{{"loss", to_f32_digits(since_line_->figure("loss"))}};
+  out.update(of_measures(since_line_->measures()));
+  return out;
+}
+
+double RunLog::seconds_left(std::int64_t step) const {
+  return seconds() * static_cast<double>(facts_.total - step) /
+         static_cast<double>(step - facts_.step);
+}
+
+void RunLog::add_rates(Record& figures, std::int64_t step) {
+  const double seconds = line_times_[Spent::step] + line_times_[Spent::input];
+  const double rate = static_cast<double>((step - line_step_) * facts_.batch_size) / seconds;
+  figures[kRate] = to_f32_digits(last_->figure(kRate));
+  figures["gradient_norm"] = to_f32_digits(since_line_->figure("gradient_norm"));
+  figures["sequences_per_second"] = to_f32_digits(rate);
+  if (token_feature_)
+    figures["tokens_per_second"] = to_f32_digits(static_cast<double>(tokens_) / seconds);
+  if (peak_) figures["mfu"] = to_f32_digits(rate * flops_per_example_ / *peak_);
+  figures["input_share"] = to_f32_digits(line_times_[Spent::input] / seconds);
+  figures["seconds_left"] = to_f32_digits(seconds_left(step));
+}
+
+void RunLog::tell_line(std::int64_t step) {
+  tally();
+  Record figures = means();
+  add_rates(figures, step);
+  if (choice_.log_line)
+    progress_->line(choice_.log_line({.step = step,
+                                      .total = facts_.total,
+                                      .first_step = facts_.step,
+                                      .seconds = seconds(),
+                                      .loss = since_line_->figure("loss")}));
+  else
+    progress_->line(str("step ", step, "/", facts_.total, ": ", text_of_line(figures)));
+  record("line", step, figures);
+  std::vector<Scalar> scalars;
+  for (const auto& [name, value] : figures.items())
+    if (value.is_number() && name != "seconds_left")
+      scalars.push_back({"run/" + name, value.get<float>()});
+  add_scalars(step, scalars);
+  since_line_->clear();
+  tokens_ = 0;
+  line_step_ = step;
+  line_times_ = {};
+}
+
+void RunLog::check(const TrainCheck& check) {
+  Record fields{{"train", of_measures(check.trained)}};
+  if (check.validation) {
+    fields["valid"] = of_measures(check.validation->measures);
+    fields["examples"] = check.validation->examples;
+  }
+  record("check", check.step, fields);
+  std::vector<Scalar> scalars;
+  for (const ParameterScale& p : check.parameters)
+    scalars.push_back({str("params/", p.name, " ", tuple_text(p.dims)), static_cast<float>(p.rms)});
+  for (const CheckedFigure& figure : choice_.figures(check)) {
+    spdlog::info("{} at step {}: {:f}", figure.name, check.step, figure.value);
+    scalars.push_back({figure.tag, static_cast<float>(figure.value)});
+  }
+  add_scalars(check.step, scalars);
+}
+
+void RunLog::saved(std::int64_t step) { record("save", step, Record::object()); }
+
+void RunLog::add(std::string_view kind, std::int64_t step, const Record& fields) {
+  record(kind, step, fields);
+}
+
+void RunLog::end(std::int64_t step, std::string_view why, std::string_view message) {
+  Record fields{{"why", why}};
+  if (!message.empty()) fields["message"] = message;
+  record("end", step, fields);
+  metrics_.reset();  // of several ends the first is said
+}
+
+}  // namespace smelt

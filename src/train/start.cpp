@@ -1,0 +1,102 @@
+#include "train/start.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "format/json_difference.h"
+#include "train/compiled_step.h"
+#include "train/resume.h"
+
+namespace smelt {
+namespace {
+
+void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann::json& settings) {
+  const std::string& where = checkpoint.path;
+  const std::int64_t last = job.config.schedule.total_steps, step = checkpoint.step;
+  if (step >= last)
+    return spdlog::warn(
+        "{} is {} the {} steps of this run: nothing is left to do; raise {} to go on", where,
+        step == last ? "the end of" : "beyond", last, job.fields("steps"));
+  spdlog::info("resuming from {}", where);
+  if (const auto changes = changed_schedule(checkpoint.state, settings, job.fields);
+      !changes.empty())
+    spdlog::warn("{}: {}", where, changes);
+}
+
+Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
+               nlohmann::json& settings) {
+  const auto checkpoint = job.resume_from.empty() ? load_latest_checkpoint(job.model_dir)
+                                                  : load_checkpoint(job.resume_from);
+  if (!checkpoint) return {};
+  const std::string& where = checkpoint->path;
+  check_vocabulary(checkpoint->state, job.vocab, where);
+  check_same_run(checkpoint->state, settings, where);
+  for (const char* name : {"init", "steps_before"})
+    if (checkpoint->state.contains(name)) settings[name] = checkpoint->state[name];
+  Start start{.state = ModelState::restore(client, program.placement, program.state,
+                                           checkpoint->tensors, where),
+              .taken = {},
+              .step = checkpoint->step,
+              .steps_before = settings.value("steps_before", std::int64_t{0}),
+              .spikes = SpikeRecord(checkpoint->state)};
+  say_where(job, *checkpoint, settings);
+  return start;
+}
+
+// For a new run.
+void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
+                Start& start) {
+  const auto in_vocabulary = [&](std::string_view parameter) {
+    const DimNames dims = job.task.dim_names ? job.task.dim_names(parameter) : DimNames();
+    return !dims.empty() && dims.front().name == "vocab";
+  };
+  start.taken = take_weights(program.state, load_weights(job.init), in_vocabulary);
+  spdlog::info("{}", table_of(*start.taken));
+  const GivenWeights& given = start.taken->given;
+  if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
+    spdlog::warn("{} {}", given.where, other);
+  settings["init"] = given.where;
+  if (job.take_step && given.step > 0)
+    settings["steps_before"] = start.step = start.steps_before = given.step;
+  if (given.model.is_null() || !settings.contains("model")) return;
+  if (const auto other = first_difference(given.model, settings["model"], "model"))
+    spdlog::warn("{}: was made with {} {}, this run has {}", given.where, other->name,
+                 other->was.dump(), other->is.dump());
+}
+
+}  // namespace
+
+void check_begin(Begin begin, const std::string& model_dir) {
+  if (begin == Begin::either) return;
+  const auto newest = latest_checkpoint(model_dir);
+  if (begin == Begin::resume && !newest)
+    throw UsageError(str("train: ", model_dir, " holds no checkpoint to resume"),
+                     "leave --resume out to begin a new run, or name another folder");
+  if (begin == Begin::fresh && newest)
+    throw UsageError(
+        str("train: ", committed_path(model_dir, *newest), " is there, a fresh run is wanted"),
+        "choose another folder, give --resume to go on from it, or --overwrite to remove it");
+}
+
+Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,
+               nlohmann::json& settings) {
+  Start start;
+  if (!job.overwrite) {
+    check_begin(job.begin, job.model_dir);
+    start = fitting(advice_for_training("train: the state", job.fields),
+                    [&] { return restored(job, program, client, settings); });
+  }
+  if (!start.is_saved())
+    spdlog::info(
+        "train: a new run in {}, {}", job.model_dir,
+        job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
+  if (job.init.empty()) return start;
+  if (start.is_saved())
+    spdlog::info("init {} is not used: this run has a checkpoint of its own", job.init);
+  else
+    take_given(job, program, settings, start);
+  return start;
+}
+
+}  // namespace smelt
