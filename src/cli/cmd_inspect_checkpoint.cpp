@@ -56,7 +56,9 @@ InspectedModel inspect_model(const std::string& path) {
       ++out.damaged;
     }
     const bool slot = is_slot(name, out.model.tensors);
-    if (slot) out.slots.insert(name.substr(name.rfind('/') + 1));
+    if (slot)
+      out.slots.insert(name.starts_with(kAveragePrefix) ? "averages"
+                                                        : name.substr(name.rfind('/') + 1));
     (slot ? out.slot_numbers : out.parameters) += tensor.shape.elements();
     out.tensors.push_back(std::move(found));
   }
