@@ -125,7 +125,7 @@ std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
                           const std::string& type) {
   if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
   LazyTensors tensors = model.tensors;
-  if (job.slots && (model.step > 0 || count_slots(tensors) > 0)) {
+  if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
     std::vector<std::byte> bytes(sizeof model.step);
     std::memcpy(bytes.data(), &model.step, bytes.size());
     tensors.emplace("global_step", LazyTensor{{DType::s64, {}}, [bytes] { return bytes; }});
@@ -178,12 +178,26 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
   return job.to;
 }
 
+void take_averages_of(StoredModel& model) {
+  const std::string prefix = kAveragePrefix;
+  std::size_t taken = 0;
+  for (auto& [name, tensor] : model.tensors) {
+    if (!name.starts_with(prefix)) continue;
+    model.tensors[name.substr(prefix.size())] = tensor;
+    ++taken;
+  }
+  if (taken == 0)
+    throw UsageError(str("convert: ", model.where, " holds no moving averages"),
+                     "leave --averages out");
+}
+
 }  // namespace
 
 Converted convert_checkpoint(const ConvertJob& job) {
   const ModelForm form = form_of(job);
   StoredModel model = open_stored_model(job.from, "convert");
   take_files(job, model);
+  if (job.averages) take_averages_of(model);
   const std::string type = model_type_of(model.tensors);
   Converted out{.from = model.form,
                 .to = form,
@@ -192,8 +206,8 @@ Converted convert_checkpoint(const ConvertJob& job) {
                 .step = model.step,
                 .left_out = model.skipped};
   const std::size_t slots = count_slots(model.tensors);
-  const bool keep = job.slots && form != ModelForm::hugging_face;
-  if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots of the optimizer"));
+  const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
+  if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots and averages of the run"));
   const LazyTensors all = model.tensors;
   const auto beside = [](const auto& item) { return is_beside_weights(item.first); };
   if (form != ModelForm::smelt || !job.slots)

@@ -11,9 +11,10 @@ namespace smelt {
 
 struct ConvertJob {
   std::string from = {}, to = {};
-  std::optional<ModelForm> form = {};   // empty: as the name of `to` says
-  DType dtype = DType::f32;             // of what is written: f32, bf16 or f16
-  bool slots = true;                    // and the step; false: the parameters alone
+  std::optional<ModelForm> form = {};  // empty: as the name of `to` says
+  DType dtype = DType::f32;            // of what is written: f32, bf16 or f16
+  bool slots = true;                   // and the step; false: the parameters alone
+  bool averages = false;               // the weights' moving averages in their place, without slots
   std::string config = {}, vocab = {};  // files; empty: what lies beside the checkpoint
   std::optional<bool> lower_case = {};  // of the vocabulary, where no tokenizer_config.json says it
   std::uint64_t shard_bytes = FolderForm().shard_bytes;  // of a Hugging Face folder's files

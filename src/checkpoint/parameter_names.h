@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/averages.h"
 #include "ir/shape.h"
 
 namespace smelt {
@@ -23,9 +24,11 @@ std::vector<ParameterName> without_missing_parts(
     std::span<const ParameterName> names, std::span<const std::string_view> parts,
     const std::function<bool(const ParameterName&)>& is_there);
 
-// "bert/pooler/dense/bias/adam_m": a slot stands below its parameter.
+// What a run keeps beside its weights: "bert/pooler/dense/bias/adam_m", for a slot stands below its
+// parameter, and what begins as checkpoint/averages.h says.
 template <class Tensors>
 bool is_slot(const std::string& name, const Tensors& tensors) {
+  if (is_beside_weights(name)) return true;
   const std::size_t slash = name.rfind('/');
   return slash != std::string::npos && tensors.contains(name.substr(0, slash));
 }

@@ -38,7 +38,7 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
 // "bert", "electra", "jestimator_bert" by the names of the tensors; empty for another.
 std::string model_type_of(const LazyTensors& tensors);
 
-// How many of the tensors are the optimizer's slots.
+// How many of the tensors are slots and averages.
 std::size_t count_slots(const LazyTensors& tensors);
 
 std::string_view name(ModelForm form);

@@ -207,10 +207,22 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
 
+// Each device takes its own rows, in `parts`.
+void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
+                   std::int64_t parts) {
+  const std::int64_t devices = partition_for(f.mesh, f.device_count(), bert_field).row_parts();
+  if (rows % (devices * parts) != 0)
+    throw UsageError(str(flag, " ", rows, " does not divide over ", devices, " devices",
+                         parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),
+                     str("choose a multiple of ", devices * parts));
+}
+
 void run_bert_pretraining(const BertRunFlags& f) {
   if (!f.do_train && !f.do_eval)
     throw UsageError("run_pretraining: at least one of --do_train and --do_eval must be true",
                      "add --do_train");
+  if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.micro_batches);
+  if (f.do_eval) check_divides(f, "--eval_batch_size", f.eval_batch_size, 1);
   const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
   const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
   if (!f.init_checkpoint.empty()) check_weights_folder(f.init_checkpoint);

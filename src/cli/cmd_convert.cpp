@@ -58,6 +58,8 @@ void add_convert_command(CLI::App& app) {
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
   command->add_flag("--no-slots", f->no_slots, "leave the optimizer's slots and the step out");
+  command->add_flag("--averages", f->job.averages,
+                    "the weights' moving averages (train.ema_decay) instead of the weights");
   command->add_option("--config", f->job.config,
                       "bert_config.json or electra_config.json; default: beside the checkpoint");
   command->add_option("--vocab", f->job.vocab, "vocab.txt; default: beside the checkpoint");

@@ -56,10 +56,11 @@ InspectedModel inspect_model(const std::string& path) {
       found.fault = error.what();
       ++out.damaged;
     }
-    const bool slot = is_slot(name, out.model.tensors), beside = is_beside_weights(name);
-    if (beside) out.slots.insert(name.substr(0, name.find('/')));
-    if (slot && !beside) out.slots.insert(name.substr(name.rfind('/') + 1));
-    (slot || beside ? out.slot_numbers : out.parameters) += tensor.shape.elements();
+    const bool slot = is_slot(name, out.model.tensors);
+    if (slot)
+      out.slots.insert(name.starts_with(kAveragePrefix) ? "averages"
+                                                        : name.substr(name.rfind('/') + 1));
+    (slot ? out.slot_numbers : out.parameters) += tensor.shape.elements();
     out.tensors.push_back(std::move(found));
   }
   return out;

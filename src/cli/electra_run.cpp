@@ -241,8 +241,8 @@ void add_electra_run_pretraining(CLI::App& electra) {
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--init", f->init,
-                      "a folder of weights that a new run begins with: checkpoints of smelt's, or "
-                      "Hugging Face's");
+                      "weights that a new run begins with: a folder of smelt's checkpoints or "
+                      "Hugging Face's, or a TensorFlow checkpoint");
   command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
                     "a finished run whose num_train_steps is raised goes on at learning_rate");
   command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");

@@ -156,9 +156,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
   visit("split_slots", c.split_slots, "split what the optimizer keeps over the data axis, too");
   visit("seed", c.seed, "random seed of weights, dropout and data order");
-  visit("init", c.init,
-        "a folder of weights that a new run begins with: checkpoints of smelt's, or Hugging Face's "
-        "BERT or ELECTRA; empty: fresh ones");
+  visit(
+      "init", c.init,
+      "weights that a new run begins with: a folder of smelt's checkpoints or Hugging Face's BERT "
+      "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: fresh ones");
   visit_keeping_fields(c, visit);
   visit("hang_minutes", c.hang_minutes,
         "a step that has not ended after so many minutes ends the command; 0 = never");

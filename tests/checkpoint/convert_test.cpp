@@ -107,7 +107,7 @@ TEST_F(Convert, SmeltToTensorflowAndBackIsTheSameBits) {
 
 TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   const Converted out = convert("run/model", "tf/bert_model.ckpt", {.slots = false});
-  EXPECT_THAT(out.left_out, ElementsAre("92 slots of the optimizer"));
+  EXPECT_THAT(out.left_out, ElementsAre("92 slots and averages of the run"));
   const TensorflowCheckpoint bundle(dir_.file("tf/bert_model.ckpt"));
   EXPECT_EQ(bundle.entries().size(), 46u);
   EXPECT_EQ(bytes_of(bundle.tensors()), bytes_of(parameters()));
@@ -131,7 +131,7 @@ TEST_F(Convert, AveragesAndFiguresOfARunStayWithSmelt) {
 
 TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
   const Converted out = convert("run/model", "hf", to(ModelForm::hugging_face));
-  EXPECT_THAT(out.left_out, ElementsAre("92 slots of the optimizer"));
+  EXPECT_THAT(out.left_out, ElementsAre("92 slots and averages of the run"));
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   convert("hf", "tf/bert_model.ckpt");
   EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(parameters()));
@@ -195,6 +195,23 @@ TEST_F(Convert, AModelMayLackItsHeads) {
     EXPECT_EQ(config["architectures"], json::array({class_name}));
     EXPECT_EQ(bytes_of(open(class_name).tensors), bytes_of(parameters()));
   }
+}
+
+TEST_F(Convert, AveragesMayTakeTheWeightsPlace) {
+  EXPECT_THAT(refusal_of("run/model", "a.ckpt", {.averages = true}),
+              HasSubstr("checkpoint-10 holds no moving averages"));
+  const TensorView bias = tensors_.at("bert/pooler/dense/bias");
+  const std::vector<float> mean(32, 0.5F);
+  tensors_.emplace("ema/bert/pooler/dense/bias",
+                   TensorView{bias.shape, std::as_bytes(std::span(mean))});
+  save(tensors_, 20);
+  convert("run/model", "kept.ckpt");
+  convert("kept.ckpt", "back", to(ModelForm::smelt));
+  EXPECT_EQ(bytes_of(open("back").tensors), bytes_of(lazy_tensors(tensors_)));
+  convert("run/model", "a.ckpt", {.averages = true});
+  LazyTensors averaged = parameters();
+  averaged.at("bert/pooler/dense/bias") = averaged.extract("ema/bert/pooler/dense/bias").mapped();
+  EXPECT_EQ(bytes_of(open("a.ckpt").tensors), bytes_of(averaged));
 }
 
 // As transformers' BertModel saves itself.

@@ -167,7 +167,12 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
               AllOf(HasSubstr("none.ckpt holds neither a checkpoint nor config.json"),
                     HasSubstr("a TensorFlow checkpoint (…/bert_model.ckpt)")));
   EXPECT_THAT(refused("--do_train --devices=3"),
-              AllOf(HasSubstr("--train_batch_size"), HasSubstr("4"), HasSubstr("3")));
+              HasSubstr("--train_batch_size 4 does not divide over 3 devices\n"
+                        "  hint: choose a multiple of 3"));
+  EXPECT_THAT(refused("--do_train --use_tpu --micro-batches=2"),
+              HasSubstr("--train_batch_size 4 does not divide over 8 devices in 2 micro-batches"));
+  EXPECT_THAT(refused("--do_eval --devices=2 --eval_batch_size=3"),
+              HasSubstr("--eval_batch_size 3 does not divide over 2 devices"));
   EXPECT_THAT(refused("--do_train --input_file=" + dir_.file("none*")), HasSubstr("--input_file"));
 }
 

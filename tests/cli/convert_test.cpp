@@ -1,0 +1,74 @@
+// smelt convert and smelt inspect, as a user types them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "store/file.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+CommandOutput smelt(const std::string& arguments) {
+  return run_command(str(SMELT_PROGRAM, " ", arguments));
+}
+
+class ConvertCommand : public testing::Test {
+ protected:
+  ConvertCommand() { fs::copy(source_path("tests/golden/tensor_bundle"), dir_.file("tf")); }
+  std::string at(const std::string& name) const { return dir_.file(name); }
+  TempDir dir_;
+};
+
+TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
+  const CommandOutput text = smelt("inspect " + at("tf"));
+  EXPECT_EQ(text.status, 0) << text.text;
+  EXPECT_THAT(
+      text.text,
+      AllOf(HasSubstr("types.ckpt (TensorFlow), step 1099511627776\n"),
+            HasSubstr("model:       bert, 14 parameters\n"),
+            HasSubstr("slots:       adam_m, 6 numbers\n"), HasSubstr("checksums:   hold\n"),
+            HasSubstr("not taken:   words (string)\n"), HasSubstr("not taken:   int32 (i32[1])\n"),
+            HasSubstr("  bert/embeddings/word_embeddings f32[3,2] 3.89444\n")));
+  const json all = json::parse(smelt("inspect --json " + at("tf/parts.ckpt")).text);
+  EXPECT_EQ(all["parameters"], 1204);
+  EXPECT_EQ(all["checksums"], "hold");
+  EXPECT_EQ(all["tensors"][2]["name"], "table");
+  EXPECT_EQ(all["tensors"][2]["shape"], json::array({4, 300}));
+}
+
+TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
+  const std::string data = at("tf/parts.ckpt.data-00001-of-00002");
+  std::string bytes = read_file(data);
+  for (char& byte : bytes) byte ^= 1;
+  write_file(data, bytes);
+  const CommandOutput out = smelt("inspect " + at("tf/parts.ckpt"));
+  EXPECT_EQ(out.status, 2);
+  EXPECT_THAT(
+      out.text,
+      AllOf(HasSubstr("checksums:   2 tensors are damaged"), HasSubstr("'second/bias' is damaged"),
+            HasSubstr("'table' is damaged"), HasSubstr("  first/bias f32[2] 1.58114"),
+            HasSubstr("error: inspect: 2 tensors of ")));
+}
+
+TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
+  const CommandOutput out =
+      smelt("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));
+  EXPECT_EQ(out.status, 0) << out.text;
+  EXPECT_THAT(out.text, AllOf(HasSubstr("left out: words (string)"),
+                              HasSubstr("(smelt): 6 parameters, 1 slots")));
+  EXPECT_THAT(smelt("inspect " + at("model")).text,
+              AllOf(HasSubstr("checkpoint-7 (smelt), step 7"), HasSubstr("converted_from")));
+  EXPECT_EQ(smelt("convert " + at("model") + " " + at("m.ckpt") + " --dtype f8").status, 2);
+}
+
+}  // namespace
+}  // namespace smelt
