@@ -5,8 +5,8 @@ Shows that a training that is killed again and again ends as one that nobody dis
 devices, one device with everything in a bucket of an emulator, which needs the tests' Python) RECIPE, or a tiny one of
 its own, is trained once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
 their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have
-recorded the undisturbed run's losses of every step, to the last bit, and left the same bytes in its last checkpoint; so must each place's
-last run, which is left alone.
+recorded the undisturbed run's losses of every step, to the last bit, and left the same bytes in its last checkpoint; so
+must each place's last run, which is left alone.
 """
 import argparse
 import glob
@@ -230,6 +230,7 @@ def prove(proof, kills):
         ended += not was_killed
         resumed += had_resumed
     proof.whole("pretrain")
+    resumed += "resuming from" in proof.said()
     proof.check_losses()
     proof.check_end()
     print(f"{proof.place.out}: killed {killed} times, {resumed} runs had resumed, {ended + 1} came to their end: "

@@ -78,9 +78,11 @@ void Saver::look() {
 
 void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings) {
   CHECK(!under_way_.valid());
-  if (kinds.regular) newest_ = step;
+  if (kinds.regular) {
+    newest_ = step;
+    begun_ = Clock::now();
+  }
   if (kinds.best) best_ = kinds.best;
-  begun_ = Clock::now();
   under_way_ = run_async(
       [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
         return write(step, std::move(state), kinds, settings);

@@ -292,10 +292,8 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
   read_report();
   if (spike_at_) return;
   const auto looking = log_.during(save_is_due ? Spent::save : Spent::eval);
-  const auto start = Clock::now();
   saver_->wait();
   StateCopy copy = state_->start_copy();
-  summary_.save_seconds += seconds_since(start);
   Saver::Kinds kinds{.regular = save_is_due};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
   if (check_is_due) try {
@@ -380,9 +378,7 @@ void Trainer::run_steps() {
   if (spike_at_) rewind();  // found in the last step before a signal
   {
     const auto saving = log_.during(Spent::save);
-    const auto ended = Clock::now();
     saver_->finish();
-    summary_.save_seconds += seconds_since(ended);
   }
   tell_saved();
   log_.end(step_, step_ < last ? "stopped" : "done");
@@ -402,7 +398,6 @@ TrainSummary Trainer::run() try {
   run_steps();
   summary_.last_step = step_;
   summary_.train_seconds = log_.seconds();
-  summary_.input_seconds = batches_->waited_seconds();
   summary_.sequences_per_second =
       static_cast<double>((step_ - summary_.first_step) * job_.config.batch_size) /
       summary_.train_seconds;

@@ -62,8 +62,6 @@ struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 when resumed
   std::int64_t last_step = 0;
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
-  // Of train_seconds: waiting for batches, and for checkpoints to be copied or written.
-  double input_seconds = 0, save_seconds = 0;
   std::map<std::string, double> last;  // the last step's figures and measures, by name
 };
 

@@ -187,8 +187,7 @@ TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
   run.save_every = 3;
   run.keep = 1;
   run.keep_every = 6;
-  const TrainSummary s = train(run);
-  EXPECT_GT(s.save_seconds, 0);
+  train(run);
   run.config.schedule.total_steps = 12;
   EXPECT_EQ(train(run).first_step, 9);
   TrainJob whole = job("whole", 9);
