@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/str.h"
 #include "store/file.h"
 #include "support/missing.h"
 #include "support/oracle.h"

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/str.h"
 #include "store/file.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
