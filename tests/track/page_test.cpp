@@ -40,9 +40,8 @@ class PageTest : public testing::Test {
       file.add("line", 100 * i,
                {{"loss", learning_rate + 5 / std::sqrt(i)}, {"learning_rate", 1e-4}}, spent);
     file.add("check", 50000, {{"valid", {{"loss", 2.5}, {"accuracy", 0.5}}}});
-    file.add(
-        "filled", 50000,
-        {{"texts", {{{"text", "a <b>[MASK]</b>"}, {"masks", {{{"<i>", 0.5}, {"dog", 0.25}}}}}}}});
+    file.add("filled", 50000, Record::parse(R"({"texts": [{"text": "a <b>[MASK]</b>",
+                                          "masks": [[["<i>", 0.5], ["dog", 0.25]]]}]})"));
     write_file(dir_.file(name + "/evaluations.jsonl"),
                "{\"global_step\":50000,\"loss\":2.4375,\"weights\":{\"loss\":3}}\n");
     return folder;
@@ -75,6 +74,7 @@ TEST_F(PageTest, IsWholeInItself) {
   EXPECT_THAT(page, Not(HasSubstr("<cpu>")));
   EXPECT_THAT(page, Not(HasSubstr("<i>")));
   EXPECT_THAT(page, HasSubstr("a &lt;b&gt;[MASK]&lt;/b&gt;"));
+  EXPECT_THAT(page, HasSubstr("&lt;i&gt; <small>50 %</small>, dog <small>25 %</small>"));
   EXPECT_LT(page.size(), 200'000u);  // 1000 lines of each curve are thinned
 }
 
