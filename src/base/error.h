@@ -1,4 +1,4 @@
-// The three kinds of failure. A thrown error ends the command; an expected absence is a
+// The kinds of failure, and of an end before the end. A thrown error ends the command; an expected absence is a
 // std::optional. Form of a message: "<where>: <what is wrong, with both values>", then "  hint:
 // <one action>".
 #pragma once
@@ -24,6 +24,11 @@ class UsageError : public Error {
 
 // The world failed: disk, network, PJRT, TPU API. Exit 1.
 class SystemError : public Error {
+  using Error::Error;
+};
+
+// Asked to, by a signal: what was done is kept, the same command goes on. Exit 75.
+class Stopped : public Error {
   using Error::Error;
 };
 

@@ -1,8 +1,10 @@
 // BERT's parameters under their two names.
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/parameter_names.h"
@@ -12,6 +14,10 @@ namespace smelt {
 // All parameters of a model with both pre-training heads, in the original's order. The output
 // embedding is not among them: it is the input's. UsageError naming a size that the config lacks.
 std::vector<ParameterName> bert_names(const nlohmann::json& bert_config);
+
+// What a BERT may lack: its pooler and its heads.
+inline constexpr std::array<std::string_view, 3> kBertParts{"bert/pooler/", "cls/predictions/",
+                                                            "cls/seq_relationship/"};
 
 // A positive whole number of a bert_config.json.
 std::int64_t config_size(const nlohmann::json& bert_config, const char* name);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "format/safetensors.h"
 
 namespace smelt {
@@ -20,6 +21,7 @@ struct SaveOptions {
   int max_to_keep = 5;                                   // the newest; 0 keeps all
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
   CheckpointNames names = CheckpointNames::smelt;
+  bool alone = false;  // removes those of all other steps, also of later ones
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
@@ -30,12 +32,22 @@ struct SaveOptions {
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const nlohmann::json& state, const SaveOptions& options = {});
 
+// The committed checkpoint of a step once more in another folder, as save_checkpoint() would write
+// it there: its files are shared with it, not written again (store/file.h).
+void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
+                     const SaveOptions& options = {});
+
 // Steps of the committed checkpoints, ascending; none when model_dir does not exist.
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir);
 std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir);
 
 // In `state`: the checksum of the vocabulary's file.
 inline constexpr const char* kVocabularyCrc32c = "vocabulary_crc32c";
+
+// The bytes are not those that were saved: an older checkpoint may still be whole.
+class DamagedCheckpoint : public UsageError {
+  using UsageError::UsageError;
+};
 
 struct Checkpoint {
   std::int64_t step = 0;
@@ -49,7 +61,7 @@ struct Checkpoint {
 std::string committed_path(const std::string& model_dir, std::int64_t step);
 
 // Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming
-// those that exist) or when it is damaged.
+// those that exist), DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 // By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
 Checkpoint load_checkpoint(const std::string& path);

@@ -1,32 +1,29 @@
 #include "checkpoint/given_weights.h"
 
 #include "base/error.h"
+#include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/tensorflow.h"
+#include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
 namespace {
 
-// The Hugging Face folders in a folder, or itself.
-std::vector<std::string> hugging_face_folders(const std::string& folder) {
-  const auto is_model = [](const std::string& path) {
-    return exists(join_path(path, "config.json"));
-  };
-  if (is_model(folder)) return {folder};
-  std::vector<std::string> found;
-  for (const char* part : {"discriminator", "generator"})
-    if (is_model(join_path(folder, part))) found.push_back(join_path(folder, part));
-  return found;
+bool is_folder(const std::string& path) {
+  return file_status(path).value_or(FileStatus{}).is_folder;
 }
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
-      "name a model folder of smelt's, or a Hugging Face folder of a BERT or an ELECTRA");
+      "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
+      "Face folder of a BERT or an ELECTRA");
 }
 
 void add_hugging_face(const std::string& folder, GivenWeights& out) {
@@ -54,21 +51,54 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .owners = {}};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
-  // "bert/pooler/dense/bias/adam_m": a slot stands below its parameter.
-  std::erase_if(out.parameters, [&](const auto& item) {
-    const std::size_t slash = item.first.rfind('/');
-    return slash != std::string::npos && out.parameters.contains(item.first.substr(0, slash));
-  });
+  drop_beside_weights(out.parameters);
+  std::erase_if(out.parameters,
+                [&](const auto& item) { return is_slot(item.first, out.parameters); });
   out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));
+  return out;
+}
+
+// Only parameters are read, and the step.
+GivenWeights of_tensorflow(const std::string& prefix) {
+  const TensorflowCheckpoint checkpoint(prefix);
+  check_variable_names(checkpoint, "init");
+  GivenWeights out{.where = prefix,
+                   .step = checkpoint.global_step().value_or(0),
+                   .parameters = {},
+                   .model = {},
+                   .owners = {}};
+  const LazyTensors all = checkpoint.tensors();
+  LazyTensors parameters;
+  for (const auto& [name, tensor] : all)
+    if (is_float(tensor.shape.dtype) && !is_slot(name, all))
+      parameters.emplace(name, as_dtype(tensor, DType::f32));
+  auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
+  out.parameters = held->tensors;
+  out.owners.push_back(std::move(held));
+  const std::string vocab = join_path(parent_path(prefix), "vocab.txt");
+  if (exists(vocab)) out.vocab_txt = read_file(vocab, kSmallFileBytes);
   return out;
 }
 
 }  // namespace
 
+std::vector<std::string> hugging_face_folders(const std::string& folder) {
+  const auto is_model = [](const std::string& path) {
+    return exists(join_path(path, "config.json"));
+  };
+  if (is_model(folder)) return {folder};
+  std::vector<std::string> found;
+  for (const char* part : {"discriminator", "generator"})
+    if (is_model(join_path(folder, part))) found.push_back(join_path(folder, part));
+  return found;
+}
+
 GivenWeights load_weights(const std::string& folder) {
   if (is_checkpoint_path(folder)) return of_checkpoint(load_checkpoint(folder));
-  if (auto checkpoint = load_latest_checkpoint(folder))
-    return of_checkpoint(std::move(*checkpoint));
+  if (is_folder(folder))
+    if (auto checkpoint = load_latest_checkpoint(folder))
+      return of_checkpoint(std::move(*checkpoint));
+  if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
   GivenWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};
   for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, out);
   if (out.owners.empty()) throw_no_weights(folder);
@@ -77,7 +107,8 @@ GivenWeights load_weights(const std::string& folder) {
 
 void check_weights_folder(const std::string& folder) {
   if (is_checkpoint_path(folder)) return;
-  if (!latest_checkpoint(folder) && hugging_face_folders(folder).empty()) throw_no_weights(folder);
+  if (is_folder(folder) && latest_checkpoint(folder)) return;
+  if (!tensorflow_prefix(folder) && hugging_face_folders(folder).empty()) throw_no_weights(folder);
 }
 
 }  // namespace smelt

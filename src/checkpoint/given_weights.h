@@ -25,13 +25,17 @@ struct GivenWeights {
   std::optional<std::uint32_t> vocabulary_crc32c = {};  // of its file, where a checkpoint says it
 };
 
-// From one checkpoint of smelt's, from a model folder, its newest checkpoint, or from a Hugging
-// Face folder of a BERT or of an ELECTRA: one with config.json, or one with discriminator/ and
-// generator/, or either. An ELECTRA's generator comes with embeddings of its own, and may be
-// the only encoder. UsageError when the folder is none of these or cannot be read.
+// From one checkpoint of smelt's, from a model folder, its newest checkpoint, from a TensorFlow
+// checkpoint or a folder of one, or from a Hugging Face folder of a BERT or of an ELECTRA: one with
+// config.json, or one with discriminator/ and generator/, or either. An ELECTRA's generator comes
+// with embeddings of its own, and may be the only encoder. UsageError when the folder is none of
+// these or cannot be read.
 GivenWeights load_weights(const std::string& folder);
 
 // UsageError when the folder is none of these, without reading the weights.
 void check_weights_folder(const std::string& folder);
+
+// The Hugging Face folders in a folder: itself, or those of an ELECTRA's two parts.
+std::vector<std::string> hugging_face_folders(const std::string& folder);
 
 }  // namespace smelt

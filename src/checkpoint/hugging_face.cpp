@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/bert_names.h"
-#include "checkpoint/model_folder.h"
+#include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "models/bert_config.h"
 #include "store/path.h"
@@ -22,8 +22,15 @@ std::vector<std::string> shared_fields() {
   return names;
 }
 
-json hugging_face_config(const json& bert) {
-  json config = {{"architectures", {"BertForPreTraining"}}, {"model_type", "bert"}};
+// transformers' class of a BERT with these heads.
+const char* class_with(const LazyTensors& parameters) {
+  const bool words = parameters.contains("cls/predictions/output_bias");
+  if (words && parameters.contains("cls/seq_relationship/output_bias")) return "BertForPreTraining";
+  return words ? "BertForMaskedLM" : "BertModel";
+}
+
+json hugging_face_config(const json& bert, const char* class_name) {
+  json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
   for (const std::string& name : shared_fields())
     if (bert.contains(name)) config[name] = bert.at(name);
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
@@ -51,22 +58,33 @@ json original_config(const json& config, const std::string& where) {
 }  // namespace
 
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
-                         OutputDirectory::Earlier earlier) {
-  const std::vector<ParameterName> names = bert_names(bert.config);
+                         const LazyTensors& parameters, const FolderForm& form) {
+  const std::vector<ParameterName> names = without_missing_parts(
+      bert_names(bert.config), kBertParts,
+      [&](const ParameterName& name) { return parameters.contains(name.original); });
   write_model_folder(folder,
-                     {.config = hugging_face_config(bert.config),
-                      .parameters = bert.parameters,
+                     {.config = hugging_face_config(bert.config, class_with(parameters)),
+                      .parameters = {},
                       .vocab_txt = bert.vocab_txt,
                       .tokenizer = bert.tokenizer,
                       .max_tokens = config_size(bert.config, "max_position_embeddings"),
                       .owner = {}},
-                     names, earlier);
+                     parameters, names, form);
+}
+
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
+                         OutputDirectory::Earlier earlier) {
+  export_hugging_face(folder, bert, lazy_tensors(bert.parameters), {.earlier = earlier});
+}
+
+OpenedFolder open_hugging_face_bert(const std::string& folder) {
+  json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
+  const std::vector<ParameterName> names = bert_names(config);
+  return open_model_folder(folder, std::move(config), names, kBertParts, "bert.");
 }
 
 HuggingFaceBert import_hugging_face(const std::string& folder) {
-  json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
-  const std::vector<ParameterName> names = bert_names(config);
-  ModelFolder model = read_model_folder(folder, std::move(config), names);
+  ModelFolder model = held_folder(open_hugging_face_bert(folder));
   return {.config = std::move(model.config),
           .parameters = std::move(model.parameters),
           .vocab_txt = std::move(model.vocab_txt),

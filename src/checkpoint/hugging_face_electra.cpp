@@ -1,6 +1,9 @@
 #include "checkpoint/hugging_face_electra.h"
 
+#include <array>
+
 #include "base/error.h"
+#include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "store/path.h"
 
@@ -11,12 +14,17 @@ using nlohmann::json;
 using Head = ElectraPart::Head;
 
 constexpr const char* kDiscriminatorClass = "ElectraForPreTraining";
+constexpr const char* kEncoderClass = "ElectraModel";
+constexpr std::array<std::string_view, 2> kElectraHeads{"discriminator_predictions/",
+                                                        "generator_predictions/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
 
-json electra_part_config(const ElectraPart& part) {
+json electra_part_config(const ElectraPart& part, bool with_head) {
   const bool generator = part.head == Head::generator;
   json config = config_json(part.encoder);
-  config["architectures"] = {generator ? kGeneratorClass : kDiscriminatorClass};
+  config["architectures"] = {generator   ? kGeneratorClass
+                             : with_head ? kDiscriminatorClass
+                                         : kEncoderClass};
   config["model_type"] = "electra";
   config["embedding_size"] = part.embedding_size;
   return config;
@@ -27,7 +35,7 @@ ElectraPart part_of(const json& config, const std::string& where) {
   ElectraPart part;
   if (classes == json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
-  else if (classes != json::array({kDiscriminatorClass}))
+  else if (classes != json::array({kDiscriminatorClass}) && classes != json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
                      str("architectures must be ", kDiscriminatorClass, " or ", kGeneratorClass));
   part.encoder = parse_config<BertConfig>(config, where);
@@ -85,22 +93,37 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
 }
 
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
-                         OutputDirectory::Earlier earlier) {
+                         const LazyTensors& parameters, const FolderForm& form) {
   const std::string& act = part.encoder.hidden_act;
   if (part.head == Head::generator && act != "gelu")
     throw UsageError(
         str("export: hidden_act is '", act, "', and ", kGeneratorClass, " has gelu in its head"),
         "its checkpoint holds the model");
-  model.config = electra_part_config(part);
+  const auto names = without_missing_parts(
+      electra_names(part), std::span(kElectraHeads).first(1),
+      [&](const ParameterName& name) { return parameters.contains(name.original); });
+  model.config =
+      electra_part_config(part, parameters.contains("discriminator_predictions/dense/bias"));
   model.max_tokens = part.encoder.max_position_embeddings;
-  write_model_folder(folder, model, electra_names(part), earlier);
+  write_model_folder(folder, model, parameters, names, form);
+}
+
+void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
+                         OutputDirectory::Earlier earlier) {
+  const LazyTensors parameters = lazy_tensors(model.parameters);
+  export_hugging_face(folder, part, std::move(model), parameters, {.earlier = earlier});
+}
+
+OpenedElectra open_hugging_face_electra(const std::string& folder) {
+  const json config = read_model_config(folder);
+  const ElectraPart part = part_of(config, join_path(folder, "config.json"));
+  return {part, open_model_folder(folder, config, electra_names(part),
+                                  std::span(kElectraHeads).first(1), "electra.")};
 }
 
 HuggingFaceElectra import_hugging_face_electra(const std::string& folder) {
-  const json config = read_model_config(folder);
-  HuggingFaceElectra out{.part = part_of(config, join_path(folder, "config.json")), .model = {}};
-  out.model = read_model_folder(folder, config, electra_names(out.part));
-  return out;
+  OpenedElectra opened = open_hugging_face_electra(folder);
+  return {.part = opened.part, .model = held_folder(std::move(opened.folder))};
 }
 
 }  // namespace smelt

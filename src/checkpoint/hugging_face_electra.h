@@ -31,6 +31,10 @@ std::vector<ParameterName> electra_names(const ElectraPart& part);
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
                          OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
 
+// The same with other parameters than model.parameters, each read when it is written.
+void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
+                         const LazyTensors& parameters, const FolderForm& form);
+
 struct HuggingFaceElectra {
   ElectraPart part;
   ModelFolder model;
@@ -38,5 +42,11 @@ struct HuggingFaceElectra {
 // A generator comes with embeddings of its own: parameters "generator/…". UsageError when a file or
 // a tensor is missing, for another shape, and for what is neither of the two classes.
 HuggingFaceElectra import_hugging_face_electra(const std::string& folder);
+// The parameters are read when they are wanted. A head may be missing.
+struct OpenedElectra {
+  ElectraPart part;
+  OpenedFolder folder;
+};
+OpenedElectra open_hugging_face_electra(const std::string& folder);
 
 }  // namespace smelt

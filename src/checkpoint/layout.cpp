@@ -40,10 +40,4 @@ std::string commit_text(std::string_view manifest) {
   return str("crc32c of ", kManifestFile, ": ", hex_text(crc32c(manifest)), "\n");
 }
 
-std::string hex_text(std::uint32_t value) {
-  char digits[9];
-  std::snprintf(digits, sizeof(digits), "%08x", value);
-  return digits;
-}
-
 }  // namespace smelt

@@ -13,6 +13,8 @@ namespace smelt {
 constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kCommitFile = "COMMIT";
 constexpr std::string_view kManifestFormat = "smelt checkpoint 1";
+// Written or read: an object store serves each at its own pace.
+constexpr int kFilesAtOnce = 4;
 
 // "<model_dir>/checkpoint-<step>", or JEstimator's "<model_dir>/checkpoint_<step>".
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
@@ -26,8 +28,5 @@ std::string shard_name(std::size_t index, std::size_t count);
 
 // The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
 std::string commit_text(std::string_view manifest);
-
-// Eight lower-case hexadecimal digits.
-std::string hex_text(std::uint32_t value);
 
 }  // namespace smelt

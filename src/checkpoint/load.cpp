@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
@@ -16,17 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-// The bytes are not those that were saved: an older checkpoint may still be whole.
-class DamagedError : public UsageError {
- public:
-  DamagedError(const std::string& path, const std::string& what)
-      : UsageError(str("checkpoint: ", path, ": ", what),
-                   "restore this directory from a copy, or remove it to go on from an older one") {}
-};
+[[noreturn]] void throw_damaged(const std::string& path, const std::string& what) {
+  throw DamagedCheckpoint(
+      str("checkpoint: ", path, ": ", what),
+      "restore this directory from a copy, or remove it to go on from an older one");
+}
 
 std::string read_member(const std::string& path, std::string_view name) {
   const std::string file = join_path(path, name);
-  if (!exists(file)) throw DamagedError(path, str(name, " is missing"));
+  if (!exists(file)) throw_damaged(path, str(name, " is missing"));
   return read_file(file);
 }
 
@@ -34,7 +33,7 @@ json read_manifest(const std::string& path) {
   const std::string commit = read_member(path, kCommitFile);
   const std::string text = read_member(path, kManifestFile);
   if (commit != commit_text(text))
-    throw DamagedError(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
+    throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
                                  "', the file has ", hex_text(crc32c(text))));
   const json manifest = json::parse(text);
   if (manifest.value("format", "") != kManifestFormat)
@@ -49,10 +48,10 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   std::string bytes = read_member(path, name);
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   if (bytes.size() != size)
-    throw DamagedError(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
+    throw_damaged(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
   const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
   if (crc != said)
-    throw DamagedError(path,
+    throw_damaged(path,
                        str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
   return SafetensorsFile(std::move(bytes), join_path(path, name));
 }
@@ -60,9 +59,13 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
 Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
   const json manifest = read_manifest(path);
   if (manifest.at("step") != step)
-    throw DamagedError(path, str("its manifest is of step ", manifest.at("step").dump()));
+    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
   Checkpoint checkpoint{step, path, {}, manifest.at("state"), {}};
-  for (const json& line : manifest.at("files")) checkpoint.files.push_back(read_shard(path, line));
+  const json& lines = manifest.at("files");
+  std::vector<std::optional<SafetensorsFile>> read(lines.size());
+  run_each(lines.size(), kFilesAtOnce,
+           [&](std::size_t i) { read[i].emplace(read_shard(path, lines[i])); });
+  for (auto& file : read) checkpoint.files.push_back(std::move(*file));
   for (const SafetensorsFile& file : checkpoint.files)
     checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
   return checkpoint;
@@ -92,8 +95,9 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
   return steps.back();
 }
 
-Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
-  const std::string path = checkpoint_path(model_dir, step);
+// `path` is what it is called in messages.
+static Checkpoint load_step(const std::string& model_dir, std::int64_t step,
+                            const std::string& path) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
@@ -103,6 +107,10 @@ Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
   return read_checkpoint(committed_path(model_dir, step), step);
 }
 
+Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+  return load_step(model_dir, step, checkpoint_path(model_dir, step));
+}
+
 bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
 
 Checkpoint load_checkpoint(const std::string& path) {
@@ -110,7 +118,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "name the folder of one checkpoint");
-  return load_checkpoint(parent_path(path), *step);
+  return load_step(parent_path(path), *step, path);
 }
 
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
@@ -118,7 +126,7 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     try {
       return read_checkpoint(committed_path(model_dir, *step), *step);
-    } catch (const DamagedError& error) {
+    } catch (const DamagedCheckpoint& error) {
       if (std::next(step) == steps.rend()) throw;
       spdlog::warn("{}\n  going back to step {}", error.what(), *std::next(step));
     }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <cstdio>
+#include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "checkpoint/lazy_files.h"
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/tokenizer_config.h"
@@ -15,7 +18,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-using Buffers = std::deque<std::vector<std::byte>>;
 
 constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
     {{"pad_token", "[PAD]"},
@@ -39,8 +41,12 @@ std::size_t token_id(const std::vector<std::string_view>& lines, std::string_vie
   return static_cast<std::size_t>(found - lines.begin());
 }
 
+const char* torch_dtype(DType dtype) {
+  return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : "float32";
+}
+
 // With what all configs have.
-json whole_config(const ModelFolder& model) {
+json whole_config(const ModelFolder& model, DType dtype) {
   const auto lines = vocab_lines(model.vocab_txt);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (static_cast<std::int64_t>(lines.size()) > vocab_size)
@@ -52,28 +58,28 @@ json whole_config(const ModelFolder& model) {
                  {"pad_token_id", token_id(lines, "[PAD]")},
                  {"position_embedding_type", "absolute"},
                  {"tie_word_embeddings", true},
-                 {"torch_dtype", "float32"}};
+                 {"torch_dtype", torch_dtype(dtype)}};
   config.update(model.config);
   return config;
-}
-
-// [rows, columns] -> [columns, rows]
-std::vector<std::byte> transposed(const TensorView& tensor) {
-  const std::vector<float> values = tensor_values<float>(tensor);
-  const auto rows = static_cast<std::size_t>(tensor.shape.dims[0]);
-  const auto columns = static_cast<std::size_t>(tensor.shape.dims[1]);
-  std::vector<float> out(values.size());
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t c = 0; c < columns; ++c) out[c * rows + r] = values[r * columns + c];
-  const auto bytes = std::as_bytes(std::span(out));
-  return {bytes.begin(), bytes.end()};
 }
 
 Shape reversed(const Shape& shape) {
   return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
 }
 
-const TensorView& find(const TensorMap& tensors, const std::string& name, const Shape& shape,
+// [rows, columns] -> [columns, rows]
+std::vector<std::byte> transposed(const std::vector<std::byte>& values, const Shape& shape) {
+  const auto rows = static_cast<std::size_t>(shape.dims[0]);
+  const auto columns = static_cast<std::size_t>(shape.dims[1]);
+  const std::size_t item = dtype_size_bytes(shape.dtype);
+  std::vector<std::byte> out(values.size());
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < columns; ++c)
+      std::memcpy(&out[(c * rows + r) * item], &values[(r * columns + c) * item], item);
+  return out;
+}
+
+const LazyTensor& find(const LazyTensors& tensors, const std::string& name, const Shape& shape,
                        std::string_view where) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
@@ -91,11 +97,10 @@ const TensorView& find(const TensorMap& tensors, const std::string& name, const 
   return found->second;
 }
 
-// The same values under the other name, in the other layout.
-TensorView relaid(const TensorView& tensor, bool transpose, Buffers& buffers) {
+// The same values in the other layout.
+LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
-  buffers.push_back(transposed(tensor));
-  return {reversed(tensor.shape), buffers.back()};
+  return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
 }
 
 // transformers' own older files, those of the model hub among them, call a LayerNorm's parameters
@@ -106,14 +111,90 @@ std::string modern_name(std::string name) {
   return name;
 }
 
-TensorMap exported(const ModelFolder& model, std::span<const ParameterName> names,
-                   Buffers& buffers) {
-  TensorMap tensors;
+constexpr const char *kWeightsFile = "model.safetensors",
+                     *kWeightsIndex = "model.safetensors.index.json";
+
+std::string weights_path(const std::string& folder) {
+  const std::string index = join_path(folder, kWeightsIndex);
+  return exists(index) ? index : join_path(folder, kWeightsFile);
+}
+
+// The files that an index names, each once.
+std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
+  const json index = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  const json map = index.is_object() ? index.value("weight_map", json()) : json();
+  std::vector<std::string> files;
+  if (map.is_object())
+    for (const auto& [name, file] : map.items())
+      if (file.is_string()) files.push_back(file.get<std::string>());
+  std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
+  if (files.empty())
+    throw UsageError(str(path, ": names no files under weight_map"), "download the folder again");
+  for (std::string& file : files) {
+    if (file.find('/') != std::string::npos)
+      throw UsageError(str(path, ": names ", file, ", which is not in its folder"),
+                       "download the folder again");
+    file = join_path(folder, file);
+  }
+  return files;
+}
+
+// All weights by today's names; whatever their type, as f32.
+LazyTensors folder_weights(const std::string& folder, std::string_view base) {
+  const std::string path = weights_path(folder);
+  const bool one = path.ends_with(kWeightsFile);
+  LazyTensors out;
+  for (const std::string& file : one ? std::vector{path} : indexed_files(folder, path))
+    for (auto& [name, tensor] : open_safetensors(file))
+      out.emplace(modern_name(name), as_dtype(std::move(tensor), DType::f32));
+  if (!out.contains("embeddings.word_embeddings.weight")) return out;
+  LazyTensors based;
+  for (auto& [name, tensor] : out) based.emplace(str(base, name), std::move(tensor));
+  return based;
+}
+
+LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterName> names,
+                     DType dtype) {
+  LazyTensors tensors;
   for (const ParameterName& name : names) {
-    const TensorView& found = find(model.parameters, name.original, name.shape, "export");
-    tensors.emplace(name.hugging_face, relaid(found, name.transposed, buffers));
+    const LazyTensor& found = find(parameters, name.original, name.shape, "export");
+    tensors.emplace(name.hugging_face, as_dtype(relaid(found, name.transposed), dtype));
   }
   return tensors;
+}
+
+void write_weights_file(const std::string& path, const LazyTensors& tensors) {
+  OutputFile file(path);
+  write_safetensors(tensors, {{"format", "pt"}},
+                    [&](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
+void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
+                   std::uint64_t shard_bytes) {
+  std::vector<LazyTensors> parts(1);
+  std::uint64_t held = 0, total = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const std::uint64_t size = tensor.shape.size_bytes();
+    if (held > 0 && held + size > shard_bytes) {
+      parts.emplace_back();
+      held = 0;
+    }
+    parts.back().emplace(name, tensor);
+    held += size;
+    total += size;
+  }
+  if (parts.size() == 1) return write_weights_file(directory.file(kWeightsFile), tensors);
+  json map = json::object();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    char file[80];
+    std::snprintf(file, sizeof file, "model-%05zu-of-%05zu.safetensors", i + 1, parts.size());
+    write_weights_file(directory.file(file), parts[i]);
+    for (const auto& [name, tensor] : parts[i]) map[name] = file;
+  }
+  const json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
 }
 
 }  // namespace
@@ -128,10 +209,10 @@ std::string text_field(const json& config, const char* name, const char* fallbac
 }
 
 void write_model_folder(const std::string& folder, const ModelFolder& model,
-                        std::span<const ParameterName> names, OutputDirectory::Earlier earlier) {
-  Buffers buffers;
-  const TensorMap tensors = exported(model, names, buffers);
-  const json config = whole_config(model);
+                        const LazyTensors& parameters, std::span<const ParameterName> names,
+                        const FolderForm& form) {
+  const LazyTensors tensors = exported(parameters, names, form.dtype);
+  const json config = whole_config(model, form.dtype);
   json special_tokens;
   for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
   json tokenizer = tokenizer_config_json(model.tokenizer);
@@ -139,11 +220,8 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
   tokenizer["model_max_length"] = model.max_tokens;
   const auto lines = vocab_lines(model.vocab_txt);
   const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
-  OutputDirectory directory(folder, earlier);
-  OutputFile file(directory.file("model.safetensors"));
-  write_safetensors(tensors, {{"format", "pt"}},
-                    [&](std::string_view piece) { file.write(piece); });
-  file.commit();
+  OutputDirectory directory(folder, form.earlier);
+  write_weights(directory, tensors, form.shard_bytes);
   write_file(directory.file("config.json"), config.dump(2) + "\n");
   write_file(directory.file("vocab.txt"), model.vocab_txt);
   write_file(directory.file("tokenizer.json"), tokenizer_json(vocabulary, model.tokenizer));
@@ -158,26 +236,39 @@ json read_model_config(const std::string& folder) {
   return config.is_object() ? config : json();
 }
 
-ModelFolder read_model_folder(const std::string& folder, json config,
-                              std::span<const ParameterName> names) {
-  ModelFolder model;
-  model.config = std::move(config);
+OpenedFolder open_model_folder(const std::string& folder, json config,
+                               std::span<const ParameterName> names,
+                               std::span<const std::string_view> parts, std::string_view base) {
+  OpenedFolder out;
+  out.model.config = std::move(config);
   const std::string vocab_path = join_path(folder, "vocab.txt");
-  model.vocab_txt = read_file(vocab_path);
-  model.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
-  const std::string model_path = join_path(folder, "model.safetensors");
-  const SafetensorsFile file(read_file(model_path), model_path);
-  TensorMap tensors;
-  for (const auto& [name, tensor] : file.tensors()) tensors.emplace(modern_name(name), tensor);
-  auto buffers = std::make_shared<Buffers>();
-  for (const ParameterName& name : names) {
+  if (exists(vocab_path)) out.model.vocab_txt = read_file(vocab_path);
+  out.model.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
+  const LazyTensors weights = folder_weights(folder, base);
+  const auto is_there = [&](const ParameterName& name) {
+    return weights.contains(name.hugging_face);
+  };
+  std::set<std::string, std::less<>> used;
+  for (const ParameterName& name : without_missing_parts(names, parts, is_there)) {
     const Shape shape = name.transposed ? reversed(name.shape) : name.shape;
-    const TensorView& found = find(tensors, name.hugging_face, shape, model_path);
-    model.parameters.emplace(name.original, relaid(found, name.transposed, *buffers));
+    const LazyTensor& found = find(weights, name.hugging_face, shape, weights_path(folder));
+    out.parameters.emplace(name.original, relaid(found, name.transposed));
+    used.insert(name.hugging_face);
   }
-  model.owner =
-      std::make_shared<std::pair<SafetensorsFile, std::shared_ptr<Buffers>>>(file, buffers);
-  return model;
+  for (const auto& [name, tensor] : weights)
+    if (!used.contains(name)) out.unused.push_back(name);
+  std::erase_if(out.unused, [](const std::string& name) {
+    return name.find(".decoder.") != name.npos || name.ends_with("position_ids") ||
+           name == "generator_lm_head.weight";
+  });
+  return out;
+}
+
+ModelFolder held_folder(OpenedFolder opened) {
+  auto held = std::make_shared<HeldTensors>(hold_tensors(opened.parameters));
+  opened.model.parameters = held->tensors;
+  opened.model.owner = std::move(held);
+  return std::move(opened.model);
 }
 
 }  // namespace smelt

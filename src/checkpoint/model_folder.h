@@ -8,6 +8,7 @@
 #include <string>
 
 #include "checkpoint/parameter_names.h"
+#include "format/lazy_tensor.h"
 #include "format/safetensors.h"
 #include "store/file.h"
 #include "tokenize/tokenizer_options.h"
@@ -23,17 +24,38 @@ struct ModelFolder {
   std::shared_ptr<const void> owner;  // keeps read parameters alive; writing needs none
 };
 
+// How a folder is written.
+struct FolderForm {
+  OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
+  DType dtype = DType::f32;  // of the weights: f32, bf16 or f16
+  // More than this goes to model-00001-of-0000N.safetensors and so on, with an index of names.
+  std::uint64_t shard_bytes = 5'000'000'000;
+};
+
 // Parameters that are none of `names` are left out. UsageError when one is missing or has another
 // shape, when the vocabulary has more tokens than `vocab_size` of the config or lacks a special
-// one, or when the folder already holds something else; then nothing is written.
+// one, or when the folder already holds something else; then nothing is written. What
+// model.parameters hold is not looked at: `parameters` are read one at a time.
 void write_model_folder(const std::string& folder, const ModelFolder& model,
-                        std::span<const ParameterName> names, OutputDirectory::Earlier earlier);
+                        const LazyTensors& parameters, std::span<const ParameterName> names,
+                        const FolderForm& form);
 
 // config.json; null when it is not JSON. SystemError when it is not there.
 nlohmann::json read_model_config(const std::string& folder);
-// The rest of it. UsageError when a tensor is missing or has another shape.
-ModelFolder read_model_folder(const std::string& folder, nlohmann::json config,
-                              std::span<const ParameterName> names);
+struct OpenedFolder {
+  ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none
+  LazyTensors parameters;  // f32
+  std::vector<std::string> unused;  // tensors that are none of the names, but for tied ones
+};
+// The rest of it, of one file of weights or of several with an index. Of `parts`, which begin
+// originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
+// the encoder alone may leave out `base` ("bert.") of Hugging Face's names. UsageError when a
+// tensor is missing or has another shape.
+OpenedFolder open_model_folder(const std::string& folder, nlohmann::json config,
+                               std::span<const ParameterName> names,
+                               std::span<const std::string_view> parts, std::string_view base);
+// With all parameters in memory.
+ModelFolder held_folder(OpenedFolder opened);
 
 // A text of a config; UsageError for a value of another kind.
 std::string text_field(const nlohmann::json& config, const char* name, const char* fallback);

@@ -1,5 +1,7 @@
 #include "checkpoint/parameter_names.h"
 
+#include <algorithm>
+
 #include "base/str.h"
 
 namespace smelt {
@@ -13,6 +15,19 @@ ParameterNames::Part operator/(const ParameterNames::Part& part, const std::stri
 }
 
 }  // namespace
+
+std::vector<ParameterName> without_missing_parts(
+    std::span<const ParameterName> names, std::span<const std::string_view> parts,
+    const std::function<bool(const ParameterName&)>& is_there) {
+  std::vector<ParameterName> out(names.begin(), names.end());
+  for (const std::string_view part : parts) {
+    const auto in_part = [&](const ParameterName& name) { return name.original.starts_with(part); };
+    if (std::ranges::none_of(
+            out, [&](const ParameterName& name) { return in_part(name) && is_there(name); }))
+      std::erase_if(out, in_part);
+  }
+  return out;
+}
 
 void ParameterNames::plain(const Part& part, Dims dims) {
   names_.push_back({part.original, part.hugging_face, {DType::f32, std::move(dims)}, false});

@@ -1,7 +1,10 @@
 // Parameters under their two names: the original checkpoint's and Hugging Face's.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/shape.h"
@@ -14,6 +17,18 @@ struct ParameterName {
   Shape shape;              // of the original: kernels are [in, out]
   bool transposed = false;  // Hugging Face stores [out, in]
 };
+
+// Without those of each part, which begins originals' names, of which none is there.
+std::vector<ParameterName> without_missing_parts(
+    std::span<const ParameterName> names, std::span<const std::string_view> parts,
+    const std::function<bool(const ParameterName&)>& is_there);
+
+// "bert/pooler/dense/bias/adam_m": a slot stands below its parameter.
+template <class Tensors>
+bool is_slot(const std::string& name, const Tensors& tensors) {
+  const std::size_t slash = name.rfind('/');
+  return slash != std::string::npos && tensors.contains(name.substr(0, slash));
+}
 
 // Collects them in the order of the calls. A part has an original name and Hugging Face's.
 class ParameterNames {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <span>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -19,7 +21,6 @@ using nlohmann::json;
 // A directory on its way: written beside an earlier one, set aside.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
-constexpr std::size_t kFilesAtOnce = 4;  // an object store takes each at its own pace
 
 // The tensors in order of name, cut where a file is full.
 std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
@@ -60,7 +61,7 @@ void write_members(const OutputDirectory& directory, std::int64_t step, const Te
   const std::vector<TensorMap> parts = shards(tensors, shard_bytes);
   std::vector<json> lines(parts.size());
   std::atomic<std::size_t> next = 0;
-  run_parallel(static_cast<int>(std::min(parts.size(), kFilesAtOnce)), [&](int) {
+  run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
     for (std::size_t i; (i = next++) < parts.size();) {
       const std::string name = shard_name(i, parts.size());
       lines[i] = write_shard(directory.file(name), name, parts[i]);
@@ -141,20 +142,26 @@ void replace(const std::string& path, const std::string& by) {
   remove_tree(aside);
 }
 
-void rotate(const std::string& model_dir, std::int64_t step, int max_to_keep) {
-  if (max_to_keep == 0) return;
-  std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
-  std::erase_if(steps, [&](std::int64_t other) { return other > step; });
-  for (std::size_t i = 0; i + max_to_keep < steps.size(); ++i)
+void remove_steps(const std::string& model_dir, std::span<const std::int64_t> steps) {
+  for (const std::int64_t step : steps)
     for (const CheckpointNames names : {CheckpointNames::smelt, CheckpointNames::jestimator})
-      remove_committed(checkpoint_path(model_dir, steps[i], names));
+      remove_committed(checkpoint_path(model_dir, step, names));
 }
 
-}  // namespace
+void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
+  if (options.max_to_keep == 0) return;
+  std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
+  std::erase_if(steps,
+                [&](std::int64_t other) { return options.alone ? other == step : other > step; });
+  const std::size_t kept = options.alone ? 0 : static_cast<std::size_t>(options.max_to_keep);
+  remove_steps(model_dir, std::span(steps).first(steps.size() - std::min(steps.size(), kept)));
+}
 
-void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
-                     const json& state, const SaveOptions& options) {
-  CHECK(step >= 0 && options.max_to_keep >= 0 && options.shard_bytes > 0);
+using WriteMembers = std::function<void(const OutputDirectory&)>;
+
+void publish(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
+             const WriteMembers& write) {
+  CHECK(step >= 0 && options.max_to_keep >= 0);
   remove_remains(model_dir);
   const std::string path = checkpoint_path(model_dir, step, options.names);
   // An object store cannot rename: there the earlier one goes before the new one comes.
@@ -162,11 +169,31 @@ void save_checkpoint(const std::string& model_dir, std::int64_t step, const Tens
   const bool replaces = is_committed(path);
   const std::string place = replaces ? str(path, kNew) : path;
   OutputDirectory directory(place);
-  write_members(directory, step, tensors, state, options.shard_bytes);
+  write(directory);
   directory.commit();
   if (replaces) replace(path, place);
   remove_committed(checkpoint_path(model_dir, step, other(options.names)));
-  rotate(model_dir, step, options.max_to_keep);
+  rotate(model_dir, step, options);
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
+                     const json& state, const SaveOptions& options) {
+  CHECK(options.shard_bytes > 0);
+  publish(model_dir, step, options, [&](const OutputDirectory& directory) {
+    write_members(directory, step, tensors, state, options.shard_bytes);
+  });
+}
+
+void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
+                     const SaveOptions& options) {
+  const std::string from = committed_path(model_dir, step);
+  publish(folder, step, options, [&](const OutputDirectory& directory) {
+    for (const std::string& name : list_folder(from))
+      if (name != kCommitFile) share_file(join_path(from, name), directory.file(name));
+    share_file(join_path(from, kCommitFile), directory.file(kCommitFile));
+  });
 }
 
 }  // namespace smelt

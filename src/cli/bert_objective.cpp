@@ -154,7 +154,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
   const auto [checkpoint, where] =
-      load_trained_model("export", paths.model_dir, config, paths.vocab);
+      load_trained_model("export", paths.model_dir, config, paths.vocab, r.eval.averaged);
   HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;

@@ -11,6 +11,20 @@
 namespace smelt {
 namespace {
 
+const char* name_of(EstimatorMode mode) {
+  switch (mode) {
+    case EstimatorMode::train:
+      return "train";
+    case EstimatorMode::eval_once:
+      return "eval_once";
+    case EstimatorMode::eval_wait:
+      return "eval_wait";
+    case EstimatorMode::predict:
+      return "predict";
+  }
+  return "";
+}
+
 void run_estimator(const JestimatorFlags& f) {
   if (!f.module_config.empty())
     spdlog::info("module_config {}: smelt has the same defaults itself", f.module_config);
@@ -19,7 +33,9 @@ void run_estimator(const JestimatorFlags& f) {
                  *f.train_shuffle_buf);
   if (f.profiler_port) spdlog::warn("profiler_port {} is not used", *f.profiler_port);
   const StartingPoint start = starting_point(f);
-  switch (mode_of(f, start)) {
+  const EstimatorMode mode = mode_of(f, start);
+  if (f.mode.empty()) spdlog::info("mode {}, by the patterns that are given", name_of(mode));
+  switch (mode) {
     case EstimatorMode::train:
       return train_jestimator(f, start);
     case EstimatorMode::eval_once:

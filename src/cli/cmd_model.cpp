@@ -4,12 +4,20 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/begin_flags.h"
 #include "cli/evaluation.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 
 namespace smelt {
 namespace {
+
+void print_report(const GradientReport& report) {
+  std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
+  for (const GradientNorm& gradient : report.of)
+    std::cout << gradient.norm << "  " << gradient.parameter << "\n";
+  std::cout << report.first_not_finite() << "\n";
+}
 
 void print_guesses(const FilledText& text) {
   std::cout << text.text << "\n";
@@ -28,7 +36,18 @@ void add_pretrain_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
   const auto recipe = add_recipe_options(*command);
-  command->callback([recipe] { train_model(recipe->load()); });
+  const auto begin = add_begin_flags(*command);
+  command->callback([recipe, begin] { train_model(begin->load(*recipe), begin->beginning()); });
+}
+
+void add_replay_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "replay", "run the batch of a step that was not finite again: the norm of each gradient");
+  const auto recipe = add_recipe_options(*command);
+  auto folder = std::make_shared<std::string>();
+  command->add_option("--batch", *folder,
+                      "the bad-batch folder; else the newest of the recipe's model");
+  command->callback([recipe, folder] { print_report(replay_model(recipe->load(), *folder)); });
 }
 
 void add_eval_command(CLI::App& app) {

@@ -1,4 +1,4 @@
-// smelt pretrain | eval | fill | export: one stage of a recipe on its own.
+// smelt pretrain | eval | fill | export | replay: one stage of a recipe on its own.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@ class App;
 namespace smelt {
 
 void add_pretrain_command(CLI::App& app);
+void add_replay_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
 void add_export_command(CLI::App& app);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/begin_flags.h"
 #include "cli/dry_run.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
@@ -15,15 +16,16 @@ void add_run_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("run", "every stage of a recipe, from text to a finished model");
   const auto recipe = add_recipe_options(*command);
+  const auto begin = add_begin_flags(*command);
   auto dry_run = std::make_shared<bool>(false);
   command->add_flag("--dry-run", *dry_run,
                     "only check what the run needs and print what it would do");
-  command->callback([recipe, dry_run] {
-    const Recipe loaded = recipe->load();
+  command->callback([recipe, begin, dry_run] {
+    const Recipe loaded = begin->load(*recipe);
     if (*dry_run)
-      std::cout << dry_run_text(loaded);
+      std::cout << dry_run_text(loaded, begin->beginning());
     else
-      run_recipe(loaded);
+      run_recipe(loaded, begin->beginning());
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "cli/number_check.h"
 #include "cli/text_flags.h"
 #include "data/inspect_tokens.h"
 #include "examples/token_stores.h"
@@ -90,7 +91,10 @@ void add_data_tokens_command(CLI::App& data) {
   command->add_option("--out", job->output, "the token store")->required();
   command->add_option("--document-end", job->document_end,
                       "a piece of the vocabulary to put behind each document, such as </s>");
-  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command
+      ->add_option("--threads", job->threads, "0: all cores")
+      ->check(number_from(0))
+      ->capture_default_str();
   command->add_flag("--overwrite", job->overwrite, "replace an existing store");
   add_tokenizer_flags(*command, job->tokenizer);
   command->callback([job] {
@@ -110,13 +114,20 @@ void add_data_convert_command(CLI::App& data) {
                    "the token store; of several folders a * stands for each one's name")
       ->required();
   command->add_option("--vocab", job->vocab, "that the ids are of: checks them, and is kept");
-  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
-  command->add_flag("--overwrite", job->overwrite, "replace existing stores");
+  command
+      ->add_option("--threads", job->threads, "0: all cores")
+      ->check(number_from(0))
+      ->capture_default_str();
+  auto* overwrite = command->add_flag("--overwrite", job->overwrite, "replace existing stores");
+  command
+      ->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
+      ->excludes(overwrite);
   command->callback([job, inputs] {
     job->input = join(*inputs, ",");
-    for (const ConvertedSnapshot& one : convert_snapshots(*job))
+    convert_snapshots(*job, [](const ConvertedSnapshot& one) {
       std::cout << one.output << ": " << one.tokens << " tokens, "
-                << bytes_text(static_cast<double>(one.bytes)) << "\n";
+                << bytes_text(static_cast<double>(one.bytes)) << std::endl;
+    });
   });
 }
 

@@ -9,9 +9,10 @@
 #include <iostream>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
+#include "cli/bert_run.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
+#include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_electra.h"
@@ -23,70 +24,10 @@
 #include "cli/cmd_tokenize.h"
 #include "cli/cmd_track.h"
 #include "cli/cmd_vocab.h"
+#include "cli/parse_arguments.h"
 
 namespace smelt {
 namespace {
-
-// The innermost subcommand that was given.
-const CLI::App* innermost(const CLI::App* app) {
-  for (;;) {
-    const auto chosen = app->get_subcommands();
-    if (chosen.empty()) return app;
-    app = chosen.front();
-  }
-}
-
-std::string full_name(const CLI::App* app) {
-  std::string name = app->get_name();
-  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent())
-    name = str(up->get_name(), " ", name);
-  return name;
-}
-
-// What the user may have meant by a word that the command does not know.
-[[noreturn]] void throw_unknown(const CLI::App* command) {
-  const auto unknown = command->remaining();
-  const std::string word = unknown.empty() ? "" : unknown.front();
-  const std::string flag = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  for (const CLI::Option* option : command->get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  for (const CLI::App* sub : command->get_subcommands(nullptr)) known.push_back(sub->get_name());
-  throw UsageError(
-      str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
-      did_you_mean(flag, known));
-}
-
-// CLI11 would take the next argument for the value of "--flag=".
-std::vector<std::string> arguments_of(int argc, char** argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  for (const std::string& word : arguments)
-    if (word.starts_with("--") && word.find('=') + 1 == word.size())
-      throw UsageError(str(word, " has no value"), "leave it out, or put a value behind the =");
-  return arguments;
-}
-
-// Of one that was given more often than it takes values CLI11 says numbers and no more.
-void check_given_once(const CLI::App* command) {
-  for (const CLI::Option* option : command->get_options())
-    if (option->count() > 1 && option->get_expected_max() == 1)
-      throw UsageError(str(full_name(command), ": ", option->get_name(), " is given ",
-                           option->count(), " times"),
-                       "give it once");
-}
-
-void parse(CLI::App& app, std::vector<std::string> arguments) try {
-  std::ranges::reverse(arguments);  // as CLI11 takes them
-  app.parse(std::move(arguments));
-} catch (const CLI::Success&) {
-  throw;  // --help, --version
-} catch (const CLI::ParseError& error) {
-  // A misspelt flag is said before the required one that is missing because of it.
-  if (!innermost(&app)->remaining().empty()) throw_unknown(innermost(&app));
-  check_given_once(innermost(&app));
-  const std::string command = full_name(innermost(&app));
-  throw UsageError(str(command, ": ", error.what()), str("`", command, " --help` lists the flags"));
-}
 
 std::string is_not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
 
@@ -113,12 +54,14 @@ struct CommandGroup {
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
     {"Everything from one recipe", {add_run_command}},
-    {"Its stages", {add_pretrain_command, add_eval_command, add_export_command}},
-    {"A trained model", {add_fill_command, add_detect_command}},
+    {"Its stages", {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
+    {"A trained model",
+     {add_fill_command, add_detect_command, add_convert_command, add_inspect_command}},
     {"Runs", {add_status_command, add_compare_command, add_report_command}},
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
     {"The originals' programs",
-     {add_create_pretraining_data_command, add_electra_command, add_jestimator_command}},
+     {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
+      add_jestimator_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};
 
@@ -154,6 +97,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const UsageError& error) {
     std::cerr << "error: " << error.what() << "\n";
     return 2;
+  } catch (const Stopped& stopped) {
+    std::cerr << "stopped: " << stopped.what() << "\n";
+    return 75;
   } catch (const BugError& error) {
     std::cerr << "bug: " << error.what() << "\n";
     return 70;

@@ -32,6 +32,7 @@ struct ElectraExportJob {
   TokenizerOptions tokenizer;  // where nothing beside the vocabulary says it
   std::string folder;
   OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
+  bool averaged = true;  // as load_trained_model has it
 };
 // Writes the Hugging Face folders discriminator/ and generator/, as far as the model has them and
 // transformers a class for them. UsageError when there is no checkpoint, one of another model or

@@ -115,7 +115,8 @@ void export_recipes_model(const Recipe& r, const std::string& folder) {
                   .tokenizer = options_of(tokenizer_flags(r)),
                   .folder = folder,
                   .earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                                          : OutputDirectory::Earlier::refused});
+                                                          : OutputDirectory::Earlier::refused,
+                  .averaged = r.eval.averaged});
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   job.model_dir = paths.model_dir;
   job.steps = r.eval.steps;
   job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
   return job;
 }
 

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include "checkpoint/layout.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "track/event_log.h"
 #include "train/evaluate.h"
@@ -65,6 +67,11 @@ struct BestOf {
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
   }
+  void record(double score) const {  // all its digits, or the same score would be a better one
+    std::array<char, 32> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(), score).ptr;
+    write_file(score_file(), {digits.data(), end});
+  }
 };
 
 std::vector<BestOf> best_of(const JestimatorFlags& f, const std::string& folder) {
@@ -89,11 +96,11 @@ class Follower {
       : flags_(f),
         folder_(join_path(f.model_dir, f.eval_label)),
         best_(best_of(f, folder_)),
-        evaluator_(evaluation_job(f)),
-        model_(jestimator_job(f).task.settings["model"]) {}
+        evaluator_(evaluation_job(f)) {}
 
   void run() {
     if (flags_.dry_run) return read_only(evaluator_);
+    const FolderLock lock(folder_, "eval");
     const StopSignal stop;
     spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
     while (!StopSignal::raised()) {
@@ -120,32 +127,46 @@ class Follower {
     return last_ && flags_.max_train_steps && *last_ >= *flags_.max_train_steps;
   }
 
+  // Not the oldest, as the original: a training removes it. The last one is evaluated in any case.
   std::optional<std::int64_t> next_step() const {
     const auto steps = checkpoint_steps(flags_.model_dir);
-    for (std::size_t i = 1; i < steps.size(); ++i)
-      if (!last_ || steps[i] > *last_) return steps[i];
+    for (const std::int64_t step : steps) {
+      const bool is_last = flags_.max_train_steps && step >= *flags_.max_train_steps;
+      if ((step > steps.front() || is_last) && (!last_ || step > *last_)) return step;
+    }
     return std::nullopt;
   }
 
-  void wait() const {
+  void wait() {
+    if (!last_ && !told_ && checkpoint_steps(flags_.model_dir).size() == 1)
+      spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
+    told_ = true;
     const auto start = Clock::now();
     while (!StopSignal::raised() &&
            seconds_since(start) < static_cast<double>(flags_.check_ckpt_every_secs))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 
+  // nullopt where it is gone or damaged.
+  std::optional<TrainedModel> load(const std::string& path) const try {
+    return load_jestimator("eval", path, flags_);
+  } catch (const DamagedCheckpoint& error) {
+    spdlog::warn("{}\n  it is not evaluated", error.what());
+    return std::nullopt;
+  } catch (const UsageError&) {
+    if (exists(join_path(path, kCommitFile))) throw;
+    spdlog::warn("{} was removed before it was evaluated", path);
+    return std::nullopt;
+  }
+
   void evaluate(std::int64_t step) {
     const std::string path = committed_path(flags_.model_dir, step);
     last_ = step;
-    try {
-      const TrainedModel model = load_trained_model("eval", path, model_, "");
+    if (const auto model = load(path)) {
       spdlog::info("evaluating {}", path);
-      const auto metrics = logged(evaluator_(model));
+      const auto metrics = logged(evaluator_(*model));
       tell(step, metrics);
-      for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
-    } catch (const UsageError& error) {
-      if (exists(join_path(path, kCommitFile))) throw;
-      spdlog::warn("{} was removed before it was evaluated", path);
+      for (const BestOf& best : best_) keep_if_best(best, metrics, model->checkpoint);
     }
     write_file(last_file(), path);
   }
@@ -168,28 +189,30 @@ class Follower {
     if (!(score > best.best())) return;
     spdlog::info("the {} {} so far: {:f}", best.sign > 0 ? "highest" : "lowest", best.metric,
                  found->value);
+    TensorMap parameters;  // without the optimizer's slots, as the original keeps them
+    for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
+      parameters.insert(*checkpoint.tensors.find(t.name));
     save_checkpoint(
-        best.folder, checkpoint.step, checkpoint.tensors, checkpoint.state,
+        best.folder, checkpoint.step, parameters, checkpoint.state,
         {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});
-    write_file(best.score_file(), str(score));
+    best.record(score);
   }
 
   const JestimatorFlags& flags_;
   std::string folder_;
   std::vector<BestOf> best_;
   Evaluator evaluator_;
-  nlohmann::json model_;
   std::optional<std::int64_t> last_;  // evaluated
+  bool told_ = false;                 // why nothing is evaluated
   std::optional<EventLog> events_;
 };
 
 }  // namespace
 
 void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  const EvaluateJob job = evaluation_job(f);
-  const Evaluator evaluator(job);
+  const Evaluator evaluator(evaluation_job(f));
   if (f.dry_run) return read_only(evaluator);
-  const TrainedModel model = load_trained_model("eval", start.path, job.task.settings["model"], "");
+  const TrainedModel model = load_jestimator("eval", start.path, f);
   if (model.checkpoint.step == 0) spdlog::warn("{} is of step 0: not trained", model.where);
   const Evaluation evaluation = evaluator(model);
   std::cout << "global_step = " << evaluation.global_step << "\n";

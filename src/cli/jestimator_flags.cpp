@@ -50,23 +50,29 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   EstimatorFlags optimizer(command, "--module_config.opt_config.");
   auto& o = f.optimizer;
   optimizer("optimizer", o.optimizer, "adamw or amos")->check(CLI::IsMember({"adamw", "amos"}));
-  optimizer("learning_rate", o.learning_rate, "after the warm-up");
-  optimizer("warmup_steps", o.warmup_steps, "steps of linear warm-up");
+  optimizer("learning_rate", o.learning_rate, "after the warm-up")->check(number_from(0));
+  optimizer("warmup_steps", o.warmup_steps, "steps of linear warm-up")->check(number_from(0));
   optimizer("linear_decay_to_step", o.linear_decay_to_step,
-            "step at which the rate is 0; default: none");
-  optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates");
-  optimizer("beta", o.beta, "of the mean of squared gradients");
-  optimizer("weight_decay", o.weight_decay, "of adamw");
+            "step at which the rate is 0; default: none")
+      ->check(number_from(1));
+  optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates")
+      ->check(number_below(1, 0));
+  optimizer("beta", o.beta, "of the mean of squared gradients")->check(number_below(1));
+  optimizer("weight_decay", o.weight_decay, "of adamw")->check(number_from(0));
   EstimatorFlags other(command, "--module_config.");
-  other("mask_token_id", f.mask_token_id, "what masked tokens become; required");
-  other("mask_rate", f.mask_rate, "probability of a token to be masked");
+  other("mask_token_id", f.mask_token_id, "what masked tokens become; required")
+      ->check(number_from(0));
+  other("mask_rate", f.mask_rate, "probability of a token to be masked")
+      ->check(number_below(1));
 }
 
 void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
-  add("max_train_steps", f.max_train_steps, "training steps in all; default: until it is stopped");
+  add("max_train_steps", f.max_train_steps, "training steps in all; default: until it is stopped")
+      ->check(number_from(1));
   add("random_seed", f.random_seed,
       "of weights, masks and the data's order; default: by the clock");
-  add("train_epochs", f.train_epochs, "passes over the data; default: without end");
+  add("train_epochs", f.train_epochs, "passes over the data; default: without end")
+      ->check(number_from(1));
   add("train_pattern", f.train_pattern,
       "what to train on: snapshot folders of tf.data or token stores, patterns, separated by "
       "commas");
@@ -89,7 +95,8 @@ void add_data_flags_of(EstimatorFlags& add, const std::string& short_name, const
                        std::string& pattern, std::int64_t& batch, std::int64_t& examples) {
   add(str(short_name, "_pattern").c_str(), pattern, str("what to ", what, ", as --train_pattern"));
   add(str(short_name, "_batch_size").c_str(), batch, "sequences at a time")->check(number_from(1));
-  add(str("num_", short_name, "_examples").c_str(), examples, "how many of them; -1: all");
+  add(str("num_", short_name, "_examples").c_str(), examples, "how many of them; -1: all")
+      ->check(number_from(-1));
 }
 
 }  // namespace
@@ -110,7 +117,8 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
                     f->num_eval_examples);
   add("eval_label", f->eval_label, "folder in model_dir, and first part of TensorBoard's tags");
   add("check_ckpt_every_secs", f->check_ckpt_every_secs,
-      "eval_wait looks for checkpoints so often");
+      "eval_wait looks for checkpoints so often")
+      ->check(number_from(0));
   add("save_high", f->save_high, "metrics whose highest scores' checkpoints are kept, with commas");
   add("save_low", f->save_low, "metrics whose lowest scores' checkpoints are kept, with commas");
   add("max_save", f->max_save, "newest of these kept")->check(number_from(1));

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cmath>
+#include <functional>
 #include <iostream>
 #include <sstream>
 
@@ -21,32 +23,27 @@ class Predictor {
       : flags_(f),
         task_(jestimator_task_of(f)),
         scores_(jestimator_scores(task_, 20)),
-        model_(load_trained_model("predict", start.path, config_of(task_), "")),
+        model_(load_jestimator("predict", start.path, f)),
         source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
         client_(open_device(f.device, 1)),
         program_(predict_program(scores_, f.pred_batch_size, f.compute.precision == "f32_exact")),
         compiled_(client_, program_, advice()) {}
 
-  std::string lines() const {
+  void write_lines(const std::function<void(std::string_view)>& write) const {
     const std::int64_t examples = count(), batch = flags_.pred_batch_size;
     const ModelState state = ModelState::restore(*client_, program_.placement, program_.state,
                                                  model_.checkpoint.tensors, model_.where);
-    std::ostringstream out;
-    out << "example\tnll\tmrr\n";
+    if (!flags_.dry_run) write("example\tnll\tmrr\n");
     Progress progress("predict", examples, "examples");
     for (std::int64_t first = 0; first < examples; first += batch) {
       const auto number = first / batch;
       const Batch read = source_->batch_in_order(static_cast<std::uint64_t>(number), batch);
-      if (!flags_.dry_run) score(read, state, first, std::min(batch, examples - first), out);
+      if (!flags_.dry_run) write(scores(read, state, first, std::min(batch, examples - first)));
       progress.update(std::min(first + batch, examples));
     }
-    return out.str();
   }
 
  private:
-  static nlohmann::json config_of(const JestimatorBertTask& task) {
-    return jestimator_bert_task(task).settings["model"];
-  }
   static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
 
   std::int64_t count() const {
@@ -55,17 +52,19 @@ class Predictor {
   }
 
   // What comes after the last example is the first again, and left out.
-  void score(const Batch& batch, const ModelState& state, std::int64_t first, std::int64_t count,
-             std::ostream& out) const {
+  std::string scores(const Batch& batch, const ModelState& state, std::int64_t first,
+                     std::int64_t count) const {
     const Execution execution = compiled_.run(batch, state, first / flags_.pred_batch_size);
     std::vector<std::vector<float>> sums;
     for (const Buffer& buffer : execution.results.front())
       sums.push_back(fitting(advice(), [&] { return buffer.to_host<float>(); }));
+    std::ostringstream out;
     for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
-      const double masked = std::max(sums[2][row], 1e-9F);
+      const double masked = sums[2][row] > 0 ? sums[2][row] : NAN;  // 0: no token was
       out << first + static_cast<std::int64_t>(row) << '\t' << sums[0][row] / masked << '\t'
           << sums[1][row] / masked << '\n';
     }
+    return out.str();
   }
 
   const JestimatorFlags& flags_;
@@ -78,16 +77,30 @@ class Predictor {
   CompiledStep compiled_;
 };
 
+// Whoever gives the flags of training gives these, too.
+void warn_of_unused(const JestimatorFlags& f) {
+  if (f.devices > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
+      f.compute.precision == "bf16")
+    spdlog::warn("predict runs on one device, in f32: --devices, --num_partitions, "
+                 "--model_parallel_submesh and --precision bf16 are not used");
+}
+
 }  // namespace
 
 void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  const std::string lines = Predictor(f, start).lines();
-  if (f.dry_run)
-    spdlog::info("dry run: the examples were read, nothing computed");
-  else if (f.output.empty())
-    std::cout << lines;
-  else
-    write_file(f.output, lines);
+  warn_of_unused(f);
+  std::optional<OutputFile> file;  // that cannot be written is said before all the work
+  if (!f.dry_run && !f.output.empty()) file.emplace(f.output);
+  Predictor(f, start).write_lines([&](std::string_view lines) {
+    if (file)
+      file->write(lines);
+    else
+      std::cout << lines << std::flush;
+  });
+  if (f.dry_run) spdlog::info("dry run: the examples were read, nothing computed");
+  if (!file) return;
+  file->commit();
+  spdlog::info("written: {}", f.output);
 }
 
 }  // namespace smelt

@@ -55,6 +55,10 @@ MeshChoice mesh_of(const JestimatorFlags& f) {
 
 TrainSection training_of(const JestimatorFlags& f) {
   const JestimatorOptimizer& o = f.optimizer;
+  if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
+    throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
+                         *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
+                     "raise it, or leave it out for no decay");
   TrainSection t;
   t.device = f.device;
   t.devices = f.devices;
@@ -90,7 +94,8 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
-      spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there",
+      spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there: leave "
+                   "it out to go on from the newest",
                    f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
@@ -119,7 +124,9 @@ EstimatorMode mode_of(const JestimatorFlags& f, const StartingPoint& start) {
     throw_missing_flag("--eval_pattern", "name the data to evaluate on");
   if (mode == EstimatorMode::predict && f.pred_pattern.empty())
     throw_missing_flag("--pred_pattern",
-                       "name the data to predict, or give --train_pattern or --eval_pattern");
+                       f.mode.empty() ? "give --train_pattern to train, --eval_pattern to evaluate "
+                                        "or --pred_pattern to predict"
+                                      : "name the data to predict");
   if ((mode == EstimatorMode::train || mode == EstimatorMode::eval_wait) && f.model_dir.empty())
     throw_missing_flag("--model_dir", "name the folder of the checkpoints");
   if ((mode == EstimatorMode::eval_once || mode == EstimatorMode::predict) && start.path.empty())
@@ -138,7 +145,7 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
                        "it is one of jestimator.models.bert_rpe.pretrain");
     out.model.relative_attention_max_distance = *f.relative_attention_max_distance;
   }
-  if (out.model.vocab_size <= 0)
+  if (out.model.vocab_size == 0)
     throw_missing_flag("--module_config.model_config.vocab_size",
                        "give the number of pieces of the vocabulary, 32000 in the tutorial");
   if (!f.mask_token_id)
@@ -147,6 +154,19 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
   check_jestimator_bert_config(
       out.model, [](const std::string&) { return std::string("--module_config.model_config"); });
   out.settings = {.mask_token_id = *f.mask_token_id, .mask_rate = f.mask_rate};
+  return out;
+}
+
+TrainedModel load_jestimator(std::string_view command, const std::string& path,
+                             const JestimatorFlags& f) {
+  const nlohmann::json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
+  TrainedModel out = load_trained_model(command, path, settings["model"], "");
+  const auto objective = out.checkpoint.state.value("objective", nlohmann::json::object());
+  const auto mask = objective.value("mask_token_id", *f.mask_token_id);
+  if (mask != *f.mask_token_id)
+    throw UsageError(str(out.where, ": was trained with mask_token_id ", mask, ", not ",
+                         *f.mask_token_id),
+                     str("give --module_config.mask_token_id=", mask));
   return out;
 }
 
@@ -161,10 +181,10 @@ TrainJob jestimator_job(const JestimatorFlags& f) {
   return job;
 }
 
-Fields jestimator_fields(const std::string& what) {
-  return [what](const std::string& name) {
+Fields jestimator_fields(const std::string& what, const std::string& end) {
+  return [what, end](const std::string& name) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
-    if (name == "steps") return std::string("--max_train_steps");
+    if (name == "steps") return end;
     if (name == "decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "learning_rate" || name == "warmup_steps")

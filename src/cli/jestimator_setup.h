@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/jestimator_flags.h"
+#include "train/resume.h"
 #include "train/scorer.h"
 #include "train/trainer.h"
 
@@ -26,11 +27,15 @@ EstimatorMode mode_of(const JestimatorFlags& flags, const StartingPoint& start);
 // UsageError for a module that is not one of the three, and for what it lacks or has not.
 JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
 
+// A checkpoint, or a folder's newest, of the model and the mask that the flags say.
+TrainedModel load_jestimator(std::string_view command, const std::string& path,
+                             const JestimatorFlags& flags);
+
 // Model, optimizer, schedule and devices; --num_partitions is the mesh's axis tensor.
 TrainJob jestimator_job(const JestimatorFlags& flags);
 
 // What messages call a setting; `what` is valid or eval: whose batches are scored.
-Fields jestimator_fields(const std::string& what);
+Fields jestimator_fields(const std::string& what, const std::string& end = "--max_train_steps");
 
 // `examples` < 0: all. UsageError when they are fewer than one batch; `what` is valid, eval, pred.
 HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "checkpoint/layout.h"
 #include "data/example_source.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -41,18 +42,51 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
   return seed;
 }
 
-// 0 steps of a schedule are none: the device counts them in 32 bits.
-std::int64_t last_step(const JestimatorFlags& f, const TrainJob& job) {
-  constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();
-  std::int64_t last = f.max_train_steps.value_or(kWithoutEnd);
-  if (f.train_epochs) {
-    const auto source = open_examples({.input = job.data, .features = job.task.features});
-    const auto examples = static_cast<std::int64_t>(source->epoch_size()) * *f.train_epochs;
-    last = std::min(last, examples / f.train_batch_size);
-    spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, source->epoch_size(),
-                 examples / f.train_batch_size);
-  }
-  return std::min(last, kWithoutEnd);
+// Of the weights that a new run counts on from.
+std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
+  if (!f.train_load_step || start.own || start.path.empty()) return 0;
+  if (const auto step = step_of(path_name(start.path))) return *step;
+  return latest_checkpoint(start.path).value_or(0);
+}
+
+// The end of --train_epochs, if that is asked.
+std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const StartingPoint& start,
+                                          const TrainJob& job) {
+  if (!f.train_epochs) return std::nullopt;
+  const auto source = open_examples({.input = job.data, .features = job.task.features});
+  const auto examples = static_cast<std::int64_t>(source->epoch_size()) * *f.train_epochs;
+  const std::int64_t steps = examples / f.train_batch_size;
+  spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, source->epoch_size(),
+               steps);
+  return step_before(f, start) + steps;
+}
+
+// Where the run ends, and the flag that says so in messages.
+void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start) {
+  constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();  // on devices
+  const std::int64_t most = std::min(f.max_train_steps.value_or(kWithoutEnd), kWithoutEnd);
+  const std::int64_t epochs = end_of_epochs(f, start, job).value_or(kWithoutEnd);
+  job.config.schedule.total_steps = std::min(most, epochs);
+  job.fields = jestimator_fields("valid", epochs < most ? "--train_epochs" : "--max_train_steps");
+}
+
+// Text as tokenizers cut it holds no masks: an id that is there is a word's.
+void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
+  constexpr std::int64_t kWindows = 64;
+  const auto source = open_examples({.input = job.data, .features = job.task.features});
+  const Batch first = source->batch_in_order(0, kWindows);
+  const auto ids = first.arrays.front().values<std::int32_t>();
+  const auto found = std::ranges::count(ids, *f.mask_token_id);
+  if (found > 0)
+    spdlog::warn("mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
+                 *f.mask_token_id, found, ids.size(), job.data);
+}
+
+void warn_of_saves_that_never_are(const JestimatorFlags& f) {
+  if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
+    spdlog::warn("--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
+                 "there is kept only at multiples of both",
+                 *f.save_every_steps, f.check_every_steps);
 }
 
 // Under the original's names.
@@ -68,7 +102,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   TrainJob job = jestimator_job(f);
   job.config.seed = static_cast<std::uint64_t>(seed_for(f, start));
   job.data = f.train_pattern;
-  job.config.schedule.total_steps = last_step(f, job);
+  set_end(job, f, start);
   job.replay_data = f.parity;
   job.model_dir = f.model_dir;
   job.names = CheckpointNames::jestimator;
@@ -78,7 +112,6 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   job.keep_every = f.save_every_steps.value_or(0);
   job.save_first = true;
   job.take_step = f.train_load_step;
-  job.fields = jestimator_fields("valid");
   job.dry_run = f.dry_run;
   if (!start.own)
     job.init = start.path;
@@ -93,7 +126,9 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
 }  // namespace
 
 void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
+  warn_of_saves_that_never_are(f);
   TrainJob job = training_job(f, start);
+  warn_of_mask_in_data(f, job);
   job.track.figures = figures_of_check;
   std::vector<ParameterScale> parameters;  // at the newest check
   if (!job.dry_run)

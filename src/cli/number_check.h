@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
+#include <optional>
 
 namespace smelt {
 
 // A finite number from `least` to `most`. What is none is said by CLI11 after the flag's name:
 // "--devices: 0 is less than 1".
 CLI::Validator number_from(double least, double most = std::numeric_limits<double>::infinity());
+// One below `limit` and above 0, or from `least` on if that is given.
+CLI::Validator number_below(double limit, std::optional<double> least = {});
 
 }  // namespace smelt

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "cli/schedule_choice.h"
 #include "optim/adamw.h"
 #include "optim/amos.h"
 #include "optim/amos_presets.h"
+#include "optim/lamb.h"
 
 namespace smelt {
 namespace {
@@ -31,7 +33,7 @@ Optimizer amos_of(const TrainSection& t, std::string_view model_type) {
                .slot_shape = rules_of("train.slot_rules", t.slot_rules, preset.slot_shape),
                .beta = t.beta,
                .momentum = t.momentum,
-               .clip_value = t.clip_value});
+               .clip_value = clip_value_of(t)});
 }
 
 bool is_optax(const TrainSection& t) { return t.optimizer.starts_with("optax_"); }
@@ -39,8 +41,8 @@ bool is_optax(const TrainSection& t) { return t.optimizer.starts_with("optax_");
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames{"bert_adamw", "adamw", "optax_adamw", "optax_adam",
-                                               "amos"};
+  static const std::vector<std::string> kNames{"bert_adamw", "adamw", "optax_adamw",
+                                               "optax_adam", "lamb",  "amos"};
   return kNames;
 }
 
@@ -53,26 +55,30 @@ Optimizer optimizer_of(const TrainSection& t, std::string_view model_type) {
     o.decay_of = DecayOf::all;
   }
   if (t.optimizer == "optax_adam") o.weight_decay = 0;
+  if (t.optimizer == "lamb") return lamb({.adam = o, .most_norm = t.trust_norm});
   return adamw(o);
 }
 
-Schedule schedule_of(const TrainSection& t) {
-  const bool jestimator = t.schedule == "jestimator";
-  return {.learning_rate = t.learning_rate,
-          .warmup_steps = t.warmup_steps,
-          .total_steps = t.steps,
-          .power = 1.0,
-          .warmup = t.schedule == "bert" ? Warmup::replaces : Warmup::multiplies,
-          .decay = jestimator ? Decay::after_warmup : Decay::all_steps,
-          .decay_to_step = t.decay_to_step};
+static double number_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && read == end ? value : NAN;
 }
 
 double clip_norm_of(const TrainSection& t) {
-  if (t.clip_norm == "auto") return t.optimizer == "amos" || is_optax(t) ? 0 : 1;
-  double value = 0;
-  const char* end = t.clip_norm.data() + t.clip_norm.size();
-  const auto [read, error] = std::from_chars(t.clip_norm.data(), end, value);
-  return error == std::errc() && read == end ? value : NAN;
+  if (t.clip_norm == "auto") return t.optimizer.ends_with("adamw") && !is_optax(t) ? 1 : 0;
+  return number_of(t.clip_norm);
+}
+
+double clip_value_of(const TrainSection& t) {
+  if (t.clip_value == "auto") return t.optimizer == "amos" ? 1 : 0;
+  return number_of(t.clip_value);
+}
+
+ParameterRules parameter_rules_of(const TrainSection& t) {
+  return {rules_of("train.rate_rules", t.rate_rules, {}),
+          rules_of("train.decay_rules", t.decay_rules, {})};
 }
 
 static void check_amos_alone(const RecipeChecks& checks, const TrainSection& t) {
@@ -85,37 +91,43 @@ static void check_amos_alone(const RecipeChecks& checks, const TrainSection& t) 
   read("train.eta_rules", t.eta_rules != unset.eta_rules);
   read("train.slot_rules", t.slot_rules != unset.slot_rules);
   read("train.amos_preset", t.amos_preset != unset.amos_preset);
-  read("train.clip_value", t.clip_value != unset.clip_value);
+}
+
+// Either of the two clips.
+static void check_clip(const RecipeChecks& checks, const std::string& field,
+                       const std::string& text, double value) {
+  checks.require(value >= 0 && std::isfinite(value), {field},
+                 str(field, " is ", text, ", must be auto or a finite number from 0 on"),
+                 "correct the value");
+}
+
+static void check_rules(const RecipeChecks& checks, const TrainSection& t) {
+  for (const char* field : {"train.rate_rules", "train.decay_rules"})
+    checks.accepts({field}, [&] { (void)parameter_rules_of(t); });
+  checks.require(t.optimizer != "amos" || t.decay_rules.empty(),
+                 {"train.decay_rules", "train.optimizer"},
+                 "train.decay_rules are given, but train.optimizer amos has a decay of its own",
+                 "leave train.decay_rules out");
 }
 
 void check_optimizer(const RecipeChecks& checks, const TrainSection& t) {
   checks.one_of("train.optimizer", optimizer_names());
-  checks.one_of("train.schedule", {"bert", "electra", "jestimator"});
   checks.one_of("train.amos_preset", preset_names());
-  for (const char* field : {"train.learning_rate", "train.weight_decay", "train.clip_value"})
+  for (const char* field : {"train.learning_rate", "train.weight_decay", "train.trust_norm"})
     checks.within(field, 0);
   checks.within("train.beta", 0, 1, RecipeChecks::Ends::without);
   checks.require(t.momentum >= 0 && t.momentum < 1, {"train.momentum"},
                  str("train.momentum is ", t.momentum, ", must be at least 0 and below 1"),
                  "0.9 is usual");
   check_amos_alone(checks, t);
-  const double norm = clip_norm_of(t);
+  check_clip(checks, "train.clip_norm", t.clip_norm, clip_norm_of(t));
+  check_clip(checks, "train.clip_value", t.clip_value, clip_value_of(t));
   checks.require(
-      norm >= 0 && std::isfinite(norm), {"train.clip_norm"},
-      str("train.clip_norm is ", t.clip_norm, ", must be auto or a finite number from 0 on"),
-      "correct the value");
-  checks.at_least("train.warmup_steps", 0);
-  checks.at_least("train.decay_to_step", 0);
-  checks.require(t.decay_to_step == 0 || t.schedule == "jestimator",
-                 {"train.decay_to_step", "train.schedule"},
-                 str("train.decay_to_step is ", t.decay_to_step, " with train.schedule ",
-                     t.schedule, ", which decays over train.steps"),
-                 "set train.schedule to jestimator, or leave train.decay_to_step out");
-  checks.require(t.decay_to_step == 0 || t.decay_to_step > t.warmup_steps,
-                 {"train.decay_to_step", "train.warmup_steps"},
-                 str("train.decay_to_step ", t.decay_to_step, " is not after train.warmup_steps ",
-                     t.warmup_steps),
-                 "raise train.decay_to_step, or set it to 0 for no decay");
+      t.trust_norm == 0 || t.optimizer == "lamb", {"train.trust_norm", "train.optimizer"},
+      str("train.trust_norm is given, but train.optimizer ", t.optimizer, " does not read it"),
+      "set train.optimizer to lamb, or leave train.trust_norm out");
+  check_rules(checks, t);
+  check_schedule(checks, t);
 }
 
 }  // namespace smelt

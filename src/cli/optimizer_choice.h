@@ -1,4 +1,4 @@
-// The optimizer and its schedule as a recipe's train section names them.
+// The optimizer as a recipe's train section names them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "cli/recipe.h"
 #include "cli/recipe_checks.h"
 #include "optim/optimizer.h"
-#include "optim/schedule.h"
+#include "optim/parameter_rules.h"
 
 namespace smelt {
 
@@ -17,9 +17,11 @@ const std::vector<std::string>& optimizer_names();
 // The rules of amos_preset: auto are those made for `model_type`. UsageError for a rule that cannot
 // be read.
 Optimizer optimizer_of(const TrainSection& train, std::string_view model_type);
-Schedule schedule_of(const TrainSection& train);
 // Of the gradient over all parameters; 0: not clipped.
 double clip_norm_of(const TrainSection& train);
+double clip_value_of(const TrainSection& train);  // of its elements; 0: not clipped
+// UsageError for a rule that cannot be read.
+ParameterRules parameter_rules_of(const TrainSection& train);
 
 void check_optimizer(const RecipeChecks& checks, const TrainSection& train);
 

@@ -13,6 +13,7 @@
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/recipe_checks.h"
+#include "cli/schedule_choice.h"
 #include "cli/stage.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
@@ -20,7 +21,9 @@
 #include "store/path.h"
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
+#include "train/job_program.h"
 #include "train/model_flops.h"
+#include "train/start.h"
 
 namespace smelt {
 namespace {
@@ -32,6 +35,14 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
   c.schedule = schedule_of(t);
   c.optimizer = optimizer_of(t, model_type);
   c.clip_norm = clip_norm_of(t);
+  if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
+  c.rules = parameter_rules_of(t);
+  c.ema_decay = t.ema_decay;
+  if (t.spike_action != "none")
+    c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,
+                .window = t.spike_window,
+                .sigmas = t.spike_sigmas,
+                .rewind_skip = t.rewind_skip};
   c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
@@ -98,7 +109,7 @@ void check_program(const Recipe& r, const Task& task) {
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
-                  "train.slot_rules", "train.amos_preset"},
+                  "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
                  [&] {
                    const StepProgram program =
                        training_program(train_job(r.train, task), r.train.device);
@@ -179,15 +190,20 @@ static auto filler_of(const Recipe& r) {
   };
 }
 
-TrainSummary train_model(const Recipe& r) {
+TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
+  job.begin = beginning.begin;
+  job.overwrite = beginning.overwrite;
   job.init = r.train.init;
   job.save_every = r.train.save_every;
+  job.save_minutes = r.train.save_minutes;
   job.keep = r.train.keep;
+  job.keep_every = r.train.keep_every;
+  job.keep_best = r.train.keep_best;
   job.track.log_every = r.train.log_every;
   job.track.settings = r.sections;
   job.accepted = [&] {
@@ -200,10 +216,18 @@ TrainSummary train_model(const Recipe& r) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
                       .steps = r.eval.steps,
-                      .passes = r.eval.passes};
+                      .passes = r.eval.passes,
+                      .averages = r.train.ema_decay > 0 && r.eval.averaged};
     job.check_every = r.eval.every;
   }
   return train(job);
+}
+
+GradientReport replay_model(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  TrainJob job = train_job(r.train, r.type->task(r));
+  job.vocab = made_vocabulary(paths);
+  return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
 }
 
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
@@ -218,6 +242,7 @@ std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::
   job.model_dir = RecipePaths(r).model_dir;
   job.vocab = RecipePaths(r).vocab;
   job.top = top;
+  job.averaged = r.eval.averaged;
   return fill_masks(job, tokenizer, texts);
 }
 
@@ -232,6 +257,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
   job.exact_products = r.train.precision == "f32_exact";
   job.model_dir = paths.model_dir;
   job.vocab = paths.vocab;
+  job.averaged = r.eval.averaged;
   return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
 }
 
@@ -243,7 +269,8 @@ void export_model(const Recipe& r, const std::string& folder) {
 }
 
 // The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
-static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs) {
+static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs,
+                                    const Beginning& beginning) {
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> texts{p.train_text, p.heldout_text};
@@ -251,21 +278,25 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   const nlohmann::json training{section("model"), section("train"), section("data")};
   nlohmann::json vocabulary = section("vocab");
   if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
-  std::vector<Stage> stages{
-      {"text", section("text"), inputs, texts, [r] { make_text(r); }},
-      {"vocab",
-       vocabulary,
-       {r.vocab.file.empty() ? p.train_text : r.vocab.file},
-       {p.vocab}, [r] { make_vocabulary(r); }},
-      {"data",
-       {section("data"), section("vocab")},
-       {p.train_text, p.heldout_text, p.vocab},
-       records,
-       [r] { make_examples(r); }},
-      {"train", training, {p.train_records}, {p.model_dir}, [r] { train_model(r); }},
-      {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
-         std::cout << evaluation_report(r, evaluate_model(r));
-       }}};
+  std::vector<Stage> stages{{"text", section("text"), inputs, texts, [r] { make_text(r); }},
+                            {"vocab",
+                             vocabulary,
+                             {r.vocab.file.empty() ? p.train_text : r.vocab.file},
+                             {p.vocab},
+                             [r] { make_vocabulary(r); }},
+                            {"data",
+                             {section("data"), section("vocab")},
+                             {p.train_text, p.heldout_text, p.vocab},
+                             records,
+                             [r] { make_examples(r); }},
+                            {"train",
+                             training,
+                             {p.train_records},
+                             {p.model_dir},
+                             [r, beginning] { train_model(r, beginning); }},
+                            {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
+                               std::cout << evaluation_report(r, evaluate_model(r));
+                             }}};
   if (r.type->export_folder)
     stages.push_back({"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [r, p] {
                         export_model(r, p.hugging_face);
@@ -274,9 +305,11 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
 }
 
 // Whose vocabulary and data must not be replaced once a model was begun with them.
-static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages) {
+static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
+                              const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (!latest_checkpoint(model_dir)) {
+  if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
+  if (beginning.overwrite || !latest_checkpoint(model_dir)) {
     if (!r.train.init.empty()) check_weights_folder(r.train.init);
     return;
   }
@@ -286,18 +319,20 @@ static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages)
                        "choose another folder with --set out=… for a new run");
 }
 
-void check_stages(const Recipe& r) {
+void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
-  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input")));
+  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input"), beginning),
+                    beginning);
 }
 
-void run_recipe(const Recipe& r) {
+void run_recipe(const Recipe& r, const Beginning& beginning) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"));
+  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
-  check_model_is_of(r, stages);
+  if (beginning.overwrite) forget_stage(r.out, "train");
+  check_model_is_of(r, stages, beginning);
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/recipe.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary.h"
+#include "train/bad_batch.h"
 #include "train/detect.h"
 #include "train/evaluate.h"
 #include "train/fill_mask.h"
@@ -41,7 +42,15 @@ void check_program(const Recipe& recipe, const Task& task);
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);
-TrainSummary train_model(const Recipe& recipe);
+// How training begins; train/trainer.h.
+struct Beginning {
+  Begin begin = Begin::either;
+  bool overwrite = false;
+};
+TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
+// The batch of a step that was not finite, without an update; of the newest, where no folder is
+// named.
+GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // UsageError for a model that fills no masks.
 std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
                                         std::int64_t top);
@@ -52,9 +61,9 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 void export_model(const Recipe& recipe, const std::string& folder);
 
 // UsageError where the recipe's folder holds something else, or a model of other data.
-void check_stages(const Recipe& recipe);
+void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 
 // All of it in order; a finished stage is not run again.
-void run_recipe(const Recipe& recipe);
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

@@ -42,13 +42,23 @@ struct TrainSection {
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 100;
   std::string schedule = "bert";
-  std::int64_t decay_to_step = 0;
+  std::string warmup_form = "auto";
+  double decay_power = 1.0, end_factor = 0.0;
+  std::int64_t decay_to_step = 0, decay_steps = 0;
+  std::string decay_form = "linear";
   std::string optimizer = "bert_adamw";
   double momentum = 0.9, beta = 0.999;
   double weight_decay = 0.01;
   std::string clip_norm = "auto";
-  double clip_value = 1.0;
+  std::string clip_value = "auto";
+  double trust_norm = 0.0;
+  std::string rate_rules = "", decay_rules = "";
   std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
+  double ema_decay = 0.0;
+  std::string spike_action = "none";
+  std::int64_t spike_window = 128;
+  double spike_sigmas = 6.0;
+  std::int64_t rewind_skip = 0;
   std::string reduction = "global";
   std::int64_t micro_batches = 1;
   std::string precision = "f32", layers = "auto", save = "auto";
@@ -59,7 +69,10 @@ struct TrainSection {
   std::int64_t seed = 12345;
   std::string init = {};
   std::int64_t save_every = 500;
+  double save_minutes = 0;
   std::int64_t keep = 5;
+  std::int64_t keep_every = 0;
+  std::string keep_best = {};
   std::int64_t log_every = 100;
 };
 
@@ -68,6 +81,7 @@ struct EvalSection {
   std::int64_t steps = 0;
   std::int64_t passes = 1;
   std::int64_t every = 0;
+  bool averaged = true;
 };
 
 struct TrackSection {

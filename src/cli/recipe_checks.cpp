@@ -93,6 +93,22 @@ static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
   checks.divides_over_devices("eval.batch_size");
 }
 
+static void check_steadiness(const RecipeChecks& checks, const TrainSection& t) {
+  const double decay = t.ema_decay;
+  checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
+                 str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
+                 "0.999 or 0.9999 are usual");
+  checks.one_of("train.spike_action", {"none", "skip", "rewind"});
+  checks.at_least("train.spike_window", 2);
+  checks.within("train.spike_sigmas", 0);
+  checks.at_least("train.rewind_skip", 0);
+  checks.require(t.rewind_skip == 0 || t.spike_action == "rewind",
+                 {"train.rewind_skip", "train.spike_action"},
+                 str("train.rewind_skip is given, but train.spike_action ", t.spike_action,
+                     " does not read it"),
+                 "set train.spike_action to rewind, or leave train.rewind_skip out");
+}
+
 static void check_training(const RecipeChecks& checks, const TrainSection& train) {
   for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
                             "train.log_every", "train.keep", "eval.batch_size"})
@@ -106,7 +122,10 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("eval.steps", 0);
   checks.at_least("eval.passes", 1);
   checks.at_least("eval.every", 0);
+  checks.within("train.save_minutes", 0);
+  checks.at_least("train.keep_every", 0);
   check_optimizer(checks, train);
+  check_steadiness(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"cpu", "gpu", "tpu"});
   check_spread(checks, train);
@@ -128,6 +147,14 @@ void check_sections(const Recipe& r) {
   checks.at_least("vocab.unused", 0);
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   check_training(checks, r.train);
+  checks.require(r.train.keep_every % r.train.save_every == 0,
+                 {"train.keep_every", "train.save_every"},
+                 str("train.keep_every ", r.train.keep_every,
+                     " is no multiple of train.save_every ", r.train.save_every),
+                 "choose a multiple, or 0 for none");
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0, {"train.keep_best", "eval.every"},
+                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
+                 "set eval.every to the steps between two measurements");
   checks.at_least("track.histograms_every", 0);
   checks.require(r.track.fill.empty() || r.type->fill, {"track.fill"},
                  str("track.fill: a model of type ", r.type->name, " fills no masks"),

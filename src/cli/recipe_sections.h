@@ -42,25 +42,48 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("alphabet", c.alphabet, "most frequent characters kept");
 }
 
-// The schedule and the optimizer, with what it makes of the gradient.
 template <SectionOf<TrainSection> C, class Visitor>
-void visit_learning_fields(C& c, Visitor&& visit) {
+void visit_schedule_fields(C& c, Visitor&& visit) {
   visit("learning_rate", c.learning_rate, "highest learning rate");
   visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
-  visit("schedule", c.schedule,
-        "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
-        "jestimator: no decay, or one from the warm-up's end to decay_to_step");
+  visit(
+      "schedule", c.schedule,
+      "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
+      "jestimator: no decay, or one from the warm-up's end to decay_to_step; linear: decay from "
+      "the warm-up's end; polynomial, constant, cosine; inverse_sqrt: T5's; wsd: warm-up, stable, "
+      "decay over the last decay_steps");
+  visit("warmup_form", c.warmup_form,
+        "of polynomial, cosine and inverse_sqrt: precedes the decay; multiplies it, as ELECTRA's; "
+        "replaces it, as BERT's; none; auto: precedes, but none with inverse_sqrt");
+  visit("decay_power", c.decay_power, "of schedule polynomial: (1 - share done)^decay_power");
+  visit("end_factor", c.end_factor,
+        "of polynomial, cosine and wsd: share of learning_rate that is left at the end");
   visit("decay_to_step", c.decay_to_step,
         "step at which the rate of schedule jestimator is 0; 0 = no decay");
+  visit("decay_steps", c.decay_steps, "last steps, over which schedule wsd decays");
+  visit("decay_form", c.decay_form, "of schedule wsd: linear, or sqrt: 1 - sqrt(share done)");
+}
+
+// The optimizer, with what it makes of the gradient.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_optimizer_fields(C& c, Visitor&& visit) {
   visit("optimizer", c.optimizer,
-        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam or amos");
+        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb or "
+        "amos");
   visit("momentum", c.momentum, "beta1 of Adam; of Amos' updates, where 0 saves a slot");
   visit("beta", c.beta, "of the mean of squared gradients: beta2 of Adam, beta of Amos");
-  visit("weight_decay", c.weight_decay, "decoupled weight decay of the three adamw");
+  visit("weight_decay", c.weight_decay, "decoupled weight decay of the three adamw and of lamb");
   visit("clip_norm", c.clip_norm,
         "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
         "else 0");
-  visit("clip_value", c.clip_value, "largest element of the gradient, for amos; 0 = no clipping");
+  visit("clip_value", c.clip_value,
+        "largest element of the gradient; 0 = no clipping; auto: 1 with amos, else 0");
+  visit("trust_norm", c.trust_norm,
+        "lamb: a parameter's norm counts up to this in its trust ratio; 0 = no bound");
+  visit("rate_rules", c.rate_rules,
+        "factor of the learning rate by parameters' names, 0 = frozen: '.*/embeddings/.* = 0'");
+  visit("decay_rules", c.decay_rules,
+        "weight decay by parameters' names, before the optimizer's own: '.*/kernel = 0.1'");
   visit("amos_preset", c.amos_preset,
         "rules of amos by parameters' names: bert, jestimator_bert, t5, none; auto: as model.type");
   visit("eta_rules", c.eta_rules,
@@ -69,13 +92,31 @@ void visit_learning_fields(C& c, Visitor&& visit) {
         "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
 }
 
+// What steadies a run.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_steadying_fields(C& c, Visitor&& visit) {
+  visit("ema_decay", c.ema_decay,
+        "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
+        "which eval.averaged takes; 0 = none");
+  visit("spike_action", c.spike_action,
+        "of a step whose loss is a spike: none; skip: its update is not applied; rewind: back to "
+        "the last checkpoint and over the data up to it");
+  visit("spike_window", c.spike_window, "losses before it that a loss is held to");
+  visit("spike_sigmas", c.spike_sigmas,
+        "a spike is so many of their standard deviations above their mean");
+  visit("rewind_skip", c.rewind_skip,
+        "batches that a rewind goes over; 0, or too few: those up to the spike");
+}
+
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("device", c.device, "cpu, gpu or tpu");
   visit("devices", c.devices, "devices that share a batch");
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
-  visit_learning_fields(c, visit);
+  visit_schedule_fields(c, visit);
+  visit_optimizer_fields(c, visit);
+  visit_steadying_fields(c, visit);
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");
@@ -106,7 +147,14 @@ void visit_fields(C& c, Visitor&& visit) {
         "a folder of weights that a new run begins with: checkpoints of smelt's, or Hugging Face's "
         "BERT or ELECTRA; empty: fresh ones");
   visit("save_every", c.save_every, "steps between checkpoints");
-  visit("keep", c.keep, "checkpoints kept");
+  visit("save_minutes", c.save_minutes,
+        "a checkpoint, too, when so many minutes have passed since the one before; 0: never");
+  visit("keep", c.keep, "newest checkpoints kept");
+  visit("keep_every", c.keep_every,
+        "checkpoints of its multiples are kept for ever, in model/save; 0: none");
+  visit("keep_best", c.keep_best,
+        "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
+        "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
   visit("log_every", c.log_every, "steps between log lines");
 }
 
@@ -120,6 +168,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("every", c.every,
         "training steps between evaluations of the state at hand, whose figures go to the log and, "
         "as TensorBoard's, to model/train; 0 = none while training");
+  visit("averaged", c.averaged,
+        "evaluation, fill, detect and export take the averages that train.ema_decay keeps");
 }
 
 template <SectionOf<TrackSection> C, class Visitor>

@@ -16,8 +16,8 @@ namespace {
 
 std::string stages_folder(const std::string& out) { return join_path(out, ".stages"); }
 
-std::string record_path(const std::string& out, const Stage& stage) {
-  return join_path(stages_folder(out), stage.name + ".json");
+std::string record_path(const std::string& out, const std::string& name) {
+  return join_path(stages_folder(out), name + ".json");
 }
 
 // A file of the recipe's own folder by its name in there, so that the folder may be moved.
@@ -39,7 +39,7 @@ nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
 
 // What fingerprint() was when the stage was recorded; null when it was not, or not legibly.
 nlohmann::json recorded(const std::string& out, const Stage& stage) {
-  const std::string record = record_path(out, stage);
+  const std::string record = record_path(out, stage.name);
   if (!exists(record)) return nullptr;
   auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
   if (was.is_discarded()) return nullptr;
@@ -86,8 +86,12 @@ void claim_output_folder(const std::string& out) {
   make_folders(stages_folder(out));
 }
 
+void forget_stage(const std::string& out, const std::string& name) {
+  remove_file(record_path(out, name));
+}
+
 bool run_stage(const std::string& out, const Stage& stage) {
-  const std::string record = record_path(out, stage);
+  const std::string record = record_path(out, stage.name);
   const nlohmann::json now = fingerprint(out, stage);
   const bool outputs_there =
       std::ranges::all_of(stage.outputs, [](const auto& path) { return exists(path); });

@@ -22,6 +22,9 @@ struct Stage {
 // finished. Returns whether it ran.
 bool run_stage(const std::string& out, const Stage& stage);
 
+// The stage of this name will run again.
+void forget_stage(const std::string& out, const std::string& name);
+
 // What the stage was made from when it was recorded and is not now, if anything that both sides
 // know differs: "data.dupe_factor was 5, is 2". Inputs count by name and size.
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/path.h"
 
@@ -70,12 +71,14 @@ Prefetch::Result Prefetch::read(std::uint64_t step) const {
 }
 
 Batch Prefetch::next() {
+  const auto start = Clock::now();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ready_.contains(next_); });
   Result result = std::move(ready_.extract(next_).mapped());
   ++next_;
   changed_.notify_all();
   lock.unlock();
+  waited_seconds_ += seconds_since(start);
   if (const auto* error = std::get_if<std::exception_ptr>(&result)) std::rethrow_exception(*error);
   return std::get<Batch>(std::move(result));
 }

@@ -33,6 +33,8 @@ class Prefetch {
 
   // Of the next step, throwing what its reading threw.
   Batch next();
+  // How long next() has waited in all.
+  double waited_seconds() const { return waited_seconds_; }
 
  private:
   using Result = std::variant<Batch, std::exception_ptr>;
@@ -48,6 +50,7 @@ class Prefetch {
   std::uint64_t next_, claimed_;  // steps: to be handed out, to be read
   std::map<std::uint64_t, Result> ready_;
   bool stopped_ = false;
+  double waited_seconds_ = 0;  // of the thread that calls next()
   std::vector<std::jthread> threads_;
 };
 

@@ -34,11 +34,7 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
       throw UsageError(str(what, ": the making of these files has not ended: ", file, " is there"),
                        "give the command that makes them once more: it goes on where it was");
   }
-  const bool several = files.size() > 1;
-  std::erase_if(files, [&](const std::string& file) {
-    const bool left_by_killed_writer = several && place_of_partial(file);
-    return beside.contains(file) || left_by_killed_writer;
-  });
+  std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
   return files;
 }
 

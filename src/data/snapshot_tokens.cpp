@@ -1,6 +1,7 @@
 #include "data/snapshot_tokens.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -46,7 +47,8 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
 // Records of one length, read where they lie.
 class ScalarSnapshot : public TokenFile {
  public:
-  // Null when the snapshot is packed or its elements are no scalars.
+  // Null when the snapshot is packed or its elements are no scalars. UsageError for one that is cut
+  // short.
   static std::unique_ptr<TokenFile> open(const SnapshotFolder& folder) {
     auto out = std::unique_ptr<ScalarSnapshot>(new ScalarSnapshot(folder.metadata.type));
     for (const auto& files : folder.shards) {
@@ -55,8 +57,10 @@ class ScalarSnapshot : public TokenFile {
         if (!out->add(file)) return nullptr;
     }
     for (const ScalarShard& shard : out->shards_) out->size_ += shard.size();
-    if (out->size_ != folder.metadata.elements.value_or(out->size_))
-      return nullptr;  // what is missing is said when all is read
+    if (out->cut_ || out->size_ != folder.metadata.elements.value_or(out->size_)) {
+      read_whole(folder);  // says what is missing, and where
+      return nullptr;
+    }
     return out;
   }
 
@@ -75,6 +79,11 @@ class ScalarSnapshot : public TokenFile {
 
  private:
   explicit ScalarSnapshot(SnapshotType type) : type_(type) {}
+
+  static void read_whole(const SnapshotFolder& folder) {
+    SnapshotReader reader(folder);
+    for (std::vector<std::int32_t> ids; reader.next(ids);) ids.clear();
+  }
 
   // Of each shard the ids from its element next[shard] on.
   static void take_in_turn(const std::vector<std::vector<std::int32_t>>& ids,
@@ -100,7 +109,7 @@ class ScalarSnapshot : public TokenFile {
     check_snapshot_packing(head, path);
     const bool packed = head.starts_with("\x1f\x8b") && !begins_record(head);
     if (packed || !is_scalar(head, file)) return false;
-    if (file.size() % record_bytes_ != 0) return false;
+    cut_ = cut_ || file.size() % record_bytes_ != 0;
     parts_.push_back(path);
     auto& ends = shards_.back().ends;
     ends.push_back(ends.back() + file.size() / record_bytes_);
@@ -171,6 +180,7 @@ class ScalarSnapshot : public TokenFile {
 
   SnapshotType type_;
   std::size_t record_bytes_ = 0;
+  bool cut_ = false;
   std::vector<ScalarShard> shards_;
 };
 
@@ -207,14 +217,14 @@ class DecodedSnapshot : public TokenFile {
       return true;
     }
     if (wide_.empty() && !memory.take((narrow_.size() + ids.size()) * 2)) return false;
-    wide_.insert(wide_.end(), narrow_.begin(), narrow_.end());
-    narrow_ = {};
+    for (; !narrow_.empty(); narrow_.pop_front()) wide_.push_back(narrow_.front());
     wide_.insert(wide_.end(), ids.begin(), ids.end());
     return true;
   }
 
-  std::vector<std::uint16_t> narrow_;
-  std::vector<std::int32_t> wide_;  // instead, once an id needs it
+  // Which grow without being copied.
+  std::deque<std::uint16_t> narrow_;
+  std::deque<std::int32_t> wide_;  // instead, once an id needs it
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "examples/token_stores.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -40,7 +42,7 @@ std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTok
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     if (tokenizer.token(id) == job.document_end) return id;
   throw UsageError(str("--document-end: ", job.vocab, " has no piece '", job.document_end, "'"),
-                   "name one of its pieces, such as </s> or [SEP]");
+                   str("name one of its pieces, such as ", tokenizer.token(0)));
 }
 
 // Documents that are tokenized together, numbered in the order of the input.
@@ -199,6 +201,8 @@ class Converter {
 std::vector<std::string> output_names(const SnapshotTokensJob& job,
                                       const std::vector<std::string>& inputs) {
   const std::size_t star = job.output.find('*');
+  if (star != std::string::npos && job.output.find('*', star + 1) != std::string::npos)
+    throw UsageError(str("--out: ", job.output, " has more than one *"), "leave one of them");
   if (star == std::string::npos && inputs.size() > 1)
     throw UsageError(str("--out: ", inputs.size(), " folders, and one file ", job.output),
                      "put a * where each folder's name belongs, as in tokens/*.tokens");
@@ -211,8 +215,25 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   if (std::set<std::string>(names.begin(), names.end()).size() < names.size())
     throw UsageError("--out: several folders have the same name",
                      "convert them one after another, to different names");
-  run_each(names.size(), kSideBySide, [&](std::size_t i) { check_free(names[i], job.overwrite); });
+  run_each(names.size(), kSideBySide, [&](std::size_t i) {
+    if (lies_in(names[i], inputs[i]))
+      throw UsageError(str("--out: ", names[i], " lies in the snapshot ", inputs[i]),
+                       "name a folder beside it");
+    const bool stays = job.skip_existing && exists(names[i]) && is_token_store(names[i]);
+    if (!stays) check_free(names[i], job.overwrite);
+  });
   return names;
+}
+
+// Those of folders that could not be converted; of the others the texts are empty.
+void throw_faults(std::vector<std::string> faults, std::size_t converted) {
+  const std::size_t folders = faults.size();
+  std::erase(faults, "");
+  if (faults.empty()) return;
+  for (const std::string& fault : faults) spdlog::warn("convert: {}", fault);
+  throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
+                       converted, " are converted"),
+                   "mend them and give --skip-existing to convert them alone");
 }
 
 }  // namespace
@@ -222,6 +243,7 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   const auto tokenizer = load_tokenizer(job.vocab, job.tokenizer);
   check_apart({job.output}, reader.files());
   check_free(job.output, job.overwrite);
+  if (!is_remote(job.output)) remove_abandoned({job.output});
   OutputFile file(job.output);
   const TokenVocabulary vocabulary = vocabulary_of(job.vocab, *tokenizer);
   TokenStoreWriter store(vocabulary, vocabulary.id_bytes(),
@@ -240,7 +262,8 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   return counts;
 }
 
-std::vector<ConvertedSnapshot> convert_snapshots(const SnapshotTokensJob& job) {
+void convert_snapshots(const SnapshotTokensJob& job,
+                       const std::function<void(const ConvertedSnapshot&)>& done) {
   const std::vector<std::string> inputs = data_paths(job.input, "convert");
   run_each(inputs.size(), kSideBySide, [&](std::size_t i) {
     if (!is_snapshot(inputs[i]))
@@ -249,16 +272,31 @@ std::vector<ConvertedSnapshot> convert_snapshots(const SnapshotTokensJob& job) {
   });
   const std::vector<std::string> outputs = output_names(job, inputs);
   const Converter converter(job);
-  std::vector<ConvertedSnapshot> out(inputs.size());
   Progress progress("converting", std::ssize(inputs), "folders");
   std::mutex mutex;
-  std::int64_t done = 0;
+  std::int64_t ended = 0;
+  std::size_t converted = 0;
+  std::vector<std::string> faults(inputs.size());
   run_each(inputs.size(), job.threads > 0 ? job.threads : available_threads(), [&](std::size_t i) {
-    out[i] = converter.convert(inputs[i], outputs[i]);
+    std::optional<ConvertedSnapshot> made;
+    try {
+      if (!job.skip_existing || !exists(outputs[i])) {
+        if (!is_remote(outputs[i])) remove_abandoned({outputs[i]});
+        made = converter.convert(inputs[i], outputs[i]);
+      }
+    } catch (const UsageError& error) {
+      if (inputs.size() == 1) throw;
+      faults[i] = error.what();
+    }
     const std::lock_guard lock(mutex);
-    progress.update(++done);
+    if (made) done(*made);
+    converted += made ? 1 : 0;
+    progress.update(++ended);
   });
-  return out;
+  throw_faults(faults, converted);
+  if (converted < inputs.size())
+    spdlog::info("convert: {} of {} stores were there already", inputs.size() - converted,
+                 inputs.size());
 }
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct SnapshotTokensJob {
   std::string vocab;   // that the ids are of, if known: what tells their number
   int threads = 0;
   bool overwrite = false;
+  bool skip_existing = false;  // which are whole: a store appears only then
 };
 
 struct ConvertedSnapshot {
@@ -42,8 +44,10 @@ struct ConvertedSnapshot {
 };
 
 // The same tokens in the same order, one store for each folder; the lists of a snapshot of lists
-// are documents. UsageError as of SnapshotReader, for outputs that are there or are not told apart,
-// and for ids that the vocabulary lacks.
-std::vector<ConvertedSnapshot> convert_snapshots(const SnapshotTokensJob& job);
+// are documents. `done` is told of each when it is there, one at a time, in any order. UsageError as
+// of SnapshotReader, for ids that the vocabulary lacks, once all other folders are converted; and,
+// before any is, for outputs that are there or are not told apart.
+void convert_snapshots(const SnapshotTokensJob& job,
+                       const std::function<void(const ConvertedSnapshot&)>& done);
 
 }  // namespace smelt

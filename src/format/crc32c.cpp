@@ -3,6 +3,7 @@
 #include <isa-l/crc.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace smelt {
 
@@ -16,6 +17,12 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
     bytes.remove_prefix(part.size());
   }
   return ~state;
+}
+
+std::string hex_text(std::uint32_t crc) {
+  char digits[9];
+  std::snprintf(digits, sizeof(digits), "%08x", crc);
+  return digits;
 }
 
 }  // namespace smelt

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace smelt {
 
 // The checksum of `bytes`, or of what came before (whose checksum is `seed`) followed by `bytes`.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
+
+// Eight lower-case hexadecimal digits.
+std::string hex_text(std::uint32_t crc);
 
 // Rotated right by 15 bits plus a constant: a checksum stored among the bytes that are checksummed
 // again would make that second checksum weak.

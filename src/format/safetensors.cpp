@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's limit
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -39,27 +39,24 @@ std::size_t place(DType dtype) {
   return static_cast<std::size_t>(found - kDTypes.begin());
 }
 
-using Item = TensorMap::value_type;
-
-std::vector<const Item*> file_order(const TensorMap& tensors) {
-  std::vector<const Item*> order;
-  for (const Item& item : tensors) order.push_back(&item);
-  std::stable_sort(order.begin(), order.end(), [](const Item* a, const Item* b) {
-    return place(a->second.shape.dtype) < place(b->second.shape.dtype);
-  });
+template <class Tensors>
+std::vector<const typename Tensors::value_type*> file_order(const Tensors& tensors) {
+  std::vector<const typename Tensors::value_type*> order;
+  for (const auto& item : tensors) order.push_back(&item);
+  std::ranges::stable_sort(order, {},
+                           [](const auto* item) { return place(item->second.shape.dtype); });
   return order;
 }
 
-std::string header_text(const TensorMap& tensors, const Metadata& metadata) {
+template <class Order>
+std::string header_text(const Order& order, const Metadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[std::string(kMetadataKey)] = metadata;
   std::uint64_t offset = 0;
-  for (const Item* item : file_order(tensors)) {
+  for (const auto* item : order) {
     const auto& [name, tensor] = *item;
     CHECK(name != kMetadataKey);
-    CHECK(tensor.data.size() == tensor.shape.size_bytes(), name, " ", tensor.shape, ": ",
-          tensor.data.size(), " bytes");
-    const std::uint64_t end = offset + tensor.data.size();
+    const std::uint64_t end = offset + tensor.shape.size_bytes();
     header[name] = {{"dtype", safetensors_dtype(tensor.shape.dtype)},
                     {"shape", tensor.shape.dims},
                     {"data_offsets", {offset, end}}};
@@ -70,20 +67,53 @@ std::string header_text(const TensorMap& tensors, const Metadata& metadata) {
   return text;
 }
 
+template <class Tensors, class Write, class DataOf>
+void write_tensors(const Tensors& tensors, const Metadata& metadata, const Write& write,
+                   const DataOf& data_of) {
+  const auto order = file_order(tensors);
+  const std::string header = header_text(order, metadata);
+  const auto length = to_little_endian(std::uint64_t{header.size()});
+  write({length.data(), length.size()});
+  write(header);
+  for (const auto* item : order) {
+    const auto& data = data_of(item->second);
+    CHECK(data.size() == item->second.shape.size_bytes(), item->first, " ", item->second.shape,
+          ": ", data.size(), " bytes");
+    if (!data.empty()) write({reinterpret_cast<const char*>(data.data()), data.size()});
+  }
+}
+
 // Reads one header; every complaint names the file and, where there is one, the tensor.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view bytes, std::string_view origin) : bytes_(bytes), origin_(origin) {}
+  // The file's beginning, and how long it is.
+  HeaderReader(std::string_view head, std::uint64_t file_bytes, std::string_view origin)
+      : head_(head), file_bytes_(file_bytes), origin_(origin) {}
 
-  void read(TensorMap& tensors, Metadata& metadata) {
+  SafetensorsHeader read() {
     const json header = parse();
+    SafetensorsHeader out;
     for (const auto& [name, value] : header.items()) {
       if (name == kMetadataKey)
-        metadata = read_metadata(value);
+        out.metadata = read_metadata(value);
       else
-        tensors.emplace(name, read_tensor(name, value));
+        out.tensors.emplace(name, read_tensor(name, value));
     }
-    check_coverage(tensors);
+    check_coverage(out);
+    return out;
+  }
+
+  std::uint64_t header_size() const {
+    if (file_bytes_ < kLengthBytes)
+      refuse(str("truncated: ", file_bytes_, " bytes, and the header's length alone takes 8"));
+    const std::uint64_t length = from_little_endian<std::uint64_t>(head_);
+    if (length > kMaxHeaderBytes)
+      refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes,
+                 " bytes"));
+    if (length > file_bytes_ - kLengthBytes)
+      refuse(str("truncated: the header has ", length, " bytes and only ",
+                 file_bytes_ - kLengthBytes, " follow its length"));
+    return length;
   }
 
  private:
@@ -96,18 +126,9 @@ class HeaderReader {
   }
 
   json parse() {
-    if (bytes_.size() < kLengthBytes)
-      refuse(str("truncated: ", bytes_.size(), " bytes, and the header's length alone takes 8"));
-    const std::uint64_t length = from_little_endian<std::uint64_t>(bytes_);
-    if (length > kMaxHeaderBytes)
-      refuse(str("the header's length ", length, " is above the limit of ", kMaxHeaderBytes,
-                 " bytes"));
-    if (length > bytes_.size() - kLengthBytes)
-      refuse(str("truncated: the header has ", length, " bytes and only ",
-                 bytes_.size() - kLengthBytes, " follow its length"));
-    const std::string_view text = bytes_.substr(kLengthBytes, length);
-    data_ = bytes_.substr(kLengthBytes + length);
-    return parse_json(text);
+    const std::uint64_t length = header_size();
+    data_at_ = kLengthBytes + length;
+    return parse_json(head_.substr(kLengthBytes, length));
   }
 
   json parse_json(std::string_view text) const {
@@ -168,7 +189,7 @@ class HeaderReader {
     return shape;
   }
 
-  TensorView read_tensor(const std::string& name, const json& value) const {
+  SafetensorsHeader::Place read_tensor(const std::string& name, const json& value) const {
     if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
         !value.contains("shape") || !value.contains("data_offsets"))
       refuse(name, "its entry is not {dtype, shape, data_offsets}");
@@ -178,39 +199,39 @@ class HeaderReader {
       refuse(name, "data_offsets is not [begin, end]");
     const std::uint64_t begin = whole_number(name, offsets[0], "an offset");
     const std::uint64_t end = whole_number(name, offsets[1], "an offset");
-    if (begin > end || end > data_.size())
-      refuse(name, str("data_offsets ", offsets.dump(), " lie outside of the ", data_.size(),
-                       " bytes of data"));
+    if (begin > end || end > file_bytes_ - data_at_)
+      refuse(name, str("data_offsets ", offsets.dump(), " lie outside of the ",
+                       file_bytes_ - data_at_, " bytes of data"));
     if (end - begin != shape.size_bytes())
       refuse(name, str(shape, " takes ", shape.size_bytes(), " bytes, data_offsets ",
                        offsets.dump(), " hold ", end - begin));
-    const std::string_view data = data_.substr(begin, end - begin);
-    return {shape, std::as_bytes(std::span(data.data(), data.size()))};
+    return {shape, data_at_ + begin};
   }
 
   // The format has no holes and no overlaps: the tensors follow one another through all of the
   // data.
-  void check_coverage(const TensorMap& tensors) const {
-    std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string_view>> pieces;
-    const auto* start = reinterpret_cast<const std::byte*>(data_.data());
-    for (const auto& [name, tensor] : tensors) {
-      const auto begin = static_cast<std::size_t>(tensor.data.data() - start);
-      pieces.push_back({{begin, begin + tensor.data.size()}, name});
+  void check_coverage(const SafetensorsHeader& header) const {
+    std::vector<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string_view>> pieces;
+    for (const auto& [name, tensor] : header.tensors) {
+      const std::uint64_t begin = tensor.offset - data_at_;
+      pieces.push_back({{begin, begin + tensor.shape.size_bytes()}, name});
     }
     std::sort(pieces.begin(), pieces.end());
-    std::size_t end = 0;
+    std::uint64_t end = 0;
     for (const auto& [range, name] : pieces) {
       if (range.first != end)
         refuse(name, str("begins at ", range.first, ", where the tensor before it ends at ", end));
       end = range.second;
     }
-    if (end != data_.size())
-      refuse(str("the tensors end at byte ", end, " of the data, which has ", data_.size()));
+    if (end != file_bytes_ - data_at_)
+      refuse(
+          str("the tensors end at byte ", end, " of the data, which has ", file_bytes_ - data_at_));
   }
 
-  std::string_view bytes_;
+  std::string_view head_;
+  std::uint64_t file_bytes_;
   std::string_view origin_;
-  std::string_view data_;
+  std::uint64_t data_at_ = 0;
 };
 
 }  // namespace
@@ -219,15 +240,12 @@ std::string_view safetensors_dtype(DType dtype) { return kDTypes[place(dtype)].s
 
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write) {
-  const std::string header = header_text(tensors, metadata);
-  std::string length;
-  append_little_endian(length, std::uint64_t{header.size()});
-  write(length);
-  write(header);
-  for (const Item* item : file_order(tensors)) {
-    const auto data = item->second.data;
-    write({reinterpret_cast<const char*>(data.data()), data.size()});
-  }
+  write_tensors(tensors, metadata, write, [](const TensorView& tensor) { return tensor.data; });
+}
+
+void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
+                       const std::function<void(std::string_view)>& write) {
+  write_tensors(tensors, metadata, write, [](const LazyTensor& tensor) { return tensor.read(); });
 }
 
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata) {
@@ -243,9 +261,24 @@ std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata
   return bytes;
 }
 
+std::uint64_t safetensors_header_size(std::string_view head, std::string_view origin) {
+  return HeaderReader(head, head.size() < kLengthBytes ? head.size() : ~std::uint64_t{0}, origin)
+      .header_size();
+}
+
+SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t file_bytes,
+                                           std::string_view origin) {
+  return HeaderReader(head, file_bytes, origin).read();
+}
+
 SafetensorsFile::SafetensorsFile(std::string bytes, std::string origin)
     : origin_(std::move(origin)), bytes_(std::make_shared<const std::string>(std::move(bytes))) {
-  HeaderReader(*bytes_, origin_).read(tensors_, metadata_);
+  const SafetensorsHeader header = HeaderReader(*bytes_, bytes_->size(), origin_).read();
+  metadata_ = header.metadata;
+  const auto all = std::as_bytes(std::span(*bytes_));
+  for (const auto& [name, tensor] : header.tensors)
+    tensors_.emplace(
+        name, TensorView{tensor.shape, all.subspan(tensor.offset, tensor.shape.size_bytes())});
 }
 
 const TensorView& SafetensorsFile::at(std::string_view name) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "format/lazy_tensor.h"
 #include "ir/shape.h"
 
 namespace smelt {
@@ -42,10 +43,30 @@ std::string_view safetensors_dtype(DType dtype);
 // aligned), then by name.
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
+// Each tensor is read when its bytes are due.
+void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
+                       const std::function<void(std::string_view)>& write);
 
 // The size of what write_safetensors hands out, and the whole of it in one string.
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
 std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
+
+// What a file's header says, without the data.
+struct SafetensorsHeader {
+  struct Place {
+    Shape shape;
+    std::uint64_t offset = 0;  // in the file
+  };
+  std::map<std::string, Place, std::less<>> tensors;
+  Metadata metadata;
+};
+inline constexpr std::uint64_t kSafetensorsLengthBytes = 8;
+// How long the header is, of the file's first 8 bytes; UsageError for more than the official
+// reader takes.
+std::uint64_t safetensors_header_size(std::string_view head, std::string_view origin);
+// `head` is the file's beginning with the whole header, `file_bytes` the size of all of it.
+SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t file_bytes,
+                                           std::string_view origin);
 
 // A file's content taken apart. Copies share the bytes, and the views stay valid as long as one of
 // them.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "format/crc32c.h"
 #include "format/little_endian.h"
+#include "format/tensorflow_type.h"
 #include "format/wire.h"
 
 namespace smelt {
@@ -17,20 +18,6 @@ constexpr std::uint32_t kRunField = 2, kVersionField = 4, kTypeField = 5, kEleme
 constexpr std::string_view kFoldersHint =
     "give folders of one scalar or list of token ids an element, as tf.data.Dataset.save writes "
     "them";
-
-struct TypeName {
-  std::int64_t type;
-  std::string_view name;
-};
-constexpr TypeName kTypeNames[] = {{1, "float32"},  {2, "float64"},   {3, "int32"},   {4, "uint8"},
-                                   {5, "int16"},    {6, "int8"},      {7, "string"},  {9, "int64"},
-                                   {10, "bool"},    {14, "bfloat16"}, {17, "uint16"}, {19, "half"},
-                                   {21, "variant"}, {22, "uint32"},   {23, "uint64"}};
-
-std::string type_name(std::int64_t type) {
-  const auto* found = std::ranges::find(kTypeNames, type, &TypeName::type);
-  return found == std::end(kTypeNames) ? str("type ", type) : std::string(found->name);
-}
 
 bool is_integer(std::int64_t type) {
   switch (static_cast<SnapshotType>(type)) {
@@ -123,8 +110,9 @@ void check_metadata(const std::vector<std::int64_t>& types, std::int64_t version
   if (types.size() != 1)
     throw UsageError(str(where, ": elements of ", types.size(), " tensors, not one"), kFoldersHint);
   if (!is_integer(types.front()))
-    throw UsageError(str(where, ": elements of ", type_name(types.front()), ", not of integers"),
-                     kFoldersHint);
+    throw UsageError(
+        str(where, ": elements of ", tensorflow_type_name(types.front()), ", not of integers"),
+        kFoldersHint);
   if (!finalized)
     throw UsageError(str(where, ": the snapshot was not written to its end"), "save it again");
 }
@@ -207,9 +195,9 @@ std::string_view TokenTensors::content_of(std::string_view message, const Record
     }
   }
   if (type != static_cast<std::int64_t>(type_))
-    refuse_tensor(place,
-                  str("a tensor of ", type_name(type), ", not ",
-                      type_name(static_cast<std::int64_t>(type_)), " as snapshot.metadata says"));
+    refuse_tensor(place, str("a tensor of ", tensorflow_type_name(type), ", not ",
+                             tensorflow_type_name(static_cast<std::int64_t>(type_)),
+                             " as snapshot.metadata says"));
   if (shape.size() > 1)
     refuse_tensor(place, str("a tensor of rank ", shape.size(), ", not 0 or 1"));
   const std::size_t width = with_type(type_, [](auto number) { return sizeof number; });

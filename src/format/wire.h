@@ -37,6 +37,7 @@ class WireWriter {
   void raw_varints(std::span<const std::int32_t> values);
   void raw_fixed32(std::uint32_t value);
   void raw_fixed64(std::uint64_t value);
+  void raw_bytes(std::string_view value) { text_.append(value); }
 
   const std::string& text() const { return text_; }
   std::string take() { return std::move(text_); }
@@ -75,6 +76,7 @@ class WireReader {
   std::uint64_t raw_varint();
   std::uint32_t raw_fixed32();
   std::uint64_t raw_fixed64();
+  std::string_view raw_bytes(std::uint64_t size) { return take(size); }
 
  private:
   std::string_view take(std::uint64_t size);

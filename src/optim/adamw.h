@@ -24,6 +24,16 @@ struct AdamW {
 // The original's exclusion: no decay where the name contains LayerNorm, layer_norm or bias.
 bool has_weight_decay(std::string_view parameter_name);
 
+// Whether these settings decay the parameter.
+bool decays(const AdamW& config, const Parameter& parameter);
+
+struct AdamStep {
+  Tensor direction;  // what the rate multiplies, with the decay
+  std::vector<Tensor> slots;
+};
+AdamStep adam_step(const AdamW& config, const OptimizerStep& step, const Parameter& parameter,
+                   std::span<const Tensor> slots, Tensor gradient);
+
 // Slots adam_m and adam_v, of the parameter's shape.
 Optimizer adamw(const AdamW& config);
 

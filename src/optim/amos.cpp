@@ -1,11 +1,11 @@
 #include "optim/amos.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "nn/layers.h"
 #include "ops/ops.h"
+#include "optim/clip.h"
 
 namespace smelt {
 namespace {
@@ -44,17 +44,10 @@ Dims slot_dims(const NameRules& rules, const Parameter& p) {
   return dims;
 }
 
-// A constant that broadcasts over the parameter: one number, or one for each layer.
 Tensor eta_tensor(const NameRules& rules, const Parameter& p) {
   std::vector<double> etas;
   for (const std::string& name : p.names()) etas.push_back(eta_of(rules, name, p.dims_of_one()));
-  Graph& graph = p.tensor.graph();
-  const DType dtype = p.tensor.dtype();
-  if (std::ranges::all_of(etas, [&](double eta) { return eta == etas.front(); }))
-    return constant(graph, etas.front(), dtype);
-  Dims dims(p.tensor.dims().size(), 1);
-  dims[0] = p.layers;
-  return constant(graph, etas, {dtype, dims});
+  return by_layer(p, etas);
 }
 
 // A slot's dimensions with 1 for each that it lacks.
@@ -95,13 +88,11 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
                              std::span<const Tensor> slots, Tensor gradient) {
   // A schedule that ends at 0 may round to less.
   const Tensor theta = p.tensor, xi = maximum(step.rate, zeros_like(step.rate));
-  const Tensor g = o.clip_value > 0
-                       ? clamp(full_like(xi, -o.clip_value), gradient, full_like(xi, o.clip_value))
-                       : gradient;
+  const Tensor g = o.clip_value > 0 ? clip_by_value(gradient, o.clip_value) : gradient;
   const Dims dims = slots[0].dims(), wide = wide_dims(p, dims);
   const Tensor g2 = mean_square(g, wide, step.sums_in_parts);
-  const Tensor v = o.beta * reshape(slots[0], wide) + (1 - o.beta) * g2;
-  const Tensor b = reshape(slots[1], wide);
+  const Tensor old_v = reshape(slots[0], wide), b = reshape(slots[1], wide);
+  const Tensor v = renewed(step, old_v, o.beta * old_v + (1 - o.beta) * g2);
 
   const Tensor t = convert(step.step, DType::f32) + 1.0;
   const Tensor correction = 1.0 - power(full_like(t, o.beta), t);
@@ -113,10 +104,10 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
   const Tensor pull = d * (0.5 * gamma + o.extra_l2), push = d * rate * sqrt(r);
   const Tensor change = -(pull * theta) - push * g;
 
-  UpdatedParameter out{.value = theta + change,
-                       .slots = {reshape(v, dims), reshape(b + gamma * (1.0 + b), dims)}};
+  const Tensor next_b = renewed(step, b, b + gamma * (1.0 + b));
+  UpdatedParameter out{.value = theta + change, .slots = {reshape(v, dims), reshape(next_b, dims)}};
   if (o.momentum == 0) return out;
-  const Tensor m = o.momentum * slots[2] + (1 - o.momentum) * change;
+  const Tensor m = renewed(step, slots[2], o.momentum * slots[2] + (1 - o.momentum) * change);
   out.value = theta + m;
   out.slots.push_back(m);
   return out;

@@ -27,4 +27,9 @@ std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> tensors, Tensor 
   return clipped;
 }
 
+Tensor clip_by_value(Tensor tensor, double limit) {
+  const auto scalar = [&](double value) { return constant(tensor.graph(), value, tensor.dtype()); };
+  return clamp(scalar(-limit), tensor, scalar(limit));
+}
+
 }  // namespace smelt

@@ -19,12 +19,17 @@ struct Slot {
   double start = 0;
 };
 
-// The same for all parameters of a step; scalars.
 struct OptimizerStep {
-  Tensor rate;                 // f32
-  Tensor step;                 // s32: steps done before this one
+  Tensor rate;                 // f32, broadcasts over the parameter
+  Tensor step;                 // s32 scalar: steps done before this one
   bool sums_in_parts = false;  // long sums may be cut: on a CPU, where nothing is split over a mesh
+  Tensor taken = {};           // pred scalar: where false nothing changes; empty: it is true
+  Tensor weight_decay = {};    // broadcasts, too; empty: as the optimizer's settings say
 };
+
+// `after`, or `before` where the step is not taken. What is made of a slot is made of this: else
+// its old and its new value would be needed side by side, and the old one copied.
+Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after);
 
 struct UpdatedParameter {
   Tensor value;
@@ -35,8 +40,9 @@ struct Optimizer {
   nlohmann::json settings;      // whatever its updates depend on
   std::int64_t first_step = 0;  // the first that the schedule is asked for
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
+  std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: takes none
   // `slots` as above, in that order; the gradient has the parameter's shape. Layers of a stacked
-  // parameter know nothing of each other.
+  // parameter know nothing of each other. Slots come renewed(); the value is left to the program.
   std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,
                                  std::span<const Tensor> slots, Tensor gradient)>
       update;

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nn/scope.h"
 #include "optim/expression.h"
 
 namespace smelt {
@@ -33,9 +36,15 @@ class NameRules {
   // What the first rule that matches gives for a parameter. UsageError when none does, or for the
   // expression's own reasons.
   RuleValue of(const std::string& name, const Dims& dims) const;
+  // The same; nullopt when none matches.
+  std::optional<RuleValue> find(const std::string& name, const Dims& dims) const;
+
+  // UsageError, with the nearest name, when a pattern matches none of the names.
+  void check_used(std::span<const std::string> names) const;
 
   // Begins messages: the field that holds the rules.
   const std::string& where() const { return where_; }
+  bool empty() const { return entries_.empty(); }
   // As they were given, in order.
   nlohmann::json settings() const;
 
@@ -48,5 +57,8 @@ class NameRules {
   std::string where_;
   std::vector<Entry> entries_;
 };
+
+// A constant that broadcasts over the parameter: one number, or one for each of its layers.
+Tensor by_layer(const Parameter& parameter, const std::vector<double>& values);
 
 }  // namespace smelt

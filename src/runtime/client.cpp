@@ -122,10 +122,7 @@ Buffer Client::to_device(std::span<const std::byte> bytes, const Shape& shape, i
 
 Executable Client::compile(std::string_view stablehlo, const CompileOptions& options) const {
   const pjrt::Program program = stablehlo_program(stablehlo);
-  CompileOptions all = options;
-  all.overrides = platform_overrides(platform_name());
-  all.overrides.insert(all.overrides.end(), options.overrides.begin(), options.overrides.end());
-  const std::string serialized = serialize(all);
+  const std::string serialized = serialize(with_platform_overrides(options, platform_name()));
   pjrt::ClientCompile args{};
   args.client = raw();
   args.program = &program;

@@ -51,7 +51,7 @@ class Client : public std::enable_shared_from_this<Client> {
   // size is not the shape's.
   Buffer to_device(std::span<const std::byte> bytes, const Shape& shape, int device = 0) const;
 
-  // `stablehlo`: text of a module; options.overrides come after platform_overrides(). PjrtError
+  // `stablehlo`: text of a module; options.overrides come after the platform's. PjrtError
   // with the compiler's text.
   Executable compile(std::string_view stablehlo, const CompileOptions& options = {}) const;
   // What CompiledProgram::serialize() gave on the same kind of device with the same plugin.

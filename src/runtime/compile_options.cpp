@@ -4,9 +4,9 @@
 
 namespace smelt {
 
-std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_view platform) {
-  if (platform != "cpu") return {};
-  return {
+CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform) {
+  if (platform != "cpu") return options;
+  const std::vector<std::pair<std::string, std::string>> needed{
       // XNNPACK keeps the packed form of a weight by the address of its buffer: a weight that is
       // updated in place would go on being multiplied with its first values.
       {"xla_cpu_use_xnnpack", "false"},
@@ -14,6 +14,8 @@ std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_
       // between (docs/performance.md).
       {"xla_disable_hlo_passes", "tree_reduction_rewriter"},
   };
+  options.overrides.insert(options.overrides.begin(), needed.begin(), needed.end());
+  return options;
 }
 
 // DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p, the order in

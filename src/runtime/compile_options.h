@@ -19,8 +19,8 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
-// What every program compiled for a platform ("cpu", "tpu", …) needs, besides its own overrides.
-std::vector<std::pair<std::string, std::string>> platform_overrides(std::string_view platform);
+// With what every program compiled for a platform ("cpu", "tpu", …) needs, before its own overrides.
+CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform);
 
 std::string serialize(const CompileOptions& options);
 

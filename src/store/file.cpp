@@ -245,6 +245,21 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
+void share_file(const std::string& from, const std::string& to) {
+  if (is_remote(from)) {
+    const Place source = resolve(from), target = resolve(to);
+    const arrow::Status status = source.system->CopyFile(source.name, target.name);
+    if (!status.ok()) throw_status("copy", target, Access::write, status);
+    return;
+  }
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return;
+  error.clear();
+  fs::copy_file(from, to, error);
+  if (error) throw_errno("copy", to, error.value());
+}
+
 OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
     : path_(std::move(path)), earlier_(earlier) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();

@@ -93,6 +93,10 @@ void remove_abandoned(const std::vector<std::string>& paths);
 // write + commit in one call.
 void write_file(const std::string& path, std::string_view bytes);
 
+// A file that will not be changed once more under another name of the same storage: its bytes are
+// shared where a disk can, and copied within an object store. `to` must be new on a disk.
+void share_file(const std::string& from, const std::string& to);
+
 // A directory built beside its place and renamed there by commit(); without commit nothing remains.
 // An object store has no renaming: there each member appears in its place as it is committed, so
 // the member that makes the others count must be written last. Without commit() the members are

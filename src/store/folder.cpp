@@ -81,8 +81,8 @@ std::optional<FileStatus> file_status(const std::string& path) {
   }
   FileStatus found{fs::is_directory(status), 0, 0};
   if (fs::is_regular_file(status)) found.size = fs::file_size(path, error);
-  require(error, "look at", path);
-  found.modified = fs::last_write_time(path, error).time_since_epoch().count();
+  if (!error) found.modified = fs::last_write_time(path, error).time_since_epoch().count();
+  if (error == std::errc::no_such_file_or_directory) return std::nullopt;  // gone meanwhile
   require(error, "look at", path);
   return found;
 }
@@ -110,8 +110,9 @@ std::string canonical_path(const std::string& path) {
     return str(parts.scheme, "://", parts.bucket, "/", parts.key);
   }
   std::error_code error;
-  const fs::path whole = fs::absolute(path, error).lexically_normal();
-  const fs::path place = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path absolute = fs::absolute(path.empty() ? "." : path, error);
+  const fs::path whole = absolute.lexically_normal();
+  const fs::path place = fs::weakly_canonical(absolute, error);
   std::string name = error ? whole.string() : place.string();
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   return name;
@@ -119,7 +120,7 @@ std::string canonical_path(const std::string& path) {
 
 bool lies_in(const std::string& path, const std::string& folder) {
   const std::string inner = canonical_path(path), outer = canonical_path(folder);
-  return inner == outer || inner.starts_with(outer + "/");
+  return inner == outer || inner.starts_with(outer.ends_with('/') ? outer : outer + "/");
 }
 
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {

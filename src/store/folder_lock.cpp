@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -18,30 +17,20 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kLockName = "smelt.lock";
-
 Descriptor open_lock(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.is_open()) throw_errno("open", path, errno);
   return file;
 }
 
-// "process 123 on host a"
-std::string this_process() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return str("process ", ::getpid(), " on host ", host.data());
-}
-
-std::string holder(const Descriptor& file) {
-  std::array<char, 512> text{};
+std::string owner_text(const Descriptor& file) {
+  std::array<char, 1024> text{};
   const auto size = ::pread(file.get(), text.data(), text.size(), 0);
-  const std::string found(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  return found.empty() ? "another process" : found;
+  return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-void write_holder(const Descriptor& file, const std::string& path) {
-  const std::string text = this_process();
+void write_owner(const Descriptor& file, const std::string& path) {
+  const std::string text = LockOwner::this_process().text();
   if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), text.data(), text.size(), 0) < 0)
     throw_errno("write", path, errno);
 }
@@ -75,12 +64,18 @@ std::optional<std::string> folder_worker(const std::string& folder) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.is_open() || ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
     return std::nullopt;
-  return holder(file);
+  return LockOwner::parse(owner_text(file)).words;
 }
 
-FolderLock::FolderLock(std::string folder, const std::string& where)
+FolderLock::FolderLock(std::string folder, const std::string& where, LockTimes times)
     : folder_(std::move(folder)), path_(join_path(folder_, kLockName)) {
-  if (is_remote(folder_)) return;
+  if (is_remote(folder_))
+    remote_ = std::make_unique<RemoteLock>(folder_, where, times);
+  else
+    lock_local(where);
+}
+
+void FolderLock::lock_local(const std::string& where) {
   made_folder_ = !exists(folder_);
   Locked locked = Locked::gone;
   while (locked == Locked::gone) {
@@ -88,10 +83,14 @@ FolderLock::FolderLock(std::string folder, const std::string& where)
     file_ = open_lock(path_);
     locked = lock_or_warn(file_, path_);
   }
+  const std::string text = owner_text(file_);
+  const LockOwner owner = LockOwner::parse(text);
   if (locked == Locked::by_another)
-    throw UsageError(str(where, ": ", folder_, " is in use by ", holder(file_)),
+    throw UsageError(str(where, ": ", folder_, " is in use by ", owner.words),
                      "wait for it, stop it, or choose another folder");
-  write_holder(file_, path_);
+  if (!text.empty())
+    spdlog::info("{}: {} was in use by {}, which has ended", where, folder_, owner.words);
+  write_owner(file_, path_);
 }
 
 FolderLock::~FolderLock() {

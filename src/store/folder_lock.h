@@ -2,10 +2,12 @@
 // holds it, however that ends.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "store/descriptor.h"
+#include "store/remote_lock.h"
 
 namespace smelt {
 
@@ -19,24 +21,32 @@ Locked lock_file(const Descriptor& file, const std::string& path);
 // an object store.
 std::optional<std::string> folder_worker(const std::string& folder);
 
-// A local folder that one process at a time works in. The lock is a file in it that says who holds
-// it and goes away with it. On an object store nothing is locked.
+// A folder that one process at a time works in. On a disk the lock is a file in it that says who
+// holds it and goes away with it; on an object store see store/remote_lock.h.
 class FolderLock {
  public:
   // Makes the folder when it is not there. UsageError beginning with `where` when another process
-  // holds it, SystemError for a lock that is a link. Where the file system has no locks, a warning.
-  FolderLock(std::string folder, const std::string& where);
+  // holds it, naming that, and when the folder may not be written to; SystemError for a lock that
+  // is a link. Where the file system has no locks, a warning.
+  FolderLock(std::string folder, const std::string& where, LockTimes times = {});
   // A folder that was made for the lock and is empty goes, too.
   ~FolderLock();
   // Removes all that the folder holds but the lock.
   void clear_folder() const;
+  // SystemError when another process has taken it meanwhile.
+  void require_held() const {
+    if (remote_) remote_->require_held();
+  }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
+  void lock_local(const std::string& where);
+
   std::string folder_, path_;
   bool made_folder_ = false;
   Descriptor file_;
+  std::unique_ptr<RemoteLock> remote_;  // instead of file_
 };
 
 }  // namespace smelt

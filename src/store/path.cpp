@@ -97,9 +97,11 @@ std::string lower_case_name(std::string_view path) {
 }
 
 std::string parent_path(std::string_view path) {
-  const std::size_t end = is_remote(path) ? options_begin(path) : path.size();
+  const std::size_t options = is_remote(path) ? options_begin(path) : path.size();
+  std::size_t end = options;
+  while (end > 1 && path[end - 1] == '/') --end;
   const std::size_t name = path.substr(0, end).rfind('/') + 1;  // 0 without a slash
-  return str(path.substr(0, name > 1 ? name - 1 : name), path.substr(end));
+  return str(path.substr(0, name > 1 ? name - 1 : name), path.substr(options));
 }
 
 std::string RemotePath::with_key(std::string_view other) const {

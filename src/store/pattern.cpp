@@ -55,8 +55,11 @@ std::string name_part(const std::string& path) {
 }  // namespace
 
 std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what) {
-  if (name_part(pattern).find_first_of(kWildcards) != std::string::npos)
-    return is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
+  if (name_part(pattern).find_first_of(kWildcards) != std::string::npos) {
+    auto found = is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
+    std::erase_if(found, [](const std::string& path) { return place_of_partial(path); });
+    return found;
+  }
   if (!exists(pattern)) return {};
   return {pattern};
 }

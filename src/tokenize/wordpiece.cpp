@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/file.h"
+#include "tokenize/casing.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/word_scanner.h"
 
@@ -95,7 +96,11 @@ BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags&
   }
   const auto stored = load_tokenizer_config(path);
   if (stored) check_flags(flags, *stored, tokenizer_config_path(path));
-  return {Vocabulary::load(path), stored.value_or(options_of(flags))};
+  const TokenizerOptions options = stored.value_or(options_of(flags));
+  Vocabulary vocabulary = Vocabulary::load(path);
+  if (options.lower_case)
+    warn_of_case(vocabulary, stored ? tokenizer_config_path(path) : flags.lower_case_name);
+  return {std::move(vocabulary), options};
 }
 
 BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options)

@@ -17,6 +17,7 @@ struct TrainedModelFiles {
   nlohmann::json model;   // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
+  bool averaged = true;         // as load_trained_model has it
   std::string vocab = {};       // must be the one that the model was made with; empty: any
 };
 

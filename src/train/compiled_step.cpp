@@ -1,6 +1,7 @@
 #include "train/compiled_step.h"
 
 #include "base/error.h"
+#include "runtime/compile_cache.h"
 
 namespace smelt {
 
@@ -33,7 +34,8 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
       executable_(fitting(advice_, [&] {
-        return client_->compile(emit_module(program.program, "step"), compile_options(placement_));
+        return compile_cached(*client_, emit_module(program.program, "step"),
+                              compile_options(placement_));
       })) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {

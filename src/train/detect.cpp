@@ -30,9 +30,14 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                            " tokens, the model takes at most ", job.max_tokens),
                        "cut it, and give the parts with several --text");
   }
-  const Execution execution =
-      ask_model("detect", {job.model_dir, job.model, job.device, job.exact_products, job.vocab},
-                job.replaced(longest), rows);
+  const Execution execution = ask_model("detect",
+                                        {.model_dir = job.model_dir,
+                                         .model = job.model,
+                                         .device = job.device,
+                                         .exact_products = job.exact_products,
+                                         .averaged = job.averaged,
+                                         .vocab = job.vocab},
+                                        job.replaced(longest), rows);
   const auto probabilities = execution.results[0][0].to_host<float>();
   for (std::size_t row = 0; row < judged.size(); ++row)
     for (std::size_t i = 0; i < judged[row].size(); ++i)

@@ -24,6 +24,7 @@ struct DetectJob {
   std::int64_t max_tokens = 512;  // the model's positions
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
+  bool averaged = true;         // as load_trained_model has it
   std::string model_dir;        // its newest checkpoint is used
   std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
 };

@@ -34,6 +34,7 @@ struct FillMaskJob {
   bool framed = true;             // [CLS] before a text and [SEP] after it
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products
+  bool averaged = true;         // as load_trained_model has it
   std::string model_dir;        // its newest checkpoint is used
   std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
   std::int64_t top = 5;

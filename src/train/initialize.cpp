@@ -74,7 +74,7 @@ std::vector<float> initial_value(const StateTensor& tensor, std::uint64_t seed) 
     for (std::int64_t i = 0; i < tensor.shape_of_one().elements(); ++i)
       values.push_back(static_cast<float>(scale) * source.next());
   };
-  for (const std::string& name : tensor.names()) {
+  for (const std::string& name : tensor.drawn_names()) {
     const std::uint64_t key = random_key(seed, name);
     if (tensor.init.kind == Init::uniform)
       draw(Uniform(key), tensor.init.limit);

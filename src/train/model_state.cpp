@@ -1,8 +1,6 @@
 #include "train/model_state.h"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
 #include "base/error.h"
 #include "train/initialize.h"
@@ -10,12 +8,6 @@
 
 namespace smelt {
 namespace {
-
-bool all_finite(std::span<const std::byte> bytes) {
-  const auto* values = reinterpret_cast<const float*>(bytes.data());
-  return std::all_of(values, values + bytes.size() / sizeof(float),
-                     [](float value) { return std::isfinite(value); });
-}
 
 const TensorView& find_tensor(const TensorMap& tensors, const std::string& name, const Shape& shape,
                               const std::string& where) {
@@ -33,7 +25,7 @@ const TensorView& find_tensor(const TensorMap& tensors, const std::string& name,
 // Over what was drawn.
 void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std::byte> values) {
   const std::size_t size = tensor.shape_of_one().size_bytes();
-  for (const std::string& name : tensor.names()) {
+  for (const std::string& name : tensor.drawn_names()) {
     if (const auto found = given.find(name); found != given.end())
       std::ranges::copy(found->second.data, values.begin());
     values = values.subspan(size);
@@ -42,16 +34,8 @@ void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std:
 
 }  // namespace
 
-std::optional<std::string> first_not_finite(const HostState& state) {
-  for (const auto& [name, view] : state.tensors) {
-    CHECK(view.shape.dtype == DType::f32, name);
-    if (!all_finite(view.data)) return name;
-  }
-  return std::nullopt;
-}
-
 ModelState::ModelState(const Placement& placement, const StateLayout& layout)
-    : layout_(layout),
+    : layout_(std::make_shared<const StateLayout>(layout)),
       mesh_(placement.partition.mesh),
       buffers_(static_cast<std::size_t>(placement.devices)) {}
 
@@ -71,21 +55,6 @@ void ModelState::put(const Client& client, std::span<const std::byte> bytes,
   }
 }
 
-void ModelState::get(std::size_t index, std::span<std::byte> whole) const {
-  const StateTensor& tensor = layout_.tensors[index];
-  if (is_whole(tensor.sharding)) return buffers_.front()[index].copy_to_host(whole);
-  std::vector<std::byte> part(part_shape(mesh_, tensor.sharding, tensor.shape).size_bytes());
-  std::set<std::int64_t> placed;
-  for (std::size_t device = 0; device < buffers_.size(); ++device) {
-    if (!placed.insert(part_number(mesh_, tensor.sharding, static_cast<std::int64_t>(device)))
-             .second)
-      continue;
-    buffers_[device][index].copy_to_host(part);
-    place_part(mesh_, tensor.sharding, tensor.shape, static_cast<std::int64_t>(device), part,
-               whole);
-  }
-}
-
 ModelState ModelState::fresh(const Client& client, const Placement& placement,
                              const StateLayout& layout, std::uint64_t seed,
                              const TensorMap& given) {
@@ -97,9 +66,10 @@ ModelState ModelState::fresh(const Client& client, const Placement& placement,
     put_given(drawn[i], given, std::as_writable_bytes(std::span(here)));
     state.put(client, std::as_bytes(std::span(here)), drawn[i]);
   }
-  for (const StateTensor& slot : std::span(layout.tensors).subspan(layout.values)) {
-    const std::vector<float> here = initial_value(slot, seed);
-    state.put(client, std::as_bytes(std::span(here)), slot);
+  for (const StateTensor& other : std::span(layout.tensors).subspan(layout.values)) {
+    std::vector<float> here = initial_value(other, seed);
+    put_given(other, given, std::as_writable_bytes(std::span(here)));
+    state.put(client, std::as_bytes(std::span(here)), other);
   }
   return state;
 }
@@ -109,6 +79,11 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const std::string& where) {
   ModelState state(placement, layout);
   for (const StateTensor& tensor : layout.tensors) {
+    if (!tensor.saved) {
+      const std::vector<float> here = initial_value(tensor, 0);
+      state.put(client, std::as_bytes(std::span(here)), tensor);
+      continue;
+    }
     std::vector<std::byte> whole;  // of several layers
     for (const std::string& name : tensor.names()) {
       const TensorView& found = find_tensor(tensors, name, tensor.shape_of_one(), where);
@@ -126,35 +101,21 @@ std::vector<const Buffer*> ModelState::on_device(int device, const StateLayout& 
   const auto& buffers = buffers_[static_cast<std::size_t>(device)];
   std::vector<const Buffer*> handles;
   for (const StateTensor& tensor : layout.tensors) {
-    auto own = layout_.tensors.begin() + std::ssize(handles);  // almost always
-    if (handles.size() >= layout_.tensors.size() || own->name != tensor.name)
-      own = std::ranges::find(layout_.tensors, tensor.name, &StateTensor::name);
-    CHECK(own != layout_.tensors.end() && own->shape == tensor.shape, tensor.name);
-    handles.push_back(&buffers[static_cast<std::size_t>(own - layout_.tensors.begin())]);
+    auto own = layout_->tensors.begin() + std::ssize(handles);  // almost always
+    if (handles.size() >= layout_->tensors.size() || own->name != tensor.name)
+      own = std::ranges::find(layout_->tensors, tensor.name, &StateTensor::name);
+    CHECK(own != layout_->tensors.end() && own->shape == tensor.shape, tensor.name);
+    handles.push_back(&buffers[static_cast<std::size_t>(own - layout_->tensors.begin())]);
   }
   return handles;
 }
 
 void ModelState::replace(std::vector<std::vector<Buffer>>& results) {
   for (std::size_t device = 0; device < buffers_.size(); ++device)
-    for (std::size_t i = 0; i < layout_.tensors.size(); ++i)
+    for (std::size_t i = 0; i < layout_->tensors.size(); ++i)
       buffers_[device][i] = std::move(results[device][i]);
 }
 
-HostState ModelState::download() const {
-  HostState host;
-  for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
-    const StateTensor& tensor = layout_.tensors[i];
-    const Shape one = tensor.shape_of_one();
-    auto& bytes = host.memory.emplace_back(tensor.shape.size_bytes());
-    get(i, bytes);
-    std::span<const std::byte> rest = bytes;
-    for (const std::string& name : tensor.names()) {
-      host.tensors[name] = {one, rest.first(one.size_bytes())};
-      rest = rest.subspan(one.size_bytes());
-    }
-  }
-  return host;
-}
+StateCopy ModelState::start_copy() const { return {layout_, mesh_, buffers_}; }
 
 }  // namespace smelt

@@ -10,20 +10,11 @@
 #include <vector>
 
 #include "format/safetensors.h"
-#include "runtime/buffer.h"
 #include "train/placement.h"
+#include "train/state_copy.h"
 #include "train/state_layout.h"
 
 namespace smelt {
-
-// Named tensors on the host, with the memory behind the views.
-struct HostState {
-  TensorMap tensors;
-  std::vector<std::vector<std::byte>> memory;
-};
-
-// The first tensor, by name, that holds a NaN or an infinity.
-std::optional<std::string> first_not_finite(const HostState& state);
 
 class ModelState {
  public:
@@ -42,17 +33,18 @@ class ModelState {
   std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // Copies everything to the host.
-  HostState download() const;
+  // Of everything that is saved.
+  StateCopy start_copy() const;
+  // Copies it to the host and waits for it.
+  HostState download() const { return start_copy().take(); }
 
  private:
   ModelState(const Placement& placement, const StateLayout& layout);
   void put(const Client& client, std::span<const std::byte> bytes, const StateTensor& tensor);
-  void get(std::size_t index, std::span<std::byte> whole) const;
 
-  StateLayout layout_;
+  std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;
-  std::vector<std::vector<Buffer>> buffers_;  // [device][tensor]
+  StateCopy::Buffers buffers_;
 };
 
 }  // namespace smelt

@@ -3,9 +3,12 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "nn/layers.h"
 #include "ops/ops.h"
 #include "optim/clip.h"
+#include "train/averages.h"
 #include "train/gradients.h"
+#include "train/step_guard.h"
 
 namespace smelt {
 namespace {
@@ -68,10 +71,13 @@ struct Learnt {
 };
 
 // Gradients of the whole batch, clipped.
-Learnt learn(const TrainingConfig& c, const Placement& placement, const GradientJob& job) {
+Learnt learn(const TrainingConfig& c, const Placement& placement, const GradientJob& job,
+             const std::vector<const Parameter*>& of) {
   const bool alone = c.reduction == Reduction::per_replica;
   Gradients own = gradients_of(job);
   Learnt out{.loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
+  for (std::size_t i = 0; i < of.size(); ++i)
+    out.gradients[i] = c.rules.learnt(*of[i], out.gradients[i]);
   out.totals = job.measures.totals(own.sums, placement);
   const auto sum_all = [&] {
     for (Tensor& g : out.gradients) g = sum_over_replicas(g, placement);
@@ -79,6 +85,8 @@ Learnt learn(const TrainingConfig& c, const Placement& placement, const Gradient
   if (!alone) sum_all();
   out.norm = global_norm(out.gradients);
   if (c.clip_norm > 0) out.gradients = clip_by_global_norm(out.gradients, out.norm, c.clip_norm);
+  if (c.clip_value > 0)
+    for (Tensor& g : out.gradients) g = clip_by_value(g, c.clip_value);
   out.loss = job.measures.loss(alone ? own.sums : job.measures.sums_in(out.totals), c.reduction);
   if (!alone) return out;
   sum_all();
@@ -88,13 +96,18 @@ Learnt learn(const TrainingConfig& c, const Placement& placement, const Gradient
   return out;
 }
 
-// The parameters that a loss depends on.
-std::vector<Tensor> trained(const Parameters& parameters, const Measures& measures) {
+// The parameters that a loss depends on and no rule freezes.
+std::vector<const Parameter*> trained(const Parameters& parameters, const Measures& measures,
+                                      const ParameterRules& rules) {
+  rules.check(parameters.all());
   const auto nodes = reachable(std::span(measures.sums).first(measures.losses));
   const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
-  std::vector<Tensor> out;
+  std::vector<const Parameter*> out;
   for (const Parameter& p : parameters.all())
-    if (reached.contains(&p.tensor.node())) out.push_back(p.tensor);
+    if (reached.contains(&p.tensor.node()) && !rules.frozen(p)) out.push_back(&p);
+  if (out.empty())
+    throw UsageError("train: every parameter that the loss depends on is frozen",
+                     "leave some out of train.rate_rules");
   return out;
 }
 
@@ -192,23 +205,84 @@ Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
                        step + full_like(step, static_cast<double>(c.optimizer.first_step)));
 }
 
-// Arguments for all slots, and the new state in its layout's order.
-std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerStep& step,
-                                    Graph& graph, const Parameters& parameters,
+// All that a step carries: parameters, slots, and what stands behind them.
+StateLayout carried_layout(const TrainingConfig& c, const Parameters& parameters,
+                           const Partition& partition) {
+  StateLayout out = training_layout(parameters, c.optimizer, partition);
+  if (c.ema_decay > 0) add_averages(out);
+  if (c.spikes.action != SpikeAction::none) out.tensors.push_back(spike_losses(c.spikes));
+  out.tensors.push_back(step_flag());
+  return out;
+}
+
+// The new values, then the new slots; `slots` are all of the arguments.
+std::vector<Tensor> apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
+                                    const Parameters& parameters, std::span<const Tensor> slots,
                                     const std::unordered_map<Tensor, Tensor>& gradients) {
-  std::vector<Tensor> values, slots;
+  const Optimizer& optimizer = c.optimizer;
+  std::vector<Tensor> values, new_slots;
   for (const Parameter& p : parameters.all()) {
-    std::vector<Tensor> own;
-    for (const Slot& slot : optimizer.slots(p))
-      own.push_back(graph.argument({DType::f32, stacked_dims(p.layers, slot.dims)}));
+    const auto own = slots.first(optimizer.slots(p).size());
+    slots = slots.subspan(own.size());
     const auto gradient = gradients.find(p.tensor);
-    UpdatedParameter updated{.value = p.tensor, .slots = own};
-    if (gradient != gradients.end()) updated = optimizer.update(step, p, own, gradient->second);
+    UpdatedParameter updated{.value = p.tensor, .slots = {own.begin(), own.end()}};
+    const double decay = optimizer.weight_decay ? optimizer.weight_decay(p) : 0;
+    if (gradient != gradients.end()) {
+      updated = optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
+      updated.value = renewed(step, p.tensor, updated.value);
+    }
     values.push_back(updated.value);
-    slots.insert(slots.end(), updated.slots.begin(), updated.slots.end());
+    new_slots.insert(new_slots.end(), updated.slots.begin(), updated.slots.end());
   }
-  values.insert(values.end(), slots.begin(), slots.end());
+  values.insert(values.end(), new_slots.begin(), new_slots.end());
   return values;
+}
+
+// A step's forward and backward pass.
+struct Lesson {
+  RandomSource random;
+  std::int64_t first_value = 0;      // the number of the first parameter's argument
+  std::vector<const Parameter*> of;  // whose gradients are learnt
+  Learnt learnt;
+  std::vector<ReportedMeasure> reported;
+  std::shared_ptr<const Partition> partition;
+
+  std::unordered_map<Tensor, Tensor> gradients() const {
+    std::unordered_map<Tensor, Tensor> out;
+    for (std::size_t i = 0; i < of.size(); ++i) out[of[i]->tensor] = learnt.gradients[i];
+    return out;
+  }
+};
+
+Lesson lesson_of(const Task& task, const TrainingConfig& c, StepProgram& out,
+                 Parameters& parameters) {
+  Program& p = out.program;
+  p.form.exact_products = c.compute.exact_products;
+  const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
+  const auto batch = batch_arguments(p, task.features, rows, out.placement);
+  Lesson lesson{.random = random_arguments(out, c, rows),
+                .first_value = std::ssize(p.graph.arguments()),
+                .of = {},
+                .learnt = {},
+                .reported = {},
+                .partition = {}};
+  const Scope root(p.graph, parameters, lesson.random, split(c.compute, task, out.placement));
+  const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
+  lesson.of = trained(parameters, measures, c.rules);
+  std::vector<Tensor> wrt;
+  for (const Parameter* parameter : lesson.of) wrt.push_back(parameter->tensor);
+  lesson.learnt = learn(c, out.placement,
+                        {.task = task,
+                         .batch = batch,
+                         .root = root,
+                         .measures = measures,
+                         .wrt = wrt,
+                         .micro_batches = c.micro_batches,
+                         .reduction = c.reduction},
+                        lesson.of);
+  lesson.reported = measures.reported;
+  lesson.partition = root.compute().partition;
+  return lesson;
 }
 
 }  // namespace
@@ -216,39 +290,64 @@ std::vector<Tensor> apply_optimizer(const Optimizer& optimizer, const OptimizerS
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
-  p.form.exact_products = c.compute.exact_products;
-  const std::int64_t rows = rows_per_program(c.batch_size, placement, c.micro_batches);
-  const auto batch = batch_arguments(p, task.features, rows, placement);
-  const RandomSource random = random_arguments(out, c, rows);
-  const auto first_value = std::ssize(p.graph.arguments());
   Parameters parameters;
-  const Scope root(p.graph, parameters, random, split(c.compute, task, placement));
-  const Measures measures(task.objective(root, Inputs(task.features, batch)), placement);
-  const std::vector<Tensor> wrt = trained(parameters, measures);
-  const Learnt g = learn(c, placement,
-                         {.task = task,
-                          .batch = batch,
-                          .root = root,
-                          .measures = measures,
-                          .wrt = wrt,
-                          .micro_batches = c.micro_batches,
-                          .reduction = c.reduction});
-  std::unordered_map<Tensor, Tensor> gradient_of;
-  for (std::size_t i = 0; i < wrt.size(); ++i) gradient_of[wrt[i]] = g.gradients[i];
-
-  const Tensor rate = optimizer_rate(c, random.step);
+  const Lesson lesson = lesson_of(task, c, out, parameters);
+  const Learnt& g = lesson.learnt;
+  out.state = carried_layout(c, parameters, *lesson.partition);
+  std::vector<Tensor> beside;  // the arguments that follow the values
+  for (const StateTensor& t : std::span(out.state.tensors).subspan(out.state.values))
+    beside.push_back(p.graph.argument(t.shape));
+  const Tensor step = lesson.random.step, rate = optimizer_rate(c, step), flag = beside.back();
+  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = lesson.reported};
+  std::vector<Tensor> figures{g.loss, g.norm, rate};
+  Tensor losses, spike;
+  if (c.spikes.action != SpikeAction::none) {
+    losses = beside[beside.size() - 2];
+    spike = is_spike(c.spikes, losses, g.loss, step);
+    out.report.figures.emplace_back(kSpikeFigure);
+    figures.push_back(convert(spike, DType::f32));
+  }
+  const StepVerdict verdict = judge_step(flag, g.loss, g.norm, spike);
   const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
-  p.results = apply_optimizer(c.optimizer,
-                              {.rate = rate, .step = random.step, .sums_in_parts = sums_in_parts},
-                              p.graph, parameters, gradient_of);
+  p.results = apply_optimizer(
+      c, {.rate = rate, .step = step, .sums_in_parts = sums_in_parts, .taken = verdict.taken},
+      parameters, beside, lesson.gradients());
+  if (c.ema_decay > 0)
+    for (std::size_t i = 0, first = p.results.size(); i < out.state.values; ++i) {
+      const Tensor before = beside[first - out.state.values + i];
+      p.results.push_back(
+          select(verdict.taken, next_average(c.ema_decay, before, p.results[i]), before));
+    }
+  if (spike) p.results.push_back(select(verdict.good, next_losses(losses, g.loss), losses));
+  p.results.push_back(next_flag(verdict, flag));
   for (std::size_t i = 0; i < p.results.size(); ++i)
-    p.donated_by.push_back(first_value + static_cast<std::int64_t>(i));
-  p.results.push_back(concatenate({vector_of({g.loss, g.norm, rate}), g.totals}, 0));
+    p.donated_by.push_back(lesson.first_value + static_cast<std::int64_t>(i));
+  p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));
   p.donated_by.push_back(-1);
-  out.state = training_layout(parameters, c.optimizer, *root.compute().partition);
-  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"},
-                .measures = measures.reported};
   place(p, placement, out.state, true);
+  return out;
+}
+
+StepProgram gradient_program(const Task& task, const TrainingConfig& config,
+                             const Placement& placement) {
+  StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
+  TrainingConfig c = config;
+  c.clip_norm = c.clip_value = 0;
+  Parameters parameters;
+  const Lesson lesson = lesson_of(task, c, out, parameters);
+  std::vector<Tensor> figures{lesson.learnt.loss, lesson.learnt.norm};
+  out.report.figures = {"loss", "gradient_norm"};
+  for (std::size_t i = 0; i < lesson.of.size(); ++i) {
+    const Parameter& p = *lesson.of[i];
+    const Tensor g = lesson.learnt.gradients[i];
+    Dims axes;
+    for (std::int64_t axis = p.layers > 0 ? 1 : 0; axis < g.rank(); ++axis) axes.push_back(axis);
+    figures.push_back(sqrt(reduce_sum(square(g), axes)));
+    for (std::string& name : p.names()) out.report.figures.push_back(std::move(name));
+  }
+  out.program.results = {vector_of(figures)};
+  out.state = values_layout(parameters, *lesson.partition);
+  place(out.program, placement, out.state);
   return out;
 }
 

@@ -6,10 +6,12 @@
 
 #include "hlo/writer.h"
 #include "optim/optimizer.h"
+#include "optim/parameter_rules.h"
 #include "optim/schedule.h"
 #include "tasks/task.h"
 #include "train/placement.h"
 #include "train/report.h"
+#include "train/spikes.h"
 #include "train/state_layout.h"
 
 namespace smelt {
@@ -20,6 +22,10 @@ struct TrainingConfig {
   Schedule schedule;
   Optimizer optimizer;
   double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
+  double clip_value = 0;   // of its elements, after that; 0: not clipped
+  double ema_decay = 0;    // of the weights' averages; 0: none
+  Spikes spikes = {};
+  ParameterRules rules = {};
   Reduction reduction = Reduction::global;
   Compute compute = {};
   std::int64_t micro_batches = 1;  // of each device's rows, one after another
@@ -39,10 +45,17 @@ struct StepProgram {
 };
 
 // Results: the new state, donated over the old one, then the report: loss, gradient_norm,
-// learning_rate, the task's losses and metrics. A parameter that the loss does not depend on stays
-// as it is, with its slots. UsageError when the batch does not divide over the devices.
+// learning_rate, the task's losses and metrics. A parameter that the loss does not depend on, or
+// that a rule freezes, stays as it is, with its slots; all of it does in a step that is not finite
+// (train/step_guard.h). UsageError when the batch does not divide over the devices, or for a rule
+// that names no parameter.
 StepProgram train_program(const Task& task, const TrainingConfig& config,
                           const Placement& placement);
+// The same step without its update; takes values only. Result: the report, whose figures are the
+// loss, the gradient's norm and, by the names of the parameters, that of each one's gradient, as it
+// is before it is clipped.
+StepProgram gradient_program(const Task& task, const TrainingConfig& config,
+                             const Placement& placement);
 // Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
 // the task draws for an example depends on the example's number over all batches and on the pass
 // alone. Of several passes over the batch sums and weights are means over the passes; UsageError

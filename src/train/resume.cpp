@@ -1,6 +1,9 @@
 #include "train/resume.h"
 
+#include <spdlog/spdlog.h>
+
 #include "base/error.h"
+#include "checkpoint/averages.h"
 #include "checkpoint/layout.h"
 #include "data/fingerprint.h"
 #include "format/crc32c.h"
@@ -30,12 +33,21 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
   if (!vocab.empty()) out[kVocabularyCrc32c] = crc32c(read_file(vocab));
-  out[kSchedule] = {{"learning_rate", c.schedule.learning_rate},
-                    {"warmup_steps", c.schedule.warmup_steps},
-                    {"lr_decay_power", c.schedule.power},
-                    {"decay_to_step", c.schedule.decay_to_step}};
+  out[kSchedule] = {
+      {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
+      {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
+      {"decay_steps", c.schedule.decay_steps},     {"end_factor", c.schedule.end}};
+  if (!c.schedule.name.empty()) out[kSchedule]["schedule"] = c.schedule.name;
   out["optimizer"] = c.optimizer.settings;
   out["optimizer"]["clip_norm"] = c.clip_norm;
+  if (!c.optimizer.settings.contains("clip_value")) out["optimizer"]["clip_value"] = c.clip_value;
+  out["optimizer"]["rules"] = c.rules.settings();
+  out["ema_decay"] = c.ema_decay;
+  if (c.spikes.action != SpikeAction::none)
+    out["spikes"] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
+                     {"window", c.spikes.window},
+                     {"sigmas", c.spikes.sigmas},
+                     {"rewind_skip", c.spikes.rewind_skip}};
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
   // There the devices' gradients are summed, not averaged: another number is another run.
   if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
@@ -71,7 +83,8 @@ std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& 
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const nlohmann::json& model, const std::string& vocab) {
+                                const nlohmann::json& model, const std::string& vocab,
+                                bool averaged) {
   auto checkpoint = is_checkpoint_path(model_dir) ? load_checkpoint(model_dir)
                                                   : load_latest_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
@@ -79,6 +92,9 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
     refuse_difference(checkpoint->state["model"], model, "model", where);
+  const TensorMap averages = averaged ? averages_in(checkpoint->tensors) : TensorMap();
+  for (const auto& [name, view] : averages) checkpoint->tensors[name] = view;
+  if (!averages.empty()) spdlog::info("{}: the moving averages of the weights are taken", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 

@@ -179,6 +179,16 @@ void RunLog::step_done(std::int64_t step, std::span<const float> report) {
   if (step % choice_.log_every == 0 || step == facts_.total) tell_line(step);
 }
 
+void RunLog::went_back(std::int64_t step) {
+  since_line_->clear();
+  tokens_ahead_.clear();
+  tokens_ = 0;
+  line_step_ = step;
+  line_times_ = {};
+  if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
+  if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
+}
+
 Record RunLog::means() const {
   Record out{{"loss", to_f32_digits(since_line_->figure("loss"))}};
   out.update(of_measures(since_line_->measures()));
@@ -222,15 +232,6 @@ void RunLog::tell_line(std::int64_t step) {
       scalars.push_back({"run/" + name, value.get<float>()});
   add_events([&](EventLog& events) { events.add(step, scalars); });
   since_line_->clear();
-  tokens_ = 0;
-  line_step_ = step;
-  line_times_ = {};
-}
-
-void RunLog::rewound(std::int64_t step) {
-  record("rewind", step, Record::object());
-  since_line_->clear();
-  tokens_ahead_.clear();
   tokens_ = 0;
   line_step_ = step;
   line_times_ = {};

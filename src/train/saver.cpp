@@ -1,23 +1,156 @@
 #include "train/saver.h"
 
-#include "base/str.h"
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
+#include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
+namespace {
 
-void Saver::save(std::int64_t step, const HostState& host) {
-  save_checkpoint(job_.model_dir, step, host.tensors, settings_,
-                  {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
-  saved_step_ = step;
-  if (job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0)
-    save_checkpoint(join_path(job_.model_dir, "save"), step, host.tensors, settings_,
-                    {.max_to_keep = 0, .names = job_.names});
+constexpr const char* kScore = "score.json";
+
+// A loss is best where it is lowest, all else where it is highest.
+bool is_better(const std::string& name, double value, double than) {
+  return name.ends_with("loss") ? value < than : value > than;
 }
 
-std::string Saver::where_to_go_on() const {
-  return saved_step_ < 0 ? std::string("nothing was saved yet")
-                         : str("the checkpoint of step ", saved_step_, " is good");
+std::optional<double> score_in(const std::string& folder, const std::string& name) {
+  const std::string path = join_path(folder, kScore);
+  if (name.empty() || !exists(path)) return std::nullopt;
+  const auto score = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  if (!score.is_object() || score.value("name", "") != name) return std::nullopt;
+  return score.value("value", 0.0);
+}
+
+}  // namespace
+
+Saver::Saver(const TrainJob& job, const Start& start)
+    : job_(job),
+      saved_(start.is_saved() ? start.step : -1),
+      newest_(saved_) {
+  if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
+}
+
+std::string Saver::folder(const char* name) const { return join_path(job_.model_dir, name); }
+
+bool Saver::is_due(std::int64_t step) const {
+  if (step == newest_) return false;
+  return step % job_.save_every == 0 ||
+         (job_.save_minutes > 0 && seconds_since(begun_) >= 60 * job_.save_minutes);
+}
+
+bool Saver::is_best(const Evaluation& evaluation) const {
+  if (job_.keep_best.empty()) return false;
+  const double value = evaluation.measure(job_.keep_best).value;
+  return !best_ || is_better(job_.keep_best, value, *best_);
+}
+
+void Saver::wait() {
+  if (under_way_.valid()) tell(under_way_.get());
+}
+
+void Saver::look() {
+  if (under_way_.valid() &&
+      under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    wait();
+}
+
+void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings) {
+  CHECK(!under_way_.valid());
+  if (kinds.regular) {
+    newest_ = step;
+    begun_ = Clock::now();
+  }
+  if (kinds.best) best_ = kinds.best;
+  under_way_ = run_async(
+      [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
+        return write(step, std::move(state), kinds, settings);
+      });
+}
+
+// What the device has to say of the state ends the run, and so does a mistake of ours.
+Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kinds,
+                            const nlohmann::json& settings) const {
+  const HostState& host = state.host();
+  Outcome outcome{.step = step, .regular = kinds.regular, .not_finite = first_not_finite(host)};
+  if (outcome.not_finite) return outcome;
+  try {
+    write_kinds(step, host, kinds, settings);
+  } catch (const BugError&) {
+    throw;
+  } catch (const Error& error) {
+    outcome.failure = error.what();
+  }
+  return outcome;
+}
+
+void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
+                        const nlohmann::json& settings) const {
+  const SaveOptions all{.max_to_keep = 0, .names = job_.names};
+  const SaveOptions alone{.names = job_.names, .alone = true};
+  if (kinds.regular) {
+    save_checkpoint(job_.model_dir, step, host.tensors, settings,
+                    {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
+    if (job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0)
+      keep_checkpoint(job_.model_dir, step, folder("save"), all);
+  }
+  if (!kinds.best) return;
+  if (kinds.regular)
+    keep_checkpoint(job_.model_dir, step, folder("best"), alone);
+  else
+    save_checkpoint(folder("best"), step, host.tensors, settings, alone);
+  const nlohmann::json score{{"name", job_.keep_best}, {"value", *kinds.best}, {"step", step}};
+  write_file(join_path(folder("best"), kScore), score.dump() + "\n");
+}
+
+void Saver::note(const Outcome& outcome) {
+  if (outcome.regular && !outcome.not_finite && outcome.failure.empty()) saved_ = outcome.step;
+}
+
+void Saver::tell(const Outcome& outcome) {
+  note(outcome);
+  if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
+  failure_ = outcome.failure;
+  if (!failure_.empty())
+    spdlog::error(
+        "train: the state of step {} is not saved: {}\n  training goes on; {}; the next save tries "
+        "again",
+        outcome.step, failure_, where_to_go_on());
+}
+
+void Saver::finish() {
+  wait();
+  if (!failure_.empty())
+    throw SystemError(str("train: the state of step ", newest_, " is not saved: ", failure_),
+                      str("mend that and run the same command again; ", where_to_go_on()));
+}
+
+void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {
+  throw SystemError(str("train: after step ", step, " ", tensor, " is not finite"),
+                    what_steadies());
+}
+
+void Saver::require_finite(std::int64_t step, const HostState& host) {
+  if (const auto bad = first_not_finite(host)) throw_not_finite(step, *bad);
+}
+
+std::string Saver::where_to_go_on() {
+  if (under_way_.valid()) try {
+      note(under_way_.get());
+    } catch (const Error&) {  // another error is being told
+    }
+  return saved_ < 0 ? std::string("nothing was saved yet")
+                    : str("the checkpoint of step ", saved_, " is good");
+}
+
+std::string Saver::what_steadies() {
+  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
+             "; ", where_to_go_on());
 }
 
 }  // namespace smelt

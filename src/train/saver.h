@@ -1,30 +1,79 @@
-// The checkpoints of a run while it trains.
+// The checkpoints of a run, written by another thread while it trains on.
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
-#include "train/model_state.h"
+#include "base/clock.h"
+#include "train/start.h"
+#include "train/state_copy.h"
 #include "train/trainer.h"
 
 namespace smelt {
 
+// One save at a time is under way: the next waits for it, so that there is never more than one copy
+// of the state on the host. A save that fails is told and tried again when the next one is due.
 class Saver {
  public:
-  // `settings` go into each checkpoint; `saved_step` is that of the one there already, -1 for none.
-  Saver(const TrainJob& job, nlohmann::json settings, std::int64_t saved_step)
-      : job_(job), settings_(std::move(settings)), saved_step_(saved_step) {}
+  Saver(const TrainJob& job, const Start& start);
 
-  void save(std::int64_t step, const HostState& host);
+  // Whether the state after this step is to be saved: by the step's number, or by the time that has
+  // passed.
+  bool is_due(std::int64_t step) const;
+  // Whether these are the best figures so far of what the job keeps the best of.
+  bool is_best(const Evaluation& evaluation) const;
 
-  std::int64_t saved_step() const { return saved_step_; }  // -1 before the first
-  std::string where_to_go_on() const;                      // for messages
+  // Waits for the save before this one; to be called before the state is copied.
+  void wait();
+  // Begins to save in the model folder (`regular`), or as the best (`best`), or both.
+  struct Kinds {
+    bool regular = false;
+    std::optional<double> best = {};  // with this value
+  };
+  // `settings` go into the checkpoint.
+  void save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings);
+  // The run is at this saved step again; later ones are gone.
+  void went_back(std::int64_t step) { saved_ = newest_ = step; }
+  // Tells what became of a save that has ended. SystemError for a state that is not finite.
+  void look();
+  // Waits for the last save. SystemError when it failed.
+  void finish();
+
+  // The newest step that is saved or on its way; -1 before the first.
+  std::int64_t newest() const { return newest_; }
+  // The newest step that is known to be saved; -1: none.
+  std::int64_t saved() const { return saved_; }
+  // SystemError naming the first tensor that is not.
+  void require_finite(std::int64_t step, const HostState& host);
+  // A hint for messages, once the save under way has ended.
+  std::string what_steadies();
 
  private:
+  struct Outcome {
+    std::int64_t step = 0;
+    bool regular = false;
+    std::optional<std::string> not_finite = {};  // a tensor
+    std::string failure = {};
+  };
+  [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
+  std::string where_to_go_on();
+  void note(const Outcome& outcome);
+  Outcome write(std::int64_t step, StateCopy state, const Kinds& kinds,
+                const nlohmann::json& settings) const;
+  void write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
+                   const nlohmann::json& settings) const;
+  void tell(const Outcome& outcome);
+  std::string folder(const char* name) const;
+
   const TrainJob& job_;
-  nlohmann::json settings_;
-  std::int64_t saved_step_;
+  std::int64_t saved_, newest_;
+  std::optional<double> best_;
+  std::string failure_;  // of the newest save
+  Clock::time_point begun_ = Clock::now();
+  std::future<Outcome> under_way_;  // last: its thread uses the others
 };
 
 }  // namespace smelt

@@ -6,18 +6,27 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "train/averages.h"
 
 namespace smelt {
 namespace {
 
 std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
                            const Fields& fields) {
+  if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
   const auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
   if (all == 0)
     throw UsageError(str("eval: ", held_out.data, " holds ", source.size(),
                          " examples, fewer than one batch of ", held_out.batch_size),
                      str("lower ", fields("eval.batch_size"), ", or give more examples"));
   return held_out.steps > 0 ? std::min(held_out.steps, all) : all;
+}
+
+StepProgram scoring_program(const Task& task, const Placement& placement, const Compute& compute,
+                            const HeldOut& held_out) {
+  StepProgram out = eval_program(task, held_out.batch_size, placement, compute, held_out.passes);
+  if (held_out.averages) take_averages(out.state);
+  return out;
 }
 
 }  // namespace
@@ -34,7 +43,7 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
       held_out_(held_out),
       source_(open_examples({.input = held_out.data, .features = task.features})),
       batches_(count_batches(held_out, *source_, fields)),
-      program_(eval_program(task, held_out.batch_size, placement, compute, held_out.passes)),
+      program_(scoring_program(task, placement, compute, held_out)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
 
 MemoryAdvice Scorer::advice(const std::string& what) const {
@@ -61,7 +70,10 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
 }
 
 void Scorer::announce() const {
-  spdlog::info("eval: {} of the {} examples, in {} batches of {}", batches_ * held_out_.batch_size,
+  const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
+  spdlog::info("eval: {} {} examples, in {} batches of {}",
+               examples > source_->size() ? str(examples, " times one of the")
+                                          : str(examples, " of the"),
                source_->size(), batches_, held_out_.batch_size);
 }
 

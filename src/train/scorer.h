@@ -18,6 +18,8 @@ struct HeldOut {
   std::int64_t batch_size = 32;  // over all devices
   std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
   std::int64_t passes = 1;       // of each batch, with other draws
+  bool repeats = false;          // so many steps even where the data are fewer, as the original
+  bool averages = false;         // the state's averages of weights are scored
 };
 
 struct Evaluation {

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "format/json_difference.h"
 #include "train/compiled_step.h"
@@ -37,7 +38,8 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
                                            checkpoint->tensors, where),
               .taken = {},
               .step = checkpoint->step,
-              .steps_before = settings.value("steps_before", std::int64_t{0})};
+              .steps_before = settings.value("steps_before", std::int64_t{0}),
+              .spikes = SpikeRecord(checkpoint->state)};
   say_where(job, *checkpoint, settings);
   return start;
 }
@@ -65,12 +67,30 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
 
 }  // namespace
 
+void check_begin(Begin begin, const std::string& model_dir) {
+  if (begin == Begin::either) return;
+  const auto newest = latest_checkpoint(model_dir);
+  if (begin == Begin::resume && !newest)
+    throw UsageError(str("train: ", model_dir, " holds no checkpoint to resume"),
+                     "leave --resume out to begin a new run, or name another folder");
+  if (begin == Begin::fresh && newest)
+    throw UsageError(
+        str("train: ", committed_path(model_dir, *newest), " is there, a fresh run is wanted"),
+        "choose another folder, give --resume to go on from it, or --overwrite to remove it");
+}
+
 Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
   Start start;
-  if (!job.overwrite)
+  if (!job.overwrite) {
+    check_begin(job.begin, job.model_dir);
     start = fitting(advice_for_training("train: the state", job.fields),
                     [&] { return restored(job, program, client, settings); });
+  }
+  if (!start.is_saved())
+    spdlog::info(
+        "train: a new run in {}, {}", job.model_dir,
+        job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
   if (job.init.empty()) return start;
   if (start.is_saved())
     spdlog::info("init {} is not used: this run has a checkpoint of its own", job.init);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "train/model_state.h"
+#include "train/spikes.h"
 #include "train/taken_weights.h"
 #include "train/trainer.h"
 
@@ -16,8 +17,13 @@ struct Start {
   std::optional<TakenWeights> taken;  // for a new run's state
   std::int64_t step = 0;
   std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
+  SpikeRecord spikes;             // of a checkpoint
   bool is_saved() const { return state.has_value(); }
 };
+
+// UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
+// is to be resumed.
+void check_begin(Begin begin, const std::string& model_dir);
 
 // `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
 // from is added to them.

@@ -18,6 +18,10 @@ DimAxes slot_axes(DimAxes of_parameter, const Dims& parameter, const Dims& slot)
 
 std::vector<std::string> StateTensor::names() const { return layer_names(name, layers); }
 
+std::vector<std::string> StateTensor::drawn_names() const {
+  return layer_names(drawn_as.empty() ? name : drawn_as, layers);
+}
+
 Shape StateTensor::shape_of_one() const {
   Shape one = shape;
   if (layers > 0) one.dims.erase(one.dims.begin());

@@ -18,14 +18,17 @@ struct StateTensor {
   // the name stands for the number.
   std::int64_t layers = 0;
   Sharding sharding = {};
+  std::string drawn_as = {};  // by which its first values are drawn or given; empty: its name
+  bool saved = true;          // else it is as its init says whenever a run begins
 
   // The names in a checkpoint, and the shape that each has there.
   std::vector<std::string> names() const;
   Shape shape_of_one() const;
+  std::vector<std::string> drawn_names() const;
 };
 
 struct StateLayout {
-  std::vector<StateTensor> tensors;  // in the programs' order: all values, then all slots
+  std::vector<StateTensor> tensors;  // in the programs' order: values, slots, what else there is
   std::size_t values = 0;            // how many are parameters' values
 };
 

@@ -1,19 +1,37 @@
 #include "train/stop_signal.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
+#include <string_view>
 
 namespace smelt {
 namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT};
-volatile std::sig_atomic_t raised_signal = 0;
+constexpr std::string_view kStopping =
+    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+std::atomic<int> raised_signal = 0;  // two may come at once, on two threads
+
+// The second one ends the process as if nobody listened: a save that is cut off does not count.
+void note_or_end(int signal) {
+  if (raised_signal.exchange(signal) != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kStopping.data(), kStopping.size());
+}
 
 }  // namespace
 
 StopSignal::StopSignal() {
   raised_signal = 0;
-  for (std::size_t i = 0; i < kSignals.size(); ++i)
-    old_[i] = std::signal(kSignals[i], [](int signal) { raised_signal = signal; });
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    old_[i] = std::signal(kSignals[i], note_or_end);
+    if (old_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // as a shell's & wants it
+  }
 }
 
 StopSignal::~StopSignal() {

@@ -1,4 +1,5 @@
-// SIGTERM and SIGINT as a flag while a run lasts: the step under way ends, then the run saves.
+// SIGTERM and SIGINT as a flag while a run lasts: the step under way ends, then the run saves. A
+// second one ends the process at once.
 #pragma once
 
 #include <array>

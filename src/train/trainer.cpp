@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/progress.h"
 #include "data/description.h"
 #include "data/prefetch.h"
 #include "store/folder_lock.h"
 #include "train/compiled_step.h"
+#include "train/job_program.h"
 #include "train/resume.h"
+#include "train/rewind.h"
 #include "train/saver.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
@@ -34,12 +38,15 @@ class Trainer {
   void step();
   void step_with_histograms();
   void read_report();
+  [[noreturn]] void stop_at_bad_step(double loss, double norm);
+  void rewind();
+  void read_from(std::int64_t step);
   void pause(bool check, bool save);
-  void check(const HostState& host);
-  void save(const HostState& host);
+  std::optional<double> check(const HostState& host);
+  void tell_saved();
   void read_data();
+  void take_steps();
   void run_steps();
-  std::string what_steadies() const;
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job_.fields);
   }
@@ -61,19 +68,30 @@ class Trainer {
   std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
   ReportSums since_check_, last_;
-  std::int64_t step_ = 0;
+  std::int64_t step_ = 0, told_saved_ = -1;
   std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
+  std::int64_t first_batch_ = 0;   // of step 0 of all
+  SpikeRecord spikes_;
+  std::optional<std::int64_t> spike_at_;  // the step from which to go back
 };
-
-Compute compute_of(const TrainJob& job, std::string_view platform) {
-  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
-}
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (const auto description = source.description())
     check_description(
         *description,
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
+}
+
+// UsageError when the validation does not have what the best is kept of.
+void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
+  if (job.keep_best.empty()) return;
+  std::vector<std::string> known;
+  if (scorer)
+    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
+  if (std::ranges::find(known, job.keep_best) == known.end())
+    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
+                         "', which no validation measures"),
+                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
 }
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
@@ -108,9 +126,10 @@ Trainer::Trainer(const TrainJob& job)
   }();
   step_ = start.step;
   steps_before_ = start.steps_before;
-  saver_.emplace(job, settings_, start.is_saved() ? start.step : -1);
+  saver_.emplace(job, start);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
+  spikes_ = start.spikes;
   if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
@@ -159,6 +178,7 @@ void Trainer::compile() {
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
     if (job_.track.filler) filler_ = job_.track.filler(client_);
+    check_best(job_, scorer_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
@@ -195,11 +215,6 @@ void Trainer::step_with_histograms() {
   log_.histograms(step_, program_.state, before, state_->download());
 }
 
-std::string Trainer::what_steadies() const {
-  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
-             "; ", saver_->where_to_go_on());
-}
-
 // Of the newest step, which has then ended.
 void Trainer::read_report() {
   if (!report_) return;
@@ -210,34 +225,86 @@ void Trainer::read_report() {
   last_.add(report);
   since_check_.add(report);
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
-  if (!std::isfinite(loss) || !std::isfinite(norm))
-    throw SystemError(
-        str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ", norm),
-        what_steadies());
+  if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
+  const Spikes& spikes = job_.config.spikes;
+  if (spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0 &&
+      spikes_.found(spikes.action, step_, loss) == SpikeAction::rewind)
+    spike_at_ = step_;
   log_.step_done(step_, report);
 }
 
-// Between two steps: looks at the state, tells of it and saves it.
+// The state is still that of before the step: neither it nor those behind it have changed it.
+void Trainer::stop_at_bad_step(double loss, double norm) {
+  const std::int64_t before = step_ - 1;
+  const auto number = static_cast<std::uint64_t>(before + first_batch_ + spikes_.gone_over());
+  const auto found = keep_bad_batch(
+      bad_batch_folder(job_.model_dir, step_),
+      {.step = step_,
+       .argument = before - steps_before_,
+       .batch = source_->batch(number, job_.config.batch_size)},
+      {.client = client_,
+       .program = [&] { return program_of(job_, client_->platform_name(), gradient_program); },
+       .state = *state_,
+       .settings = settings_});
+  throw SystemError(str("train: at step ", step_, " the loss is ", loss, ", the gradient's norm ",
+                        norm, "; ", found),
+                    saver_->what_steadies());
+}
+
+void Trainer::rewind() {
+  const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
+  report_.reset();
+  saver_->wait();
+  const Checkpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
+                                               .spike = spike,
+                                               .save_every = job_.save_every,
+                                               .first_step = steps_before_},
+                                              spikes_);
+  state_.reset();  // a device may have room for one state only
+  state_ = ModelState::restore(*client_, program_.placement, program_.state, checkpoint.tensors,
+                               checkpoint.path);
+  step_ = checkpoint.step;
+  saver_->went_back(step_);
+  const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - step_);
+  spikes_.rewound(step_, batches);
+  since_check_.clear();
+  read_from(step_);
+  log_.went_back(step_);
+  spdlog::warn("train: back to {}, over {} batches", checkpoint.path, batches);
+}
+
+void Trainer::read_from(std::int64_t step) {
+  batches_.emplace(*source_, job_.config.batch_size,
+                   static_cast<std::uint64_t>(step + first_batch_ + spikes_.gone_over()));
+}
+
+// Between two steps: looks at the state, tells of it and begins to save it.
 void Trainer::pause(bool check_is_due, bool save_is_due) {
-  save_is_due = save_is_due && saver_->saved_step() != step_;
-  if (!check_is_due && !save_is_due) return;
+  if (spike_at_ || (!check_is_due && !save_is_due)) return;
   read_report();
+  if (spike_at_) return;
   const auto looking = log_.during(save_is_due ? Spent::save : Spent::eval);
-  const HostState host = state_->download();
-  if (const auto bad = first_not_finite(host))
-    throw SystemError(str("train: after step ", step_, " ", *bad, " is not finite"),
-                      what_steadies());
-  if (check_is_due) check(host);
-  if (save_is_due) save(host);
+  const auto start = Clock::now();
+  saver_->wait();
+  StateCopy copy = state_->start_copy();
+  summary_.save_seconds += seconds_since(start);
+  Saver::Kinds kinds{.regular = save_is_due};
+  if (check_is_due) kinds.best = check(copy.host());
+  spikes_.put(settings_);
+  if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds, settings_);
 }
 
-void Trainer::save(const HostState& host) {
-  saver_->save(step_, host);
-  log_.saved(step_);
+// Once it is known that a save has ended well.
+void Trainer::tell_saved() {
+  if (saver_->saved() == told_saved_) return;
+  told_saved_ = saver_->saved();
+  log_.saved(told_saved_);
 }
 
-void Trainer::check(const HostState& host) {
+// Gives the value that is the best so far.
+std::optional<double> Trainer::check(const HostState& host) {
   const auto checking = log_.during(Spent::eval);
+  saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
                    .trained = since_check_.measures(),
@@ -248,6 +315,8 @@ void Trainer::check(const HostState& host) {
   if (job_.checked) job_.checked(found);
   log_.check(found);
   if (filler_) log_.filled(step_, filler_->fill(host.tensors, "train"));
+  if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
+  return found.validation->measure(job_.keep_best).value;
 }
 
 // All that a run does up to its first check, but for its steps.
@@ -263,28 +332,48 @@ void Trainer::read_data() {
   spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
 }
 
+void Trainer::take_steps() {
+  const std::int64_t last = job_.config.schedule.total_steps;
+  while (step_ < last && !StopSignal::raised()) {
+    step_with_histograms();
+    saver_->look();
+    lock_->require_held();
+    if (step_ == last) read_report();
+    const bool check_is_due =
+        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
+    pause(check_is_due, saver_->is_due(step_));
+    tell_saved();
+    if (spike_at_) rewind();
+  }
+}
+
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
   const StopSignal stop;
+  told_saved_ = saver_->saved();
   log_.ready();
-  if (job_.save_first && saver_->saved_step() < 0) pause(false, true);
-  while (step_ < last && !StopSignal::raised()) {
-    step_with_histograms();
-    const bool check_is_due =
-        job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(check_is_due, step_ % job_.save_every == 0);
+  const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
+  if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
+  take_steps();
+  pause(false, saver_->newest() != step_);
+  if (spike_at_) rewind();  // found in the last step before a signal
+  {
+    const auto saving = log_.during(Spent::save);
+    const auto ended = Clock::now();
+    saver_->finish();
+    summary_.save_seconds += seconds_since(ended);
   }
-  pause(false, true);
+  tell_saved();
   log_.end(step_, step_ < last ? "stopped" : "done");
   if (step_ < last)
-    throw SystemError(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                      "run the same command again to go on from there");
+    throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
+                  "run the same command again to go on from there");
 }
 
 TrainSummary Trainer::run() try {
   summary_.first_step = step_;
-  batches_.emplace(*source_, job_.config.batch_size,
-                   static_cast<std::uint64_t>(job_.replay_data ? 0 : step_ - steps_before_));
+  first_batch_ = job_.replay_data ? -step_ : -steps_before_;
+  read_from(step_);
   if (job_.dry_run) {
     read_data();
     return summary_;
@@ -292,6 +381,7 @@ TrainSummary Trainer::run() try {
   run_steps();
   summary_.last_step = step_;
   summary_.train_seconds = log_.seconds();
+  summary_.input_seconds = batches_->waited_seconds();
   summary_.sequences_per_second =
       static_cast<double>((step_ - summary_.first_step) * job_.config.batch_size) /
       summary_.train_seconds;
@@ -301,20 +391,14 @@ TrainSummary Trainer::run() try {
     for (const MeasuredValue& m : last_.measures()) summary_.last[m.name] = m.value;
   }
   return summary_;
+} catch (const Stopped&) {
+  throw;
 } catch (const std::exception& error) {
   log_.end(step_, "failed", error.what());
   throw;
 }
 
 }  // namespace
-
-StepProgram training_program(const TrainJob& job, std::string_view platform) {
-  TrainingConfig config = job.config;
-  config.compute = compute_of(job, platform);
-  return train_program(job.task, config,
-                       placement_for(platform, config.devices, config.reduction,
-                                     partition_for(job.mesh, config.devices, job.fields)));
-}
 
 TrainSummary train(const TrainJob& job) {
   const TrainSummary s = Trainer(job).run();

@@ -14,6 +14,10 @@
 
 namespace smelt {
 
+// What is wanted of a model folder that may hold checkpoints: to go on from the newest where there
+// is one; that there is one; that there is none.
+enum class Begin { either, resume, fresh };
+
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
@@ -22,16 +26,21 @@ struct TrainJob {
   std::string device = "cpu";
   std::string data;          // as open_examples takes it; a description beside the files must fit
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
-  std::string vocab;       // the data's vocabulary, if known: it must be what the description says
-  std::string model_dir;   // checkpoints; the newest whole one is resumed
+  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
+  std::string model_dir;  // checkpoints; the newest whole one is resumed
+  Begin begin = Begin::either;
   bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
   std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::string resume_from;  // one of this run's own checkpoints; empty: the newest
   bool take_step = false;   // of `init`: checkpoints are counted on from its step
   std::int64_t save_every = 1000;
   std::int64_t keep = 5;
-  std::int64_t keep_every =
-      0;                    // what is saved at its multiples is also in <model_dir>/save, for ever
+  // What is saved at its multiples is also in <model_dir>/save, for ever; 0: nothing.
+  std::int64_t keep_every = 0;
+  double save_minutes = 0;  // a checkpoint, too, when so long after the one before; 0: never
+  // A measure of the validation, whose best state is in <model_dir>/best; a loss is best where it
+  // is lowest, all else where it is highest. Empty: none.
+  std::string keep_best = {};
   bool save_first = false;  // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};
@@ -52,17 +61,20 @@ struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 when resumed
   std::int64_t last_step = 0;
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
+  // Of train_seconds: waiting for batches, and for checkpoints to be copied or written.
+  double input_seconds = 0, save_seconds = 0;
   std::map<std::string, double> last;  // the last step's figures and measures, by name
 };
 
 // Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a
-// checkpoint every save_every steps and at the end. A checkpoint is resumed only with the settings
+// checkpoint every save_every steps and at the end; where one cannot be written training goes on,
+// and the last one that cannot is a SystemError. A checkpoint is resumed only with the settings
 // it was made with; steps, learning rate, devices and how often to save may change. A local model
-// folder is locked meanwhile. SIGTERM or SIGINT: saves and throws SystemError that says how to go
-// on. UsageError: data that do not fit the task, a model folder that another process trains in, a
+// folder is locked meanwhile. SIGTERM or SIGINT: saves and throws Stopped that says how to go on.
+// UsageError: data that do not fit the task, a model folder that another process trains in, a
 // checkpoint of another run or another vocabulary, given weights that do not fit, a device's
-// memory; SystemError: a loss, gradient or state that is not finite (which is never saved), the
-// device.
+// memory; SystemError: a loss or gradient that is not finite, whose batch is saved with the state
+// before it (train/bad_batch.h), a state that is not (which is never saved), the device.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

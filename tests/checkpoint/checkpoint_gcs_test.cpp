@@ -9,6 +9,9 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/tensorflow.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -109,6 +112,19 @@ TEST_F(CheckpointGcsTest, ARunKilledAtAnyMomentCanGoOn) {
     for (const std::string& name : list_folder(models[round]))
       EXPECT_TRUE(exists(join_path(models[round], name + "/COMMIT"))) << name;
   }
+}
+
+TEST_F(CheckpointGcsTest, TensorflowsAreThereToo) {
+  save(model_, 3);
+  const std::string prefix = emulator_->path("tf/bert_model.ckpt");
+  convert_checkpoint({.from = model_, .to = prefix});
+  EXPECT_THAT(
+      list_folder(emulator_->path("tf")),
+      ElementsAre("bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.index", "checkpoint"));
+  EXPECT_EQ(tensorflow_prefix(emulator_->path("tf")), prefix);
+  EXPECT_EQ(load_weights(prefix).parameters.size(), 2u);
+  convert_checkpoint({.from = prefix, .to = emulator_->path("back/checkpoint-3")});
+  expect_whole(load_checkpoint(emulator_->path("back"), 3));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
             "--set: train.momentum is 1, must be at least 0 and below 1\n  hint: 0.9 is usual");
   EXPECT_THAT(refusal({"train.beta=1"}), HasSubstr("train.beta is 1, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"train.clip_value=-1"}),
-              HasSubstr("train.clip_value is -1, must be a finite number from 0 on"));
+              HasSubstr("train.clip_value is -1, must be auto or a finite number from 0 on"));
   for (const char* norm : {"-1", "nan", "1x", "atuo"})
     EXPECT_EQ(refusal({str("train.clip_norm=", norm)}),
               str("--set: train.clip_norm is ", norm,
@@ -87,8 +87,7 @@ TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
 }
 
 TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
-  for (const std::string setting :
-       {"eta_rules=.* = 1", "slot_rules=.* = ()", "amos_preset=none", "clip_value=2"}) {
+  for (const std::string setting : {"eta_rules=.* = 1", "slot_rules=.* = ()", "amos_preset=none"}) {
     const std::string field = "train." + setting.substr(0, setting.find('='));
     EXPECT_EQ(refusal({"train." + setting}),
               str("--set: ", field,
@@ -96,6 +95,45 @@ TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
                   "  hint: set train.optimizer to amos, or leave ",
                   field, " out"));
   }
+}
+
+TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {
+  for (const std::string setting :
+       {"decay_power=2", "end_factor=0.1", "warmup_form=none", "decay_steps=3", "decay_form=sqrt"})
+    EXPECT_THAT(refusal({"train." + setting}),
+                AllOf(StartsWith("--set: train." + setting.substr(0, setting.find('=')) +
+                                 " is given, but train.schedule bert does not read it\n"),
+                      HasSubstr("hint: leave it out; it is read by ")));
+  EXPECT_EQ(refusal({"train.schedule=polynomial", "train.decay_power=2", "train.end_factor=0.1",
+                     "train.warmup_form=replaces"}),
+            "no error");
+  EXPECT_EQ(refusal({"train.schedule=wsd"}),
+            "--set: train.schedule wsd has no train.decay_steps\n"
+            "  hint: give the number of last steps that the rate falls over; a tenth is usual");
+  EXPECT_THAT(refusal({"train.schedule=wsd", "train.decay_steps=901"}),
+              HasSubstr("train.warmup_steps 100 and train.decay_steps 901 are more than "
+                        "train.steps 1000"));
+  EXPECT_THAT(refusal({"train.schedule=cosine", "train.end_factor=2"}),
+              HasSubstr("train.end_factor is 2, must be from 0 to 1"));
+  EXPECT_THAT(refusal({"train.schedule=cosine", "train.warmup_form=preceds"}),
+              HasSubstr("hint: did you mean 'precedes'?"));
+}
+
+TEST_F(OptimizerRecipe, RulesOfParametersAreTriedBeforeAnyWork) {
+  EXPECT_THAT(refusal({"train.rate_rules=bert/.*/kernl = 0"}),
+              StartsWith("--set: train.rate_rules: 'bert/.*/kernl' names none of the "));
+  EXPECT_THAT(refusal({"train.decay_rules=bert/.* = sqt(2)"}),
+              HasSubstr("train.decay_rules: 'sqt(2)': unknown function 'sqt'"));
+  EXPECT_THAT(refusal({"train.rate_rules=.* = 0"}),
+              HasSubstr("train: every parameter that the loss depends on is frozen"));
+  EXPECT_THAT(refusal({"train.optimizer=amos", "train.decay_rules=.* = 0"}),
+              HasSubstr("train.decay_rules are given, but train.optimizer amos has a decay of its "
+                        "own"));
+  EXPECT_THAT(refusal({"train.trust_norm=10"}),
+              HasSubstr("train.trust_norm is given, but train.optimizer bert_adamw"));
+  EXPECT_EQ(refusal({"train.rate_rules=bert/embeddings/.* = 0", "train.optimizer=lamb",
+                     "train.decay_rules=.*/kernel = 0.1", "train.trust_norm=10"}),
+            "no error");
 }
 
 TEST_F(OptimizerRecipe, ClipsTheNormWhereTheOptimizersOriginalDoes) {
@@ -108,6 +146,12 @@ TEST_F(OptimizerRecipe, ClipsTheNormWhereTheOptimizersOriginalDoes) {
   EXPECT_EQ(norm("optimizer: amos"), 0);
   EXPECT_EQ(norm("optimizer: amos, clip_norm: 0.25"), 0.25);
   EXPECT_EQ(norm("clip_norm: 0"), 0);
+  const auto value = [&](const std::string& train) {
+    return clip_value_of(loaded(str("train: {", train, "}\n")).train);
+  };
+  EXPECT_EQ(value("optimizer: amos"), 1);
+  EXPECT_EQ(value("optimizer: lamb"), 0);
+  EXPECT_EQ(value("clip_value: 0.5"), 0.5);
 }
 
 TEST_F(OptimizerRecipe, OptimizersDifferInWhatARunIsHeldTo) {

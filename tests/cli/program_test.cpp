@@ -97,6 +97,11 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
       AllOf(HasSubstr("--set: text.dedup 'all' is unknown"), HasSubstr("known: none, ")));
   expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: no fields with names"));
   expect_refusal("bench --devices 0", HasSubstr("--devices"));
+  expect_refused("train: {save_every: 5, keep_every: 7}", "",
+                 HasSubstr("train.keep_every 7 is no multiple of train.save_every 5"));
+  expect_refused("train: {keep_best: masked_lm_loss}", "",
+                 HasSubstr("train.keep_best is masked_lm_loss, but eval.every is 0"));
+  expect_refused("train: {save_minutes: -1}", "", HasSubstr("train.save_minutes is -1, must be"));
   expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
   expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
   expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
@@ -272,6 +277,47 @@ TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {
   expect_refusal("run" + on("m") + " --set eval.batch_size=1000",
                  HasSubstr("held-out examples, fewer than eval.batch_size 1000"));
   EXPECT_FALSE(fs::exists(dir_.file("m/model")));
+}
+
+TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
+  const auto stopped_by = [&](const std::string& out, const std::string& signals) {
+    const std::string seen = dir_.file(out + "/model/checkpoint-20");
+    return run_command(str("bash -c 'set -m; ", SMELT_PROGRAM, " run", on(out),
+                           " --set train.steps=1000000000 & pid=$!; while [ ! -d ", seen,
+                           " ] && kill -0 $pid; do sleep 0.01; done; kill -STOP $pid; ", signals,
+                           "; kill -CONT $pid; while kill -0 $pid 2>/dev/null; do sleep 0.01; "
+                           "done; wait $pid'"));
+  };
+  const CommandOutput once = stopped_by("m", "kill -TERM $pid");
+  EXPECT_EQ(once.status, 75) << once.text;
+  EXPECT_THAT(once.text, AllOf(HasSubstr("once more: stops at once"),
+                               HasSubstr("stopped: train: stopped by a signal at step "),
+                               HasSubstr("hint: run the same command again to go on from there")));
+  const CommandOutput twice = stopped_by("n", "kill -TERM $pid; kill -INT $pid");
+  EXPECT_THAT(twice.status, testing::AnyOf(128 + 2, 128 + 15)) << twice.text;
+  for (const char* out : {"m", "n"}) {
+    const CommandOutput resumed = smelt("pretrain" + on(out) + " --resume --set train.steps=1");
+    EXPECT_EQ(resumed.status, 0) << resumed.text;
+    EXPECT_THAT(resumed.text, HasSubstr("is beyond the 1 steps of this run"));
+  }
+}
+
+TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
+  const std::string few = on("m") + " --set train.steps=3 --set train.save_every=3";
+  expect_refusal("run" + few + " --resume",
+                 HasSubstr(dir_.file("m/model") + " holds no checkpoint to resume"));
+  EXPECT_FALSE(fs::exists(dir_.file("m/text")));  // it is said before any stage
+  expect_refusal("run" + few + " --resume --fresh", HasSubstr("--fresh"));
+  expect_refusal("run" + few + " --overwrite", HasSubstr("--fresh"));
+  ASSERT_EQ(smelt("run" + few + " --fresh").status, 0);
+  expect_refusal("run" + few + " --fresh",
+                 HasSubstr("m/model/checkpoint-3 is there, a fresh run is wanted"));
+  const CommandOutput anew = smelt("run" + few + " --fresh --overwrite");
+  EXPECT_THAT(anew.text, HasSubstr("train: a new run in " + dir_.file("m/model")));
+  const CommandOutput taken =
+      smelt("run" + on("n") + " --set train.steps=3 --init-from " + dir_.file("m/model"));
+  EXPECT_EQ(taken.status, 0) << taken.text;
+  EXPECT_THAT(taken.text, HasSubstr("weights of " + dir_.file("m/model/checkpoint-3")));
 }
 
 TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {

@@ -119,6 +119,32 @@ TEST_F(TokensCommand, ConvertsFoldersOneStoreEach) {
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 
+TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores) {
+  for (const std::string name : {"s0", "s1", "s2"})
+    write_test_snapshot(dir_.file(name), dealt_out(0, 300, 1));
+  const std::string shard = dir_.file("s1/17/00000000.shard/00000000.snapshot");
+  const std::string whole = read_file(shard);
+  write_file(shard, whole.substr(0, whole.size() - 3));
+  const CommandOutput first = data("convert 's?' --out 'out/*.tokens' --threads 2");
+  EXPECT_EQ(first.status, 2);
+  EXPECT_THAT(first.text, AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
+                                HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
+                                HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
+                                          "converted\n  hint: mend them and give --skip-exis")));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
+  EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
+  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("lies in the snapshot s0"));
+  write_file(dir_.file("out/s1.tokens"), "");
+  EXPECT_THAT(data("convert 's?' --out 'out/*.tokens' --skip-existing").text,
+              HasSubstr("--out: out/s1.tokens exists"));
+  remove_file(dir_.file("out/s1.tokens"));
+  write_file(shard, whole);
+  const CommandOutput again = data("convert 's?' --out 'out/*.tokens' --skip-existing");
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_THAT(again.text, AllOf(HasSubstr("out/s1.tokens: 300"), Not(HasSubstr("out/s0.tokens: 3")),
+                                HasSubstr("convert: 2 of 3 stores were there already")));
+}
+
 TEST_F(TokensCommand, ListsBecomeDocuments) {
   TestSnapshot lists;
   lists.scalars = false;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/random.h"
@@ -25,6 +26,7 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Records of numbers x and their weighted sum y.
@@ -137,6 +139,22 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
     EXPECT_EQ(tensor_values<float>(got.tensors.at(name)), tensor_values<float>(view)) << name;
   EXPECT_THAT(error_of([&] { train_model(recipe("resumed", {"model.width=2"})); }),
               HasSubstr("x has 3 values, not 2"));
+}
+
+TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
+  SMELT_OPEN_CPU(client, 1);
+  const Recipe wild = recipe("wild", {"train.learning_rate=1e30", "train.ema_decay=0.9"});
+  EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));
+  make_examples(wild);
+  const std::string message = error_of([&] { train_model(wild); });
+  EXPECT_THAT(message, AllOf(HasSubstr("from the loss back, is the gradient of line/"),
+                             HasSubstr("its batch and the state before it are in ")));
+  const GradientReport report = replay_model(wild, "");
+  EXPECT_FALSE(std::isfinite(report.loss));
+  ASSERT_EQ(report.of.size(), 2u);
+  EXPECT_EQ(report.of[0].parameter, "line/kernel");
+  EXPECT_THAT(error_of([&] { replay_model(recipe("wild", {"model.width=2"}), ""); }),
+              HasSubstr("was made with model.width 3, this run has 2"));
 }
 
 }  // namespace

@@ -103,6 +103,10 @@ TEST_F(TokenFilesTest, PackedFoldersAndThoseOfListsAreReadIntoMemory) {
             packed +
                 ": packed snapshots and those of lists are read into memory, which the limit "
                 "of it does not allow\n  hint: `smelt data convert` makes token stores of them");
+  const std::string cut = write("cut", dealt_out(0, 5000, 1));
+  std::filesystem::resize_file(cut + "/17/00000000.shard/00000000.snapshot", 100000);
+  EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(cut, 10); }),
+              HasSubstr("00000000.snapshot: record at offset "));  // and not of memory
   TestSnapshot lists;
   lists.scalars = false;
   lists.type = 17;

@@ -1,4 +1,5 @@
-// Amos against JEstimator's amos.py, Adam and AdamW against optax's (tools/golden_amos.py).
+// Amos against JEstimator's amos.py, Adam and AdamW against optax's (tools/golden_amos.py), LAMB
+// and schedules against optax's (tools/golden_optax.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +11,9 @@
 #include "ops/ops.h"
 #include "optim/adamw.h"
 #include "optim/amos.h"
+#include "optim/lamb.h"
 #include "optim/schedule.h"
+#include "reference/evaluate.h"
 #include "runtime/executable.h"
 #include "store/file.h"
 #include "support/paths.h"
@@ -24,8 +27,12 @@ constexpr double kSame = 1e-6;  // of the norm of a tensor
 using Values = std::map<std::string, std::vector<float>>;
 
 struct Golden {
-  SafetensorsFile file{read_file(source_path("tests/golden/amos.safetensors")), "amos.safetensors"};
-  nlohmann::json facts = nlohmann::json::parse(read_file(source_path("tests/golden/amos.json")));
+  explicit Golden(const std::string& made)
+      : file(read_file(source_path(str("tests/golden/", made, ".safetensors"))), made),
+        facts(nlohmann::json::parse(read_file(source_path(str("tests/golden/", made, ".json"))))) {}
+
+  SafetensorsFile file;
+  nlohmann::json facts;
 
   // Those whose names begin with the prefix, without it.
   Values values(const std::string& prefix) const {
@@ -52,12 +59,13 @@ struct Golden {
                    .extra_l2 = c["extra_l2"],
                    .c_coef = c["c_coef"],
                    .d_coef = c["d_coef"]});
-    return adamw({.beta1 = c["momentum"],
-                  .beta2 = c["beta"],
-                  .epsilon = 1e-8,
-                  .weight_decay = c.value("weight_decay", 0.0),
-                  .bias_correction = BiasCorrection::on,
-                  .decay_of = DecayOf::all});
+    const AdamW adam{.beta1 = c["momentum"],
+                     .beta2 = c["beta"],
+                     .epsilon = 1e-8,
+                     .weight_decay = c.value("weight_decay", 0.0),
+                     .bias_correction = BiasCorrection::on,
+                     .decay_of = DecayOf::all};
+    return c["optimizer"] == "lamb" ? lamb({.adam = adam}) : adamw(adam);
   }
 };
 
@@ -122,12 +130,12 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want,
   EXPECT_LE(std::sqrt(difference), kSame * std::sqrt(norm)) << name;
 }
 
-class GoldenOptimizers : public testing::TestWithParam<const char*> {};
+class GoldenOptimizers : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
   SMELT_OPEN_CPU(client, 1);
-  const Golden golden;
   const std::string name = GetParam();
+  const Golden golden(name == "lamb" ? "optax" : "amos");
   const nlohmann::json& c = golden.facts["cases"][name];
   const UpdateProgram update = update_program(golden, c);
   const Executable executable = client->compile(emit_module(update.program, "update"));
@@ -161,7 +169,38 @@ TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenOptimizers,
-                         testing::Values("amos", "amos_plain", "optax_adamw", "optax_adam"));
+                         ::testing::Values("amos", "amos_plain", "optax_adamw", "optax_adam",
+                                           "lamb"));
+
+Schedule golden_schedule(const nlohmann::json& facts, const std::string& name) {
+  Schedule out{.learning_rate = facts["learning_rate"],
+               .warmup_steps = facts["warmup_steps"],
+               .total_steps = facts["total_steps"],
+               .warmup = Warmup::precedes};
+  if (name.starts_with("polynomial")) out.power = 2, out.end = 0.2;
+  if (name.ends_with("_multiplies")) out.warmup = Warmup::multiplies;
+  if (name.ends_with("_replaces")) out.warmup = Warmup::replaces;
+  if (name == "constant") out.decay = Decay::constant;
+  if (name == "cosine") out.decay = Decay::cosine, out.end = 0.1;
+  if (name == "wsd") out.decay = Decay::last_steps, out.decay_steps = 20, out.end = 0.05;
+  return out;
+}
+
+TEST(GoldenSchedules, EveryRateIsOptaxs) {
+  const nlohmann::json facts = Golden("optax").facts;
+  EXPECT_EQ(facts["schedules"].size(), 7u);
+  const Shape count{DType::s32, {}};
+  for (const auto& [name, rates] : facts["schedules"].items()) {
+    Graph graph;
+    const Tensor rate = learning_rate(golden_schedule(facts, name), graph.argument(count));
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const std::uint64_t step = facts["steps"][i];
+      EXPECT_NEAR(testing::evaluate(rate, {testing::integer_value(count, {step})})[0],
+                  rates[i].get<double>(), 2e-9)
+          << name << " at step " << step;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace smelt

@@ -73,6 +73,38 @@ TEST(Schedule, JestimatorsDecaysFromTheWarmUpsEndOrNotAtAll) {
   EXPECT_NEAR(rate_at(s, 5), 0.005 * 0.75, 1e-9);
 }
 
+TEST(Schedule, InverseSquareRootIsT5s) {
+  Schedule s{.learning_rate = 0.01,
+             .warmup_steps = 16,
+             .warmup = Warmup::none,
+             .decay = Decay::inverse_sqrt};
+  for (const std::uint64_t step : {0, 1, 16, 17, 64, 10000})
+    EXPECT_NEAR(rate_at(s, step), 0.01 * 4 / std::sqrt(std::max(static_cast<double>(step), 16.0)),
+                1e-8)
+        << step;
+  s.warmup = Warmup::multiplies;
+  EXPECT_NEAR(rate_at(s, 4), 0.01 * 4 / 16, 1e-8);
+  EXPECT_NEAR(rate_at(s, 64), 0.005, 1e-8);
+  s.warmup_steps = 0;
+  EXPECT_NEAR(rate_at(s, 0), 0.01, 1e-8);
+  EXPECT_NEAR(rate_at(s, 100), 0.001, 1e-8);
+}
+
+TEST(Schedule, FallsAsOneMinusTheSquareRootOverTheLastSteps) {
+  const Schedule s{.learning_rate = 0.1,
+                   .warmup_steps = 4,
+                   .total_steps = 100,
+                   .warmup = Warmup::multiplies,
+                   .decay = Decay::last_sqrt,
+                   .decay_steps = 25,
+                   .end = 0.2};
+  EXPECT_NEAR(rate_at(s, 1), 0.025, 1e-8);
+  EXPECT_NEAR(rate_at(s, 75), 0.1, 1e-8);
+  EXPECT_NEAR(rate_at(s, 79), 0.1 * (0.2 + 0.8 * (1 - 0.4)), 1e-8);
+  EXPECT_NEAR(rate_at(s, 100), 0.02, 1e-8);
+  EXPECT_NEAR(rate_at(s, 200), 0.02, 1e-8);
+}
+
 std::vector<std::vector<double>> clipped(const std::vector<double>& a,
                                          const std::vector<double>& b) {
   Graph graph;
@@ -101,6 +133,16 @@ TEST(Clip, AGradientThatIsNotFiniteBecomesNanEverywhere) {
     EXPECT_THAT(got[0], Each(IsNan()));
     EXPECT_THAT(got[1], Each(IsNan()));
   }
+}
+
+TEST(Clip, CutsEachElement) {
+  Graph graph;
+  const Shape shape{DType::f64, {3}};
+  const Tensor cut = clip_by_value(graph.argument(shape), 0.5);
+  const auto got = evaluate(cut, {real_value(shape, {-2, -0.25, 0.75})});
+  EXPECT_EQ(got[0], -0.5);
+  EXPECT_EQ(got[1], -0.25);
+  EXPECT_EQ(got[2], 0.5);
 }
 
 struct Expected {

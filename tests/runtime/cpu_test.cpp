@@ -107,6 +107,36 @@ module @add {
   EXPECT_THAT(x.to_host<float>(), ElementsAre(10, 20, 30, 40));
 }
 
+// What checkpoints that are written while training goes on rely on.
+TEST_F(CpuPlugin, ADonatedArgumentIsWrittenOverOnlyOnceItsCopyToTheHostIsThere) {
+  const auto client = open_device("cpu");
+  const Executable next = client->compile(R"(
+module @next {
+  func.func public @main(%x: tensor<4194304xf32> {tf.aliasing_output = 0 : i32})
+      -> tensor<4194304xf32> {
+    %one = stablehlo.constant dense<1.0> : tensor<4194304xf32>
+    %y = stablehlo.add %x, %one : tensor<4194304xf32>
+    return %y : tensor<4194304xf32>
+  }
+})");
+  const std::size_t size = 4194304;
+  Buffer x = to_device<float>(*client, std::vector<float>(size, 0),
+                              {.dtype = DType::f32, .dims = {4194304}});
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::vector<float>> copies(8, std::vector<float>(size));
+    std::vector<Event> copied;
+    for (auto& copy : copies) {
+      copied.push_back(x.start_copy_to_host(std::as_writable_bytes(std::span(copy))));
+      for (int step = 0; step < 2; ++step) x = std::move(next.execute({{&x}}).results[0][0]);
+    }
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      copied[i].await();
+      const float want = static_cast<float>(16 * round + 2 * static_cast<int>(i));
+      EXPECT_TRUE(copies[i] == std::vector<float>(size, want)) << round << " " << i;
+    }
+  }
+}
+
 TEST_F(CpuPlugin, EightDevicesShareOneProgramByShardy) {
   const auto client = open_device("cpu", 8);
   ASSERT_EQ(client->device_count(), 8);

@@ -56,10 +56,26 @@ TEST_F(FolderLockTest, AFolderMadeForItStaysOnlyWithSomethingInIt) {
   EXPECT_EQ(list_folder(path_), std::vector<std::string>{"checkpoint"});
 }
 
-TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTaken) {
+TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTakenAndTold) {
+  const CapturedLog log;
   write_file(lock_, str("process 1 on host of another, longer than ours ", std::string(600, 'x')));
   const FolderLock next(path_, "train");
-  EXPECT_THAT(read_file(lock_), testing::MatchesRegex("process [0-9]+ on host [^ ]+"));
+  EXPECT_THAT(read_file(lock_), HasSubstr(str("process ", ::getpid(), " on host ")));
+  EXPECT_THAT(log.text(), HasSubstr(" was in use by process 1 on host of another, longer"));
+}
+
+TEST_F(FolderLockTest, ItsOwnerIsNamedWithTimeAndCommand) {
+  const LockOwner mine = LockOwner::this_process(), read = LockOwner::parse(mine.text());
+  EXPECT_THAT(mine.words, testing::MatchesRegex("process [0-9]+ on host [^ ]+ since "
+                                                "20..-..-.. ..:..:.. UTC: .*test_store.*"));
+  EXPECT_EQ(read.text(), mine.text());
+  EXPECT_FALSE(read.has_ended());
+  EXPECT_EQ(LockOwner::parse("").words, "another process");
+  LockOwner other = mine;
+  other.started = "1";  // its number is another process's now
+  EXPECT_TRUE(other.has_ended());
+  other.machine = "another";
+  EXPECT_FALSE(other.has_ended());
 }
 
 TEST_F(FolderLockTest, ALinkIsNotFollowed) {

@@ -1,15 +1,18 @@
 #include "support/gcs_emulator.h"
 
 #include "base/error.h"
+#include "store/file.h"
 #include "support/oracle.h"
 
 namespace smelt {
 
 GcsEmulator::GcsEmulator()
     : port_(free_port()),
-      server_(
-          {oracle_python(), source_path("tests/support/gcs_emulator.py"), std::to_string(port_)},
-          port_, dir_.file("log")) {}
+      server_({oracle_python(), source_path("tests/support/gcs_emulator.py"), std::to_string(port_),
+               dir_.file("faults")},
+              port_, dir_.file("log")) {}
+
+void GcsEmulator::fault(const std::string& rules) const { write_file(dir_.file("faults"), rules); }
 
 std::string GcsEmulator::endpoint() const { return str("127.0.0.1:", port_); }
 

@@ -17,6 +17,8 @@ class GcsEmulator {
       const;  // "127.0.0.1:<port>"; "http://" before it for CLOUD_STORAGE_EMULATOR_ENDPOINT
   // A path of the emulator that works without any environment.
   std::string path(std::string_view key, std::string_view bucket = "bucket") const;
+  // From now on the requests that the rules of gcs_emulator.py match go wrong; "[]" ends that.
+  void fault(const std::string& rules) const;
   // What Google's own client answers to the arguments of tests/support/gcs_client.py after the
   // bucket.
   std::string client(const std::string& arguments) const;

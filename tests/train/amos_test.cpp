@@ -119,7 +119,7 @@ std::int64_t slot_elements(const BertTask& task, const Optimizer& optimizer) {
   const StepProgram program = train_program(bert_task(task), config, cpu_devices(1));
   std::int64_t sum = 0;
   for (std::size_t i = program.state.values; i < program.state.tensors.size(); ++i)
-    sum += program.state.tensors[i].shape.elements();
+    if (program.state.tensors[i].saved) sum += program.state.tensors[i].shape.elements();
   return sum;
 }
 

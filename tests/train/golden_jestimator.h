@@ -25,7 +25,7 @@ class GoldenJestimator {
   const nlohmann::json& facts() const { return facts_["variants"][variant_]; }
 
   std::vector<float> values(const std::string& name) const;
-  // "param/…", "first/…" or "last/…" under the parameters' own names.
+  // "param/…" or "first/…" under the parameters' own names.
   TensorMap tensors(const std::string& prefix) const;
   // The same with zero moments.
   TensorMap state(const std::string& prefix = "param/") const;

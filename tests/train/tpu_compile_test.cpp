@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "optim/adamw.h"
+#include "optim/lamb.h"
 #include "runtime/topology.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
@@ -77,6 +77,19 @@ TEST_P(TpuCompileOnEach, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
 TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
   const auto program = eval_program(task(), 16, placement(Reduction::global));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
+  TrainingConfig c = config(Reduction::global);
+  c.optimizer = lamb({});
+  c.compute = compute_for("tpu", {});
+  c.schedule = {.total_steps = 100, .warmup = Warmup::precedes, .decay = Decay::cosine};
+  c.rules = {{"rates", {{".*/layer_0/", "0.5"}}}, {}};
+  c.clip_value = 1;
+  c.ema_decay = 0.99;
+  c.spikes = {.action = SpikeAction::skip};
+  const auto program = train_program(task(), c, placement(Reduction::global));
+  EXPECT_GE(compile("v2:2x2", program).alias_bytes, state_bytes(program));
 }
 
 // The fewer values a loop over layers keeps, the less memory its step takes.

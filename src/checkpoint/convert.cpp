@@ -1,0 +1,213 @@
+#include "checkpoint/convert.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/hugging_face.h"
+#include "checkpoint/hugging_face_electra.h"
+#include "checkpoint/layout.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/tensorflow.h"
+#include "format/config.h"
+#include "format/crc32c.h"
+#include "models/bert_config.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "tokenize/casing.h"
+#include "tokenize/tokenizer_config.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+ModelForm form_of(const ConvertJob& job) {
+  if (job.form) return *job.form;
+  if (is_checkpoint_path(job.to)) return ModelForm::smelt;
+  if (path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
+  throw UsageError(str("convert: ", job.to, ": its name does not say which form it is to have"),
+                   "give --to smelt, tf or hf");
+}
+
+[[noreturn]] void throw_there(const std::string& path) {
+  throw UsageError(str("convert: ", path, " is there already"), "remove it, or give another name");
+}
+
+// What the user named, over what lies beside the checkpoint.
+void take_files(const ConvertJob& job, StoredModel& model) {
+  if (!job.config.empty()) {
+    model.config = json::parse(read_file(job.config, kSmallFileBytes), nullptr, false);
+    if (!model.config.is_object())
+      throw UsageError(str("convert: ", job.config, " is not a JSON object"),
+                       "name a bert_config.json or an electra_config.json");
+  }
+  if (!job.vocab.empty()) {
+    model.vocab_txt = read_file(job.vocab, kSmallFileBytes);
+    model.tokenizer = load_tokenizer_config(job.vocab);
+    const auto said =
+        model.settings.is_object() ? model.settings.find(kVocabularyCrc32c) : model.settings.end();
+    if (model.settings.is_object() && said != model.settings.end() &&
+        *said != crc32c(model.vocab_txt))
+      throw UsageError(str("convert: ", job.vocab, " is not the vocabulary of ", model.where,
+                           ": its crc32c is ", crc32c(model.vocab_txt), ", not ", said->dump()),
+                       "name the vocabulary that the model was trained with");
+  }
+  if (model.tokenizer)
+    check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
+  else if (job.lower_case)
+    model.tokenizer = options_of({.lower_case = job.lower_case});
+}
+
+// Where nothing says it, as the vocabulary's pieces are.
+TokenizerOptions tokenizer_of(const StoredModel& model) {
+  if (model.tokenizer) return *model.tokenizer;
+  const auto lines = split(trim(model.vocab_txt), '\n');
+  TokenizerOptions options;
+  options.lower_case =
+      !is_cased(Vocabulary({lines.begin(), lines.end()}, model.where + ": vocab.txt"));
+  spdlog::info("convert: do_lower_case {}, as the vocabulary's pieces are; --lower-case says else",
+               options.lower_case);
+  return options;
+}
+
+// In the full form that a run records, so that it can be held to it.
+json settings_of(const StoredModel& model, const std::string& type) {
+  if (model.settings.is_object()) return model.settings;
+  json out{{"converted_from", model.where}};
+  if (!type.empty()) out["task"] = type;
+  if (type == "bert" && !model.config.is_null())
+    out["model"] = config_json(parse_bert_config(model.config.dump(), model.where));
+  else if (!model.config.is_null())
+    out["model"] = model.config;
+  if (!model.vocab_txt.empty()) out[kVocabularyCrc32c] = crc32c(model.vocab_txt);
+  return out;
+}
+
+const json& known_config(const StoredModel& model) {
+  if (model.config.is_null())
+    throw UsageError(str("convert: ", model.where, ": the model's sizes are not known: no ",
+                         "bert_config.json or electra_config.json is beside it"),
+                     "give --config");
+  return model.config;
+}
+
+void put_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
+  const std::string config = join_path(folder, type + "_config.json");
+  const std::string vocab = join_path(folder, "vocab.txt");
+  if (!model.config.is_null() && !exists(config)) write_file(config, model.config.dump(2) + "\n");
+  if (model.vocab_txt.empty() || exists(vocab)) return;
+  write_file(vocab, model.vocab_txt);
+  if (model.tokenizer) save_tokenizer_config(vocab, *model.tokenizer);
+}
+
+std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
+  if (job.dtype != DType::f32)
+    throw UsageError("convert: a checkpoint of smelt's has f32 parameters",
+                     "leave --dtype out, or give another --to");
+  const bool named = is_checkpoint_path(job.to);
+  const std::string folder = named ? parent_path(job.to) : job.to;
+  const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
+  const std::string path = checkpoint_path(folder, step);
+  if (exists(path)) throw_there(path);
+  const HeldTensors held = hold_tensors(model.tensors);
+  save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
+  if (!type.empty()) put_beside(folder, model, type);
+  return path;
+}
+
+std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
+                          const std::string& type) {
+  if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
+  LazyTensors tensors = model.tensors;
+  if (job.slots && (model.step > 0 || count_slots(tensors) > 0)) {
+    std::vector<std::byte> bytes(sizeof model.step);
+    std::memcpy(bytes.data(), &model.step, bytes.size());
+    tensors.emplace("global_step", LazyTensor{{DType::s64, {}}, [bytes] { return bytes; }});
+  }
+  write_tensorflow_checkpoint(job.to, tensors);
+  note_tensorflow_checkpoint(job.to);
+  if (!type.empty()) put_beside(parent_path(job.to), model, type);
+  return job.to;
+}
+
+void to_electra_folders(const ConvertJob& job, const StoredModel& model, const ModelFolder& folder,
+                        const FolderForm& form) {
+  const auto config = parse_config<ElectraConfig>(known_config(model), model.where);
+  const auto has = [&](const char* name) { return model.tensors.contains(name); };
+  const bool discriminator = has("electra/embeddings/word_embeddings");
+  const bool generator = has("generator_predictions/output_bias");
+  // The masked LM is the only encoder of a model without a generator of its own.
+  ElectraConfig of_generator = config;
+  if (!has("generator/encoder/layer_0/output/dense/kernel")) of_generator.untied_generator = false;
+  if (discriminator)
+    export_hugging_face(join_path(job.to, "discriminator"), electra_discriminator(config), folder,
+                        model.tensors, form);
+  if (generator)
+    export_hugging_face(join_path(job.to, "generator"), electra_generator_part(of_generator),
+                        folder, model.tensors, form);
+}
+
+std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
+                            const std::string& type) {
+  if (type != "bert" && type != "electra")
+    throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
+                         type.empty() ? "this model" : "JEstimator's BERT"),
+                     "give --to tf or smelt");
+  if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
+  if (model.vocab_txt.empty())
+    throw UsageError(str("convert: ", model.where, ": no vocab.txt is beside it"), "give --vocab");
+  const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
+  if (type == "electra") {
+    ModelFolder folder;
+    folder.vocab_txt = model.vocab_txt;
+    folder.tokenizer = tokenizer_of(model);
+    to_electra_folders(job, model, folder, form);
+  } else {
+    HuggingFaceBert bert;
+    bert.config = config_json(parse_bert_config(known_config(model).dump(), model.where));
+    bert.vocab_txt = model.vocab_txt;
+    bert.tokenizer = tokenizer_of(model);
+    export_hugging_face(job.to, bert, model.tensors, form);
+  }
+  return job.to;
+}
+
+}  // namespace
+
+Converted convert_checkpoint(const ConvertJob& job) {
+  const ModelForm form = form_of(job);
+  StoredModel model = open_stored_model(job.from, "convert");
+  take_files(job, model);
+  const std::string type = model_type_of(model.tensors);
+  Converted out{.from = model.form,
+                .to = form,
+                .where_from = model.where,
+                .where_to = {},
+                .step = model.step,
+                .left_out = model.skipped};
+  const std::size_t slots = count_slots(model.tensors);
+  const bool keep = job.slots && form != ModelForm::hugging_face;
+  if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots of the optimizer"));
+  const LazyTensors all = model.tensors;
+  if (!keep)
+    std::erase_if(model.tensors, [&](const auto& item) { return is_slot(item.first, all); });
+  const DType dtype = form == ModelForm::hugging_face ? DType::f32 : job.dtype;
+  for (auto& [name, tensor] : model.tensors) tensor = as_dtype(std::move(tensor), dtype);
+  out.slots = keep ? slots : 0;
+  out.parameters = model.tensors.size() - out.slots;
+  if (out.parameters == 0)
+    throw UsageError(str("convert: ", model.where, " holds no floating-point tensors"),
+                     "name a checkpoint of a model");
+  const auto write = form == ModelForm::smelt        ? to_smelt
+                     : form == ModelForm::tensorflow ? to_tensorflow
+                                                     : to_hugging_face;
+  out.where_to = write(job, model, type);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+// Tensors of safetensors files, read one at a time.
+#pragma once
+
+#include <string>
+
+#include "format/lazy_tensor.h"
+#include "format/safetensors.h"
+#include "store/random_access_file.h"
+
+namespace smelt {
+
+// The header is read and checked now, each tensor when it is asked for; the file stays open as long
+// as one of them. UsageError as SafetensorsFile has it, and for a file that became shorter.
+LazyTensors open_safetensors(const std::string& path);
+
+// Exactly the bytes from `offset` on. UsageError when the file has fewer.
+std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
+                                    std::size_t size);
+
+// Views of memory that outlives them.
+LazyTensors lazy_tensors(const TensorMap& tensors);
+
+// All of them in memory, behind the views.
+struct HeldTensors {
+  TensorMap tensors;
+  std::vector<std::vector<std::byte>> memory;
+};
+HeldTensors hold_tensors(const LazyTensors& tensors);
+
+// As another floating-point type, rounded to nearest even; the tensor itself where it is of that
+// type or of none.
+LazyTensor as_dtype(LazyTensor tensor, DType dtype);
+
+}  // namespace smelt

@@ -1,0 +1,206 @@
+#include "checkpoint/stored_model.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/hugging_face.h"
+#include "checkpoint/hugging_face_electra.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/tensorflow.h"
+#include "format/config.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "tokenize/tokenizer_config.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+json json_file(const std::string& path) {
+  if (!exists(path)) return {};
+  json value = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  return value.is_object() ? value : json();
+}
+
+// A vocabulary that lies in one of the folders, where it is the one of the checksum.
+void find_vocabulary(const std::vector<std::string>& folders, std::optional<std::uint32_t> crc,
+                     StoredModel& out) {
+  for (const std::string& folder : folders) {
+    const std::string path = join_path(folder, "vocab.txt");
+    if (!exists(path)) continue;
+    std::string text = read_file(path, kSmallFileBytes);
+    if (crc && crc32c(text) != *crc) continue;
+    out.vocab_txt = std::move(text);
+    out.tokenizer = load_tokenizer_config(path);
+    return;
+  }
+}
+
+StoredModel of_smelt(Checkpoint checkpoint) {
+  StoredModel out{.where = checkpoint.path,
+                  .step = checkpoint.step,
+                  .tensors = lazy_tensors(checkpoint.tensors),
+                  .settings = std::move(checkpoint.state),
+                  .config = {},
+                  .vocab_txt = {},
+                  .tokenizer = {},
+                  .skipped = {},
+                  .owners = {}};
+  out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));
+  if (!out.settings.is_object()) out.settings = json::object();
+  out.config = out.settings.value("model", json());
+  std::optional<std::uint32_t> crc;
+  if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
+    crc = said->get<std::uint32_t>();
+  const std::string folder = parent_path(out.where);
+  std::vector<std::string> folders{folder};
+  if (crc) folders.push_back(parent_path(folder));  // where a recipe has it
+  find_vocabulary(folders, crc, out);
+  return out;
+}
+
+StoredModel of_bundle(const std::string& prefix, const std::string& where, bool any_names) {
+  const TensorflowCheckpoint checkpoint(prefix);
+  if (!any_names) check_variable_names(checkpoint, where);
+  StoredModel out;
+  out.form = ModelForm::tensorflow;
+  out.where = prefix;
+  out.step = checkpoint.global_step().value_or(0);
+  out.tensors = checkpoint.tensors();
+  out.skipped = checkpoint.skipped();
+  std::erase_if(out.tensors, [&](const auto& item) {
+    const bool number = !is_float(item.second.shape.dtype);
+    if (number && item.first != "global_step")
+      out.skipped.push_back(str(item.first, " (", item.second.shape, ")"));
+    return number;
+  });
+  const std::string folder = parent_path(prefix);
+  for (const char* name : {"bert_config.json", "electra_config.json"})
+    if (out.config.is_null()) out.config = json_file(join_path(folder, name));
+  find_vocabulary({folder}, std::nullopt, out);
+  return out;
+}
+
+void take_folder(const OpenedFolder& folder, StoredModel& out) {
+  out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
+  out.vocab_txt = folder.model.vocab_txt;
+  out.tokenizer = folder.model.tokenizer;
+  out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
+}
+
+// A generator that is read from its own folder has embeddings of its own. Where they are the
+// discriminator's, bit for bit, the model has them once.
+bool tie_embeddings(LazyTensors& tensors) {
+  const std::string own = "generator/embeddings/", shared = "electra/embeddings/";
+  std::vector<std::string> names;
+  for (auto it = tensors.lower_bound(own); it != tensors.end() && it->first.starts_with(own);
+       ++it) {
+    const auto other = tensors.find(shared + it->first.substr(own.size()));
+    if (other == tensors.end() || other->second.shape != it->second.shape ||
+        other->second.read() != it->second.read())
+      return false;
+    names.push_back(it->first);
+  }
+  for (const std::string& name : names) tensors.erase(name);
+  return !names.empty();
+}
+
+json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied) {
+  const BertConfig& d = discriminator.encoder;
+  ElectraConfig c;
+  c.vocab_size = d.vocab_size;
+  c.embedding_size = discriminator.embedding_size;
+  c.hidden_size = d.hidden_size;
+  c.num_hidden_layers = d.num_hidden_layers;
+  c.num_attention_heads = d.num_attention_heads;
+  c.intermediate_size = d.intermediate_size;
+  c.hidden_act = d.hidden_act;
+  c.hidden_dropout_prob = d.hidden_dropout_prob;
+  c.attention_probs_dropout_prob = d.attention_probs_dropout_prob;
+  c.max_position_embeddings = d.max_position_embeddings;
+  c.type_vocab_size = d.type_vocab_size;
+  c.initializer_range = d.initializer_range;
+  if (generator != nullptr) {
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+      return static_cast<double>(part) / static_cast<double>(whole);
+    };
+    c.generator_layers = share(generator->encoder.num_hidden_layers, d.num_hidden_layers);
+    c.generator_hidden_size = share(generator->encoder.hidden_size, d.hidden_size);
+    c.untied_generator_embeddings = !tied;
+  }
+  return config_json(c);
+}
+
+StoredModel of_hugging_face(const std::vector<std::string>& folders) {
+  StoredModel out;
+  out.form = ModelForm::hugging_face;
+  out.where = folders.size() == 1 ? folders.front() : parent_path(folders.front());
+  std::optional<ElectraPart> discriminator, generator;
+  for (const std::string& folder : folders) {
+    if (text_field(read_model_config(folder), "model_type", "") != "electra") {
+      const OpenedFolder bert = open_hugging_face_bert(folder);
+      take_folder(bert, out);
+      out.config = bert.model.config;
+      continue;
+    }
+    const OpenedElectra electra = open_hugging_face_electra(folder);
+    take_folder(electra.folder, out);
+    (electra.part.head == ElectraPart::Head::generator ? generator : discriminator) = electra.part;
+  }
+  if (!discriminator) return out;
+  const bool tied = tie_embeddings(out.tensors);
+  out.config = electra_config_of(*discriminator, generator ? &*generator : nullptr, tied);
+  return out;
+}
+
+}  // namespace
+
+StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
+  if (is_checkpoint_path(path)) return of_smelt(load_checkpoint(path));
+  const bool folder = file_status(path).value_or(FileStatus{}).is_folder;
+  if (folder)
+    if (auto checkpoint = load_latest_checkpoint(path)) return of_smelt(std::move(*checkpoint));
+  if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
+  const std::vector<std::string> folders = hugging_face_folders(path);
+  if (!folders.empty()) return of_hugging_face(folders);
+  throw UsageError(
+      str(where, ": ", path,
+          " holds neither a checkpoint of smelt's or TensorFlow's nor config.json"),
+      !folder && exists(path)
+          ? "a TensorFlow checkpoint has an .index file; one without is older than TensorFlow 0.12"
+          : "name a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
+            "(…/bert_model.ckpt) or a Hugging Face folder");
+}
+
+std::string model_type_of(const LazyTensors& tensors) {
+  const auto begins = [&](const std::string& prefix) {
+    const auto found = tensors.lower_bound(prefix);
+    return found != tensors.end() && found->first.starts_with(prefix);
+  };
+  if (begins("bert/")) return "bert";
+  if (begins("electra/") || begins("generator/")) return "electra";
+  return begins("encoder/embedder_block/") ? "jestimator_bert" : "";
+}
+
+std::size_t count_slots(const LazyTensors& tensors) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      tensors, [&](const auto& item) { return is_slot(item.first, tensors); }));
+}
+
+std::string_view name(ModelForm form) {
+  switch (form) {
+    case ModelForm::tensorflow:
+      return "TensorFlow";
+    case ModelForm::hugging_face:
+      return "Hugging Face";
+    default:
+      return "smelt";
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,46 @@
+// A checkpoint of any of the three forms that smelt reads: its own, TensorFlow's, Hugging Face's.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/lazy_tensor.h"
+#include "tokenize/tokenizer_options.h"
+
+namespace smelt {
+
+enum class ModelForm { smelt, tensorflow, hugging_face };
+
+struct StoredModel {
+  ModelForm form = ModelForm::smelt;
+  std::string where;        // the checkpoint itself, of a folder's the newest
+  std::int64_t step = 0;    // 0 where none is known
+  LazyTensors tensors;      // by the original checkpoint's names; without global_step
+  nlohmann::json settings;  // a smelt checkpoint's state; null
+  nlohmann::json config;    // the model's, in smelt's words; null where it is not known
+  std::string vocab_txt;    // empty where it is not known
+  std::optional<TokenizerOptions> tokenizer;
+  std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
+  std::vector<std::shared_ptr<const void>> owners;
+};
+
+// A checkpoint of smelt's or a folder of some, a TensorFlow prefix, index file or folder, or a
+// Hugging Face folder of a BERT or an ELECTRA. One of smelt's is in memory and its checksums have
+// been held; of the others each tensor is read, and of TensorFlow's checked, when it is wanted.
+// UsageError beginning with `where` when it is none of these, for what cannot be read and, unless
+// `any_names`, for names of TensorFlow's objects.
+StoredModel open_stored_model(const std::string& path, const std::string& where,
+                              bool any_names = false);
+
+// "bert", "electra", "jestimator_bert" by the names of the tensors; empty for another.
+std::string model_type_of(const LazyTensors& tensors);
+
+// How many of the tensors are the optimizer's slots.
+std::size_t count_slots(const LazyTensors& tensors);
+
+std::string_view name(ModelForm form);
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+#include "cli/begin_flags.h"
+
+#include "base/str.h"
+
+namespace smelt {
+
+Beginning BeginFlags::beginning() const {
+  const Begin begin = resume ? Begin::resume : fresh ? Begin::fresh : Begin::either;
+  return {.begin = begin, .overwrite = overwrite};
+}
+
+Recipe BeginFlags::load(RecipeOption recipe) const {
+  if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
+  return recipe.load();
+}
+
+std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
+  auto flags = std::make_shared<BeginFlags>();
+  auto* resume = command.add_flag("--resume", flags->resume,
+                                  "go on from the newest checkpoint; refused where there is none");
+  auto* fresh = command.add_flag("--fresh", flags->fresh,
+                                 "a new run; refused where there is a checkpoint. Neither of the "
+                                 "two: goes on where there is one");
+  command
+      .add_flag("--overwrite", flags->overwrite,
+                "with --fresh: removes what the model's folder holds")
+      ->needs(fresh);
+  command.add_option("--init-from", flags->init_from,
+                     "a folder of weights that a new run begins with, as train.init");
+  resume->excludes(fresh);
+  return flags;
+}
+
+}  // namespace smelt

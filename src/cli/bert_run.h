@@ -1,0 +1,13 @@
+// `smelt run_pretraining`: the original BERT's run_pretraining.py, its flags, defaults, printed
+// metrics and files.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace smelt {
+
+void add_run_pretraining_command(CLI::App& app);
+
+}  // namespace smelt

@@ -1,0 +1,73 @@
+#include "cli/cmd_convert.h"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "checkpoint/convert.h"
+#include "cli/number_check.h"
+
+namespace smelt {
+namespace {
+
+struct ConvertFlags {
+  ConvertJob job;
+  std::string form, dtype = "f32";
+  bool no_slots = false;
+  double shard_mb = 5000;
+};
+
+void run_convert(ConvertFlags& f) {
+  static const std::map<std::string, ModelForm> kForms{
+      {"smelt", ModelForm::smelt}, {"tf", ModelForm::tensorflow}, {"hf", ModelForm::hugging_face}};
+  static const std::map<std::string, DType> kDTypes{
+      {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
+  if (!f.form.empty()) f.job.form = kForms.at(f.form);
+  f.job.dtype = kDTypes.at(f.dtype);
+  f.job.slots = !f.no_slots;
+  f.job.shard_bytes = static_cast<std::uint64_t>(f.shard_mb * 1e6);
+  const Converted done = convert_checkpoint(f.job);
+  for (const std::string& what : done.left_out) spdlog::info("left out: {}", what);
+  spdlog::info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
+               name(done.from), done.step, done.where_to, name(done.to), done.parameters,
+               done.slots);
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app) {
+  auto f = std::make_shared<ConvertFlags>();
+  auto* command = app.add_subcommand(
+      "convert", "a checkpoint from one form to another: smelt's, TensorFlow's, Hugging Face's");
+  command
+      ->add_option("from", f->job.from,
+                   "a model folder, a checkpoint, a TensorFlow prefix (…/bert_model.ckpt) or a "
+                   "Hugging Face folder")
+      ->required();
+  command
+      ->add_option("to", f->job.to,
+                   "a model folder or …/checkpoint-<step>, a TensorFlow prefix, or a new folder")
+      ->required();
+  command
+      ->add_option("--to", f->form,
+                   "smelt, tf or hf; default: by the name, *.ckpt* or checkpoint-<step>")
+      ->check(CLI::IsMember({"smelt", "tf", "hf"}));
+  command->add_option("--dtype", f->dtype, "of what is written: f32, bf16 or f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
+      ->capture_default_str();
+  command->add_flag("--no-slots", f->no_slots, "leave the optimizer's slots and the step out");
+  command->add_option("--config", f->job.config,
+                      "bert_config.json or electra_config.json; default: beside the checkpoint");
+  command->add_option("--vocab", f->job.vocab, "vocab.txt; default: beside the checkpoint");
+  command->add_option("--lower-case", f->job.lower_case,
+                      "true or false: of the vocabulary, where no tokenizer_config.json says it; "
+                      "default: true");
+  command->add_option("--shard-mb", f->shard_mb, "megabytes of a Hugging Face folder's files")
+      ->check(number_from(0.001, 1e9))
+      ->capture_default_str();
+  command->callback([f] { run_convert(*f); });
+}
+
+}  // namespace smelt

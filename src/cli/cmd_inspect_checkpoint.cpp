@@ -1,0 +1,143 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/parameter_names.h"
+#include "checkpoint/stored_model.h"
+#include "cli/cmd_convert.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct InspectedTensor {
+  std::string name;
+  Shape shape;
+  double rms = 0;
+  std::string fault = {};  // empty: it could be read
+};
+
+struct InspectedModel {
+  StoredModel model;
+  std::vector<InspectedTensor> tensors;
+  std::int64_t parameters = 0, slot_numbers = 0;  // numbers, not tensors
+  std::set<std::string> slots;                    // "adam_m"
+  std::size_t damaged = 0;
+};
+
+double root_mean_square(const LazyTensor& tensor) {
+  const std::vector<std::byte> bytes = as_dtype(tensor, DType::f64).read();
+  double sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(double)) {
+    double value = 0;
+    std::memcpy(&value, bytes.data() + i, sizeof value);
+    sum += value * value;
+  }
+  const auto count = static_cast<double>(bytes.size() / sizeof(double));
+  return count == 0 ? 0 : std::sqrt(sum / count);
+}
+
+InspectedModel inspect_model(const std::string& path) {
+  InspectedModel out;
+  out.model = open_stored_model(path, "inspect", true);
+  for (const auto& [name, tensor] : out.model.tensors) {
+    InspectedTensor found{.name = name, .shape = tensor.shape};
+    try {
+      found.rms = root_mean_square(tensor);
+    } catch (const UsageError& error) {
+      found.fault = error.what();
+      ++out.damaged;
+    }
+    const bool slot = is_slot(name, out.model.tensors);
+    if (slot) out.slots.insert(name.substr(name.rfind('/') + 1));
+    (slot ? out.slot_numbers : out.parameters) += tensor.shape.elements();
+    out.tensors.push_back(std::move(found));
+  }
+  return out;
+}
+
+std::string checksums(const InspectedModel& m) {
+  if (m.model.form == ModelForm::hugging_face) return "none in this form";
+  return m.damaged == 0 ? "hold" : str(m.damaged, " tensors are damaged");
+}
+
+ordered_json model_json(const InspectedModel& m) {
+  ordered_json out{{"path", m.model.where},          {"form", name(m.model.form)},
+                   {"step", m.model.step},           {"model", model_type_of(m.model.tensors)},
+                   {"parameters", m.parameters},     {"slots", m.slots},
+                   {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
+                   {"skipped", m.model.skipped},     {"config", m.model.config},
+                   {"settings", m.model.settings},   {"tensors", ordered_json::array()}};
+  for (const InspectedTensor& t : m.tensors) {
+    ordered_json line{{"name", t.name},
+                      {"dtype", dtype_name(t.shape.dtype)},
+                      {"shape", t.shape.dims},
+                      {"rms", nullptr}};
+    if (t.fault.empty() && std::isfinite(t.rms)) line["rms"] = t.rms;
+    if (!t.fault.empty()) line["fault"] = t.fault;
+    out["tensors"].push_back(std::move(line));
+  }
+  return out;
+}
+
+std::string settings_text(const nlohmann::json& settings) {
+  std::string out;
+  for (const auto& [key, value] : settings.items()) out += str("  ", key, ": ", value.dump(), "\n");
+  return out;
+}
+
+std::string model_text(const InspectedModel& m) {
+  const std::string type = model_type_of(m.model.tensors);
+  std::string out =
+      str("checkpoint:  ", m.model.where, " (", name(m.model.form), "), step ", m.model.step, "\n",
+          "model:       ", type.empty() ? "of a kind that smelt does not know" : type, ", ",
+          m.parameters, " parameters\n", "slots:       ");
+  out += m.slots.empty() ? "none\n" : str(join(m.slots, ", "), ", ", m.slot_numbers, " numbers\n");
+  out += str("checksums:   ", checksums(m), "\n");
+  for (const std::string& what : m.model.skipped) out += str("not taken:   ", what, "\n");
+  if (m.model.settings.is_object())
+    out += "settings:\n" + settings_text(m.model.settings);
+  else if (m.model.config.is_object())
+    out += "config:\n" + settings_text(m.model.config);
+  out += "tensors, with the root of their mean square:\n";
+  for (const InspectedTensor& t : m.tensors) {
+    char rms[32];
+    std::snprintf(rms, sizeof rms, "%.6g", t.rms);
+    out += str("  ", t.name, " ", t.shape, " ", t.fault.empty() ? rms : t.fault, "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand(
+      "inspect", "what a checkpoint holds: smelt's, TensorFlow's or Hugging Face's");
+  command
+      ->add_option("checkpoint", *path,
+                   "a model folder, a checkpoint, a TensorFlow prefix or a Hugging Face folder")
+      ->required();
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([path, json] {
+    const InspectedModel found = inspect_model(*path);
+    std::cout << (*json ? model_json(found).dump(2, ' ', false,
+                                                 ordered_json::error_handler_t::replace) +
+                              "\n"
+                        : model_text(found));
+    if (found.damaged > 0)
+      throw UsageError(
+          str("inspect: ", found.damaged, " tensors of ", found.model.where, " are damaged"),
+          "copy or fetch the checkpoint again");
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// TensorFlow's file "checkpoint", a text proto (CheckpointState) beside the checkpoints of a run,
+// which names the newest and all that were kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+struct CheckpointState {
+  std::string newest;            // a path, mostly relative to the file's folder; may be empty
+  std::vector<std::string> all;  // from the oldest to the newest
+};
+
+// UsageError, in which `origin` names the file, for what is no text proto; fields other than these
+// two are passed over.
+CheckpointState parse_checkpoint_state(std::string_view text, std::string_view origin);
+std::string checkpoint_state_text(const CheckpointState& state);
+
+}  // namespace smelt

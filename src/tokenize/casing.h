@@ -1,0 +1,20 @@
+// Whether a vocabulary is of cased text: lower-cased text never finds its pieces.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "tokenize/vocabulary.h"
+
+namespace smelt {
+
+// Pieces with a capital letter of ASCII, but for those in brackets ("[CLS]").
+std::size_t capital_pieces(const Vocabulary& vocabulary);
+
+// Whether more than one piece in a hundred is such a one.
+bool is_cased(const Vocabulary& vocabulary);
+
+// Logs a warning for a cased one; `who` lower-cases.
+void warn_of_case(const Vocabulary& vocabulary, std::string_view who);
+
+}  // namespace smelt

@@ -1,0 +1,115 @@
+#include "train/bad_batch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "checkpoint/averages.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kFolder = "bad-batch-";
+constexpr const char* kBadStep = "bad_step";
+
+std::string batch_name(const Feature& feature) { return str(kRunPrefix, "batch/", feature.name); }
+
+void save_bad_batch(const std::string& folder, const BadBatch& bad, const Features& features,
+                    const HostState& before, nlohmann::json settings) {
+  TensorMap tensors = before.tensors;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const HostArray& array = bad.batch.arrays[i];
+    tensors[batch_name(features[i])] = {array.shape, array.bytes};
+  }
+  settings[kBadStep] = {{"step", bad.step}, {"argument", bad.argument}};
+  save_checkpoint(folder, bad.step - 1, tensors, settings);
+}
+
+bool is_bad(const GradientNorm& gradient) { return !std::isfinite(gradient.norm); }
+
+}  // namespace
+
+std::string bad_batch_folder(const std::string& model_dir, std::int64_t step) {
+  return join_path(model_dir, str(kFolder, step));
+}
+
+std::string newest_bad_batch(const std::string& model_dir) {
+  std::int64_t newest = 0;
+  if (exists(model_dir))
+    for (const std::string& name : list_folder(model_dir)) {
+      if (!name.starts_with(kFolder)) continue;
+      std::int64_t step = 0;
+      const char* end = name.data() + name.size();
+      const auto [read, error] = std::from_chars(name.data() + kFolder.size(), end, step);
+      if (error == std::errc() && read == end) newest = std::max(newest, step);
+    }
+  if (newest == 0)
+    throw UsageError(str("replay: ", model_dir, " holds no ", kFolder, "<step>"),
+                     "a run that stops at a step that is not finite leaves one there");
+  return bad_batch_folder(model_dir, newest);
+}
+
+BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
+  const Checkpoint& checkpoint = model.checkpoint;
+  const auto refuse = [&](const std::string& what) {
+    throw UsageError(str("replay: ", model.where, what), "give the bad-batch folder of this model");
+  };
+  if (!checkpoint.state.contains(kBadStep)) refuse(" holds no batch");
+  const nlohmann::json& step = checkpoint.state[kBadStep];
+  BadBatch out{.step = step.at("step"), .argument = step.at("argument"), .batch = {}};
+  for (const Feature& feature : features) {
+    const auto found = checkpoint.tensors.find(batch_name(feature));
+    if (found == checkpoint.tensors.end()) refuse(str(": its batch has no ", feature.name));
+    const auto& [shape, data] = found->second;
+    const Dims row(shape.dims.begin() + 1, shape.dims.end());
+    if (shape.dtype != feature.dtype || row != feature.row)
+      refuse(str(": ", feature.name, " is ", shape, ", a row of this model's ",
+                 dims_text(feature.row)));
+    out.batch.rows = shape.dims.front();
+    out.batch.arrays.push_back({shape, {data.begin(), data.end()}});
+  }
+  return out;
+}
+
+std::int64_t GradientReport::not_finite() const { return std::ranges::count_if(of, is_bad); }
+
+std::string GradientReport::first_not_finite() const {
+  if (bad_value)
+    return str("the first tensor that is not finite is ", *bad_value, ", before the step");
+  const auto found = std::find_if(of.rbegin(), of.rend(), is_bad);
+  if (found != of.rend())
+    return str("the first tensor that is not finite, from the loss back, is the gradient of ",
+               found->parameter, "; ", not_finite(), " of ", of.size(), " gradients are not");
+  return std::isfinite(loss) && std::isfinite(norm) ? "all gradients are finite"
+                                                    : "each gradient by itself is finite";
+}
+
+GradientReport gradient_report(const std::shared_ptr<const Client>& client,
+                               const StepProgram& program, const BadBatch& bad,
+                               const ModelState& state) {
+  const CompiledStep step(client, program);
+  const Execution execution = step.run(bad.batch, state, bad.argument);
+  const auto figures = execution.results.front().back().to_host<float>();
+  const std::vector<std::string>& names = program.report.figures;
+  CHECK(figures.size() == names.size(), figures.size(), " figures for ", names.size());
+  GradientReport out{.loss = figures[0], .norm = figures[1], .of = {}};
+  for (std::size_t i = 2; i < figures.size(); ++i) out.of.push_back({names[i], figures[i]});
+  return out;
+}
+
+std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,
+                           const BadStepPlace& place) try {
+  const StepProgram program = place.program();
+  const HostState before = place.state.download();
+  save_bad_batch(folder, bad, program.features, before, place.settings);
+  GradientReport report = gradient_report(place.client, program, bad, place.state);
+  report.bad_value = smelt::first_not_finite(before);
+  return str(report.first_not_finite(), "; its batch and the state before it are in ", folder);
+} catch (const Error& error) {
+  return str("looking into it failed: ", error.what());
+}
+
+}  // namespace smelt

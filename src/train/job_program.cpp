@@ -1,0 +1,35 @@
+#include "train/job_program.h"
+
+namespace smelt {
+
+Compute compute_of(const TrainJob& job, std::string_view platform) {
+  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
+}
+
+StepProgram program_of(const TrainJob& job, std::string_view platform,
+                       decltype(&train_program) program) {
+  TrainingConfig config = job.config;
+  config.compute = compute_of(job, platform);
+  return program(job.task, config,
+                 placement_for(platform, config.devices, config.reduction,
+                               partition_for(job.mesh, config.devices, job.fields)));
+}
+
+StepProgram training_program(const TrainJob& job, std::string_view platform) {
+  return program_of(job, platform, train_program);
+}
+
+GradientReport replay(const TrainJob& job, const std::string& folder) {
+  const TrainedModel model = load_trained_model(
+      "replay", folder, job.task.settings.value("model", nlohmann::json()), job.vocab, false);
+  const BadBatch bad = bad_batch_in(model, job.task.features);
+  TrainJob same = job;
+  same.config.batch_size = bad.batch.rows;
+  const auto client = open_device(job.device, static_cast<int>(job.config.devices));
+  const StepProgram program = program_of(same, client->platform_name(), gradient_program);
+  return gradient_report(client, program, bad,
+                         ModelState::restore(*client, program.placement, program.state,
+                                             model.checkpoint.tensors, model.where));
+}
+
+}  // namespace smelt

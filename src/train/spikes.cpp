@@ -1,0 +1,70 @@
+#include "train/spikes.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kSkippedSteps = "skipped_steps";
+constexpr const char* kRewinds = "rewinds";
+
+}  // namespace
+
+StateTensor spike_losses(const Spikes& spikes) {
+  return {.name = kSpikeLosses, .shape = {DType::f32, {spikes.window}}, .init = {}};
+}
+
+Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step) {
+  const auto count = static_cast<double>(spikes.window);
+  const Tensor mean = reduce_sum(losses, {0}) / count;
+  const Tensor variance = reduce_sum(square(losses - mean), {0}) / count;
+  const Tensor full = compare(step, full_like(step, count), Compare::ge);
+  return bitwise_and(full, compare(loss, mean + spikes.sigmas * sqrt(variance), Compare::gt));
+}
+
+Tensor next_losses(Tensor losses, Tensor loss) {
+  return concatenate({slice_axis(losses, 0, 1, losses.dim(0)), reshape(loss, {1})}, 0);
+}
+
+SpikeRecord::SpikeRecord(const nlohmann::json& settings) {
+  if (settings.contains(kSkippedSteps))
+    skipped_ = settings[kSkippedSteps].get<std::vector<std::int64_t>>();
+  if (settings.contains(kRewinds))
+    for (const auto& rewind : settings[kRewinds]) rewound(rewind.at("step"), rewind.at("batches"));
+}
+
+SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
+  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
+  if (action == SpikeAction::skip) skipped_.push_back(step);
+  return action;
+}
+
+void SpikeRecord::rewound(std::int64_t step, std::int64_t batches) {
+  std::erase_if(skipped_, [&](std::int64_t skipped) { return skipped > step; });
+  rewinds_.push_back({step, batches});
+}
+
+std::int64_t SpikeRecord::gone_over() const {
+  std::int64_t out = 0;
+  for (const Rewind& rewind : rewinds_) out += rewind.batches;
+  return out;
+}
+
+std::int64_t SpikeRecord::rewinds_to(std::int64_t step) const {
+  return std::ranges::count(rewinds_, step, &Rewind::step);
+}
+
+void SpikeRecord::put(nlohmann::json& settings) const {
+  if (!skipped_.empty()) settings[kSkippedSteps] = skipped_;
+  if (rewinds_.empty()) return;
+  nlohmann::json& list = settings[kRewinds] = nlohmann::json::array();
+  for (const Rewind& rewind : rewinds_)
+    list.push_back({{"step", rewind.step}, {"batches", rewind.batches}});
+}
+
+}  // namespace smelt

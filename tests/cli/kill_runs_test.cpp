@@ -1,0 +1,26 @@
+// Runs that are killed at random instants, on the disk with one and with eight devices and in a
+// bucket, end as undisturbed ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/oracle.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+TEST(KillRuns, SixKillsChangeNothing) {
+  REQUIRE_PLUGIN("cpu");
+  REQUIRE_ORACLE();
+  const CommandOutput output =
+      run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
+                      SMELT_PROGRAM, " --kills 6 --set train.steps=80"));
+  EXPECT_EQ(output.status, 0) << output.text;
+  for (const char* place :
+       {"/one: killed 2 times", "/eight: killed 2 times", "run: killed 2 times"})
+    EXPECT_THAT(output.text, testing::HasSubstr(place));
+}
+
+}  // namespace
+}  // namespace smelt

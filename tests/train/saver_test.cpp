@@ -1,0 +1,235 @@
+// Checkpoints while training goes on: what is kept, what becomes of a save that fails.
+#include "train/saver.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "store/path.h"
+#include "support/error_of.h"
+#include "support/file_size_limit.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+#include "train/small_run.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class SaverTest : public SmallRun {
+ protected:
+  // Calls `at` after each step.
+  static TrainJob with_each_step(TrainJob job, std::function<void(std::int64_t)> at) {
+    job.track.log_every = 1;
+    job.track.log_line = [at = std::move(at)](const LogPoint& point) {
+      at(point.step);
+      return std::string();
+    };
+    return job;
+  }
+  std::vector<std::int64_t> steps(const std::string& folder) const {
+    return checkpoint_steps(dir_.file(folder));
+  }
+};
+
+TEST_F(SaverTest, AFullDiskDoesNotEndTheTraining) {
+  std::optional<FileSizeLimit> full;
+  bool told = false;
+  train(with_each_step(job("model", 60), [&](std::int64_t step) {
+    if (step == 2) full.emplace(1000);
+    told = told || log_.text().find("is not saved") != std::string::npos;
+    if (told) full.reset();
+  }));
+  EXPECT_TRUE(told);
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("train: the state of step 5 is not saved: write: "),
+                                 HasSubstr("training goes on; nothing was saved yet; the next save "
+                                           "tries again")));
+  for (const std::string& name : list_folder(dir_.file("model")))
+    EXPECT_THAT(name, Not(HasSubstr(".partial")));  // of what was half written nothing is left
+  train(job("whole", 60));
+  EXPECT_EQ(state("model", 60), state("whole", 60));
+}
+
+TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
+  std::optional<FileSizeLimit> full;
+  const TrainJob run = with_each_step(job("model", 12), [&](std::int64_t step) {
+    if (step != 9) return;
+    while (steps("model").empty())
+      std::this_thread::yield();  // the save of step 5 may be under way
+    full.emplace(1000);
+  });
+  const std::string message = error_of([&] { train(run); });
+  full.reset();
+  EXPECT_THAT(message, AllOf(HasSubstr("train: the state of step 12 is not saved: write: "),
+                             HasSubstr("hint: mend that and run the same command again; the "
+                                       "checkpoint of step 5 is good")));
+  EXPECT_EQ(train(job("model", 12)).first_step, 5);
+}
+
+TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
+  TrainJob run = job("model", 12);
+  run.save_every = 2;
+  run.keep = 2;
+  run.keep_every = 4;
+  run.keep_best = "masked_lm_loss";
+  run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
+  run.check_every = 3;
+  std::int64_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  run.checked = [&](const TrainCheck& check) {
+    const double loss = check.validation->measure("masked_lm_loss").value;
+    if (loss >= least) return;
+    least = loss;
+    best = check.step;
+  };
+  train(run);
+  EXPECT_THAT(steps("model"), ElementsAre(10, 12));
+  EXPECT_THAT(steps("model/save"), ElementsAre(4, 8, 12));
+  EXPECT_THAT(steps("model/best"), ElementsAre(best));
+  const auto score = nlohmann::json::parse(read_file(dir_.file("model/best/score.json")));
+  EXPECT_EQ(score["value"], least);
+  EXPECT_EQ(score["step"], best);
+  EXPECT_EQ(state("model/save", 12), state("model", 12));
+}
+
+TEST_F(SaverTest, AResumedRunKnowsTheBestOfBefore) {
+  TrainJob run = job("model", 3);
+  run.keep_best = "masked_lm_accuracy";  // the highest
+  run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
+  run.check_every = 3;
+  train(run);
+  EXPECT_THAT(steps("model/best"), ElementsAre(3));
+  write_file(dir_.file("model/best/score.json"),
+             R"({"name": "masked_lm_accuracy", "value": 2, "step": 3})");
+  run.config.schedule.total_steps = 6;
+  train(run);
+  EXPECT_THAT(steps("model/best"), ElementsAre(3));
+  write_file(dir_.file("model/best/score.json"), "damaged");
+  run.config.schedule.total_steps = 9;
+  train(run);
+  EXPECT_THAT(steps("model/best"), ElementsAre(9));
+}
+
+TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
+  TrainJob run = job("model", 3);
+  run.keep_best = "masked_lm_los";
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("train: train.keep_best is 'masked_lm_los', which no validation measures"));
+  run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("did you mean 'masked_lm_loss'?"));
+}
+
+TEST_F(SaverTest, TimeThatHasPassedIsAReasonToSave) {
+  TrainJob run = job("model", 3);
+  run.save_every = 100;
+  run.keep = 0;
+  run.save_minutes = 1e-9;
+  train(run);
+  EXPECT_THAT(steps("model"), ElementsAre(1, 2, 3));
+}
+
+TEST_F(SaverTest, ARunBeginsAsItIsTold) {
+  TrainJob run = job("model", 2);
+  run.begin = Begin::resume;
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr(str("train: ", run.model_dir, " holds no checkpoint to resume\n  hint: ")));
+  EXPECT_FALSE(exists(run.model_dir));
+  run.begin = Begin::fresh;
+  train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("train: a new run in " + run.model_dir + ", from fresh we"));
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("model/checkpoint-2 is there, a fresh run is wanted\n  hint: "));
+  run.overwrite = true;
+  EXPECT_EQ(train(run).first_step, 0);
+  run = job("model", 3);
+  run.begin = Begin::resume;
+  EXPECT_EQ(train(run).first_step, 2);
+}
+
+class SaverInABucket : public SaverTest {
+ protected:
+  void SetUp() override {
+    REQUIRE_ORACLE();
+    SaverTest::SetUp();
+    emulator_ = std::make_unique<GcsEmulator>();
+  }
+  TrainJob in_bucket(std::int64_t steps) const {
+    TrainJob out = job("", steps);
+    out.model_dir = emulator_->path("model");
+    return out;
+  }
+  void expect_in_bucket(const std::map<std::string, std::vector<float>>& want, std::int64_t step) {
+    const auto newest = load_latest_checkpoint(emulator_->path("model"));
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(newest->step, step);
+    for (const auto& [name, values] : want)
+      EXPECT_EQ(tensor_values<float>(newest->tensors.at(name)), values) << name;
+  }
+  std::unique_ptr<GcsEmulator> emulator_;
+};
+
+TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
+  emulator_->fault(R"([{"match": "POST /upload.*checkpoint", "do": "delay 0.3", "times": 3},
+                       {"match": "POST /upload.*checkpoint", "do": "cut", "skip": 4, "times": 2},
+                       {"match": "GET .*alt=media", "do": "cut", "times": 2},
+                       {"match": "DELETE .*checkpoint", "do": "delay 0.2", "times": 2}])");
+  TrainJob run = in_bucket(9);
+  run.save_every = 3;
+  run.keep = 1;
+  run.keep_every = 6;
+  const TrainSummary s = train(run);
+  EXPECT_GT(s.save_seconds, 0);
+  run.config.schedule.total_steps = 12;
+  EXPECT_EQ(train(run).first_step, 9);
+  TrainJob whole = job("whole", 9);
+  train(whole);
+  whole.config.schedule.total_steps = 12;
+  train(whole);
+  expect_in_bucket(state("whole", 12), 12);
+  EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(12));
+  EXPECT_FALSE(exists(join_path(run.model_dir, kLockName)));
+  EXPECT_THAT(checkpoint_steps(join_path(run.model_dir, "save")), ElementsAre(6, 12));
+}
+
+TEST_F(SaverInABucket, AStoreThatRefusesForAWhileDoesNotEndTheTraining) {
+  emulator_->fault(R"([{"match": "POST /upload.*COMMIT", "do": "status 403", "times": 1}])");
+  TrainJob run = in_bucket(12);
+  train(run);
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("train: the state of step 5 is not saved: write: gs://bucket/model/"
+                              "checkpoint-5/COMMIT: permission storage.objects.create"),
+                    HasSubstr("training goes on")));
+  EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(10, 12));
+  EXPECT_FALSE(exists(join_path(run.model_dir, "checkpoint-5/manifest.json")));
+  train(job("whole", 12));
+  expect_in_bucket(state("whole", 12), 12);
+}
+
+TEST_F(SaverInABucket, ASecondRunOnTheFolderIsRefused) {
+  const FolderLock other(emulator_->path("model"), "train");
+  TrainJob run = in_bucket(1);
+  run.accepted = [] { FAIL() << "it is too late then"; };
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("train: " + run.model_dir + " is in use by process "));
+}
+
+TEST_F(SaverInABucket, ThatItMayNotBeWrittenToIsSaidBeforeCompiling) {
+  emulator_->fault(R"([{"match": "POST /upload", "do": "status 403", "times": 9}])");
+  EXPECT_THAT(error_of([&] { train(in_bucket(1)); }),
+              AllOf(HasSubstr("gs://bucket/model/smelt.lock/"),
+                    HasSubstr("permission storage.objects.create"), HasSubstr("anonymous")));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("compiling")));
+}
+
+}  // namespace
+}  // namespace smelt
