@@ -125,7 +125,8 @@ std::vector<FilledText> MaskFiller::fill(const TensorMap& tensors, const std::st
 std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
                                    const std::vector<std::string>& texts) {
   encode_all(job, tokenizer, texts);  // whose faults are said before the model is read
-  const auto [checkpoint, where] = load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
+  const auto [checkpoint, where] =
+      load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
       .fill(checkpoint.tensors, where);
 }
