@@ -23,7 +23,7 @@ void add_run_command(CLI::App& app) {
   command->callback([recipe, begin, dry_run] {
     const Recipe loaded = begin->load(*recipe);
     if (*dry_run)
-      std::cout << dry_run_text(loaded);
+      std::cout << dry_run_text(loaded, begin->beginning());
     else
       run_recipe(loaded, begin->beginning());
   });

@@ -54,7 +54,8 @@ struct CommandGroup {
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
     {"Everything from one recipe", {add_run_command}},
-    {"Its stages", {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
+    {"Its stages",
+     {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",
      {add_fill_command, add_detect_command, add_convert_command, add_inspect_command}},
     {"Runs", {add_status_command, add_compare_command, add_report_command}},

@@ -8,7 +8,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
-#include "cli/pipeline.h"
 #include "cli/stage.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
@@ -56,7 +55,8 @@ void add_inputs(const Recipe& r, Lines& lines) {
   lines.add("text.input",
             str(files.size(), " files, ", bytes_text(static_cast<double>(total_size(files)))));
   if (!r.vocab.file.empty())
-    lines.add("vocab.file", str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
+    lines.add("vocab.file",
+              str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
   if (!r.train.init.empty()) {
     check_weights_folder(r.train.init);
     lines.add("train.init", r.train.init);
@@ -119,13 +119,13 @@ void add_outputs(const Recipe& r, Lines& lines) {
 
 }  // namespace
 
-std::string dry_run_text(const Recipe& r) {
+std::string dry_run_text(const Recipe& r, const Beginning& beginning) {
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
   add_program(r, lines);
   add_outputs(r, lines);
-  check_stages(r);
+  check_stages(r, beginning);
   lines.title("dry run: everything that the run needs is there; nothing was made");
   return lines.text();
 }

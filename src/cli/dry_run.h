@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/recipe.h"
+#include "cli/pipeline.h"
 
 namespace smelt {
 
@@ -11,6 +11,6 @@ namespace smelt {
 // UsageError or SystemError for what would stop the run: text that is not there, a folder that may
 // not be written to (by writing there), weights to begin with, a device's plugin, a model of other
 // data. Nothing stays behind.
-std::string dry_run_text(const Recipe& recipe);
+std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

@@ -279,25 +279,25 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
   const nlohmann::json training{section("model"), section("train"), section("data")};
   nlohmann::json vocabulary = section("vocab");
   if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
-  std::vector<Stage> stages{
-      {"text", section("text"), inputs, texts, [r] { make_text(r); }},
-      {"vocab",
-       vocabulary,
-       {r.vocab.file.empty() ? p.train_text : r.vocab.file},
-       {p.vocab}, [r] { make_vocabulary(r); }},
-      {"data",
-       {section("data"), section("vocab")},
-       {p.train_text, p.heldout_text, p.vocab},
-       records,
-       [r] { make_examples(r); }},
-      {"train",
-       training,
-       {p.train_records},
-       {p.model_dir},
-       [r, beginning] { train_model(r, beginning); }},
-      {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
-         std::cout << evaluation_report(r, evaluate_model(r));
-       }}};
+  std::vector<Stage> stages{{"text", section("text"), inputs, texts, [r] { make_text(r); }},
+                            {"vocab",
+                             vocabulary,
+                             {r.vocab.file.empty() ? p.train_text : r.vocab.file},
+                             {p.vocab},
+                             [r] { make_vocabulary(r); }},
+                            {"data",
+                             {section("data"), section("vocab")},
+                             {p.train_text, p.heldout_text, p.vocab},
+                             records,
+                             [r] { make_examples(r); }},
+                            {"train",
+                             training,
+                             {p.train_records},
+                             {p.model_dir},
+                             [r, beginning] { train_model(r, beginning); }},
+                            {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
+                               std::cout << evaluation_report(r, evaluate_model(r));
+                             }}};
   if (r.type->export_folder)
     stages.push_back({"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [r, p] {
                         export_model(r, p.hugging_face);
@@ -306,9 +306,11 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
 }
 
 // Whose vocabulary and data must not be replaced once a model was begun with them.
-static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages) {
+static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
+                              const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (!latest_checkpoint(model_dir)) {
+  if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
+  if (beginning.overwrite || !latest_checkpoint(model_dir)) {
     if (!r.train.init.empty()) check_weights_folder(r.train.init);
     return;
   }
@@ -318,9 +320,10 @@ static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages)
                        "choose another folder with --set out=… for a new run");
 }
 
-void check_stages(const Recipe& r) {
+void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
-  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input"), {}));
+  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input"), beginning),
+                    beginning);
 }
 
 void run_recipe(const Recipe& r, const Beginning& beginning) {
@@ -329,13 +332,8 @@ void run_recipe(const Recipe& r, const Beginning& beginning) {
   const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
-  if (beginning.overwrite) {
-    forget_stage(r.out, "train");
-    if (!r.train.init.empty()) check_weights_folder(r.train.init);
-  } else {
-    check_begin(beginning.begin, RecipePaths(r).model_dir);
-    check_model_is_of(r, stages);
-  }
+  if (beginning.overwrite) forget_stage(r.out, "train");
+  check_model_is_of(r, stages, beginning);
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 

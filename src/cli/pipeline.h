@@ -61,7 +61,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 void export_model(const Recipe& recipe, const std::string& folder);
 
 // UsageError where the recipe's folder holds something else, or a model of other data.
-void check_stages(const Recipe& recipe);
+void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 
 // All of it in order; a finished stage is not run again.
 void run_recipe(const Recipe& recipe, const Beginning& beginning = {});

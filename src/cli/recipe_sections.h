@@ -31,9 +31,10 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<VocabSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("file", c.file,
-        "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
-        "to begin with");
+  visit(
+      "file", c.file,
+      "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
+      "to begin with");
   visit("size", c.size, "word pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case, "lower-case the text");
@@ -109,7 +110,7 @@ void visit_steadying_fields(C& c, Visitor&& visit) {
 }
 
 template <SectionOf<TrainSection> C, class Visitor>
-void visit_keeping_fields(C& c, Visitor&& visit) {
+void visit_saving_fields(C& c, Visitor&& visit) {
   visit("save_every", c.save_every, "steps between checkpoints");
   visit("save_minutes", c.save_minutes,
         "a checkpoint, too, when so many minutes have passed since the one before; 0: never");
@@ -160,7 +161,7 @@ void visit_fields(C& c, Visitor&& visit) {
       "init", c.init,
       "weights that a new run begins with: a folder of smelt's checkpoints or Hugging Face's BERT "
       "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: fresh ones");
-  visit_keeping_fields(c, visit);
+  visit_saving_fields(c, visit);
   visit("hang_minutes", c.hang_minutes,
         "a step that has not ended after so many minutes ends the command; 0 = never");
   visit("log_every", c.log_every, "steps between log lines");

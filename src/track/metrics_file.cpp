@@ -18,7 +18,7 @@ std::string line_of(const Record& record) {
 Record stamped(std::string_view kind, std::int64_t step, double time, const Record& fields,
                const SpentTimes& spent) {
   Record out{{"kind", kind}, {"step", step}, {"time", time}};
-  out.update(fields);
+  if (fields.is_object()) out.update(fields);
   if (spent.total() > 0) out["spent"] = to_json(spent);
   return out;
 }

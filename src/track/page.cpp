@@ -143,8 +143,9 @@ std::string guesses_html(const Record& masks) {
   for (const Record& mask : masks) {
     std::vector<std::string> words;
     for (const Record& guess : mask)
-      words.push_back(str(html_text(guess.at(0).get<std::string>()), " <small>", std::fixed,
-                          std::setprecision(0), 100 * guess.at(1).get<double>(), " %</small>"));
+      if (guess.is_array() && guess.size() == 2 && guess[0].is_string() && guess[1].is_number())
+        words.push_back(str(html_text(guess[0].get<std::string>()), " <small>", std::fixed,
+                            std::setprecision(0), 100 * guess[1].get<double>(), " %</small>"));
     out.push_back(join(words, ", "));
   }
   return join(out, " · ");

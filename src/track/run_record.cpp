@@ -20,11 +20,6 @@ void add_points(std::map<std::string, Curve>& curves, std::int64_t step, const R
     if (name != "step" && name != "time") add_point(curves, name, step, value);
 }
 
-void drop_beyond(std::map<std::string, Curve>& curves, std::int64_t step) {
-  for (auto& [name, curve] : curves)
-    std::erase_if(curve, [&](const CurvePoint& p) { return p.step > step; });
-}
-
 void take_record(RunRecord& run, const Record& record) {
   const auto kind = record.value("kind", std::string());
   const auto step = record.value("step", std::int64_t{0});
@@ -47,8 +42,6 @@ void take_record(RunRecord& run, const Record& record) {
     run.saved = step;
   } else if (kind == "filled") {
     run.filled.push_back(record);
-  } else if (kind == "rewind") {
-    for (auto* curves : {&run.lines, &run.train, &run.valid}) drop_beyond(*curves, step);
   } else if (kind == "end") {
     run.end = record;
   }

@@ -237,15 +237,6 @@ void RunLog::tell_line(std::int64_t step) {
   line_times_ = {};
 }
 
-void RunLog::rewound(std::int64_t step) {
-  record("rewind", step, Record::object());
-  since_line_->clear();
-  tokens_ahead_.clear();
-  tokens_ = 0;
-  line_step_ = step;
-  line_times_ = {};
-}
-
 void RunLog::check(const TrainCheck& check) {
   Record fields{{"train", of_measures(check.trained)}};
   if (check.validation) {

@@ -89,8 +89,6 @@ class RunLog {
   void took(const Batch& batch);
   // Of a step that has ended.
   void step_done(std::int64_t step, std::span<const float> report);
-  // The state is that of an earlier step again, and what was said of later ones is void.
-  void rewound(std::int64_t step);
   void check(const TrainCheck& check);
   // The run goes on from an earlier step: what was told of later ones is taken back.
   void went_back(std::int64_t step);

@@ -9,12 +9,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nearest_name.h"
 #include "base/progress.h"
-#include "data/description.h"
 #include "data/prefetch.h"
 #include "store/folder_lock.h"
 #include "train/compiled_step.h"
+#include "train/job_checks.h"
 #include "train/job_program.h"
 #include "train/resume.h"
 #include "train/rewind.h"
@@ -76,25 +75,6 @@ class Trainer {
   SpikeRecord spikes_;
   std::optional<std::int64_t> spike_at_;  // the step from which to go back
 };
-
-void check_described(const TrainJob& job, const ExampleSource& source) {
-  if (const auto description = source.description())
-    check_description(
-        *description,
-        {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
-}
-
-// UsageError when the validation does not have what the best is kept of.
-void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
-  if (job.keep_best.empty()) return;
-  std::vector<std::string> known;
-  if (scorer)
-    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
-  if (std::ranges::find(known, job.keep_best) == known.end())
-    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
-                         "', which no validation measures"),
-                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
-}
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);

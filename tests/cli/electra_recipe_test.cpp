@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "checkpoint/given_weights.h"
 #include "cli/cmd_detect.h"
+#include "cli/evaluation.h"
 #include "cli/pipeline.h"
 #include "data/description.h"
 #include "store/file.h"

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/evaluation.h"
 #include "cli/objective_type.h"
 #include "cli/pipeline.h"
 #include "format/example.h"

@@ -61,15 +61,14 @@ TEST(EventFile, HistogramsTextsAndSettingsAreReadByTensorBoard) {
   append_scalars(out, 1600000001, 3, std::vector<Scalar>{{"run/loss", 2.5F}});
   const TempDir dir;
   write_file(dir.file("events.out.tfevents.1600000000.smelt.0"), out);
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ",
-                      dir.path(), " 2>/dev/null"));
+  const auto result = run_command(
+      str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ", dir.path()));
   ASSERT_EQ(result.status, 0) << result.text;
-  EXPECT_EQ(result.text,
-            "step 0 hparams {'lower': True, 'out': 'a', 'train.steps': 100.0}\n"
-            "step 3 text filled/0: the [MASK] : cat 50 %\n"
-            "step 3 scalars run/loss: 2.5\n"
-            "step 3 histograms weights/w: 5 from -0.5 to 1\n");
+  EXPECT_THAT(result.text,
+              testing::EndsWith("step 0 hparams {'lower': True, 'out': 'a', 'train.steps': 100.0}\n"
+                                "step 3 text filled/0: the [MASK] : cat 50 %\n"
+                                "step 3 scalars run/loss: 2.5\n"
+                                "step 3 histograms weights/w: 5 from -0.5 to 1\n"));
 }
 
 // Against a count of each bucket by comparison with its ends.
@@ -84,7 +83,7 @@ TEST(EventFile, AHistogramCountsEveryNumberOnceAndNoOthers) {
   ASSERT_EQ(h.limits.size(), h.counts.size());
   for (std::size_t b = 0; b < h.limits.size(); ++b) {
     const double low = b == 0 ? -HUGE_VAL : h.limits[b - 1];
-    if (b > 0) EXPECT_GT(h.limits[b], low);
+    EXPECT_GT(h.limits[b], low);
     const auto within = std::ranges::count_if(values, [&](double x) {
       return std::isfinite(x) &&
              (x >= 0 ? x >= low && x < h.limits[b] : x > low && x <= h.limits[b]);

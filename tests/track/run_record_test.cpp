@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/str.h"
 #include "store/file.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
@@ -104,18 +108,6 @@ TEST(MetricsFile, ALineThatAKillHasCutShortIsPassedOver) {
   }
   write_file(path, whole + "[1]\nnonsense\n\n");
   EXPECT_EQ(read_run(dir.file("m")).step, 6);
-}
-
-TEST(RunRecord, WhatWasSaidBeforeARewindIsVoid) {
-  const TempDir dir;
-  MetricsFile file(dir.file("m"), 0, {{"of", 10}});
-  for (const std::int64_t step : {2, 4, 6}) file.add("line", step, {{"loss", 1.0 * step}});
-  file.add("rewind", 3, {});
-  file.add("line", 4, {{"loss", 9.0}});
-  const Curve loss = read_run(dir.file("m")).lines.at("loss");
-  ASSERT_EQ(loss.size(), 2u);
-  EXPECT_EQ(loss[0].value, 2);
-  EXPECT_EQ(loss[1].value, 9);
 }
 
 TEST(RunRecord, WhereThereIsNoRunIsSaid) {

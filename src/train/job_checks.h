@@ -1,0 +1,15 @@
+// Whether a training's data and validation are what the job wants.
+#pragma once
+
+#include <optional>
+
+#include "train/trainer.h"
+
+namespace smelt {
+
+// UsageError when a description beside the data says what does not fit the task or the vocabulary.
+void check_described(const TrainJob& job, const ExampleSource& source);
+// UsageError when the validation does not have what the best is kept of.
+void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
+
+}  // namespace smelt
