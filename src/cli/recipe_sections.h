@@ -106,6 +106,19 @@ void visit_steadying_fields(C& c, Visitor&& visit) {
 }
 
 template <SectionOf<TrainSection> C, class Visitor>
+void visit_saving_fields(C& c, Visitor&& visit) {
+  visit("save_every", c.save_every, "steps between checkpoints");
+  visit("save_minutes", c.save_minutes,
+        "a checkpoint, too, when so many minutes have passed since the one before; 0: never");
+  visit("keep", c.keep, "newest checkpoints kept");
+  visit("keep_every", c.keep_every,
+        "checkpoints of its multiples are kept for ever, in model/save; 0: none");
+  visit("keep_best", c.keep_best,
+        "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
+        "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("device", c.device, "cpu, gpu or tpu");
   visit("devices", c.devices, "devices that share a batch");
@@ -143,15 +156,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("init", c.init,
         "a folder of weights that a new run begins with: checkpoints of smelt's, or Hugging Face's "
         "BERT or ELECTRA; empty: fresh ones");
-  visit("save_every", c.save_every, "steps between checkpoints");
-  visit("save_minutes", c.save_minutes,
-        "a checkpoint, too, when so many minutes have passed since the one before; 0: never");
-  visit("keep", c.keep, "newest checkpoints kept");
-  visit("keep_every", c.keep_every,
-        "checkpoints of its multiples are kept for ever, in model/save; 0: none");
-  visit("keep_best", c.keep_best,
-        "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
-        "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+  visit_saving_fields(c, visit);
   visit("log_every", c.log_every, "steps between log lines");
 }
 
