@@ -62,8 +62,9 @@ class Folder:
         with open(path) as file:
             return file.read()
 
-    def is_saving(self):
-        return bool(glob.glob(self.out + "/model/*.partial-*"))
+    def unfinished(self):
+        """Checkpoints that are being written, or were when a run was killed."""
+        return set(glob.glob(self.out + "/model/*.partial-*"))
 
     def clear(self):
         shutil.rmtree(self.out + "/model", ignore_errors=True)
@@ -99,11 +100,11 @@ class Bucket:
         path = urllib.parse.quote(name, safe="")
         return self.ask(f"/download/storage/v1/b/bucket/o/{path}?alt=media").decode()
 
-    def is_saving(self):
+    def unfinished(self):
         folders = {}
         for name in self.names("model/checkpoint-"):
             folders.setdefault(name.split("/")[-2], []).append(name.split("/")[-1])
-        return any("COMMIT" not in members for members in folders.values())
+        return {folder for folder, members in folders.items() if "COMMIT" not in members}
 
     def clear(self):
         for name in self.names("model/"):
@@ -182,6 +183,8 @@ class Proof:
     def undisturbed(self):
         self.whole("run", "train.steps=1")  # makes text, vocabulary and data
         self.place.clear()
+        self.whole("pretrain")  # puts the program into the cache of compiled ones
+        self.place.clear()
         start = time.monotonic()
         self.whole("pretrain")
         self.seconds = time.monotonic() - start
@@ -204,11 +207,12 @@ class Proof:
 
     def kill_one(self, during_a_save):
         """Whether it was killed before its end; and whether it had resumed."""
+        before = self.place.unfinished()
         process = self.start("pretrain")
         until = time.monotonic() + random.uniform(0.1, 1) * self.seconds
         while process.poll() is None and time.monotonic() < until:
             time.sleep(0.002)
-        while during_a_save and process.poll() is None and not self.place.is_saving():
+        while during_a_save and process.poll() is None and self.place.unfinished() <= before:
             time.sleep(random.uniform(0, 0.002))
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)

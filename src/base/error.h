@@ -1,6 +1,6 @@
-// The kinds of failure, and of an end before the end. A thrown error ends the command; an expected absence is a
-// std::optional. Form of a message: "<where>: <what is wrong, with both values>", then "  hint:
-// <one action>".
+// The kinds of failure, and of an end before the end. A thrown error ends the command; an expected
+// absence is a std::optional. Form of a message: "<where>: <what is wrong, with both values>", then
+// "  hint: <one action>".
 #pragma once
 
 #include <stdexcept>

@@ -34,7 +34,7 @@ json read_manifest(const std::string& path) {
   const std::string text = read_member(path, kManifestFile);
   if (commit != commit_text(text))
     throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
-                                 "', the file has ", hex_text(crc32c(text))));
+                            "', the file has ", hex_text(crc32c(text))));
   const json manifest = json::parse(text);
   if (manifest.value("format", "") != kManifestFormat)
     throw UsageError(str("checkpoint: ", path, ": format '", manifest.value("format", ""),
@@ -52,7 +52,7 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
   if (crc != said)
     throw_damaged(path,
-                       str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
+                  str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
   return SafetensorsFile(std::move(bytes), join_path(path, name));
 }
 
