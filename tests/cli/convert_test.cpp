@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -17,7 +18,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-CommandOutput smelt(const std::string& arguments) {
+CommandOutput smelt_says(const std::string& arguments) {
   return run_command(str(SMELT_PROGRAM, " ", arguments));
 }
 
@@ -29,7 +30,7 @@ class ConvertCommand : public testing::Test {
 };
 
 TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
-  const CommandOutput text = smelt("inspect " + at("tf"));
+  const CommandOutput text = smelt_says("inspect " + at("tf"));
   EXPECT_EQ(text.status, 0) << text.text;
   EXPECT_THAT(
       text.text,
@@ -38,7 +39,7 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
             HasSubstr("slots:       adam_m, 6 numbers\n"), HasSubstr("checksums:   hold\n"),
             HasSubstr("not taken:   words (string)\n"), HasSubstr("not taken:   int32 (i32[1])\n"),
             HasSubstr("  bert/embeddings/word_embeddings f32[3,2] 3.89444\n")));
-  const json all = json::parse(smelt("inspect --json " + at("tf/parts.ckpt")).text);
+  const json all = json::parse(smelt_says("inspect --json " + at("tf/parts.ckpt")).text);
   EXPECT_EQ(all["parameters"], 1204);
   EXPECT_EQ(all["checksums"], "hold");
   EXPECT_EQ(all["tensors"][2]["name"], "table");
@@ -50,7 +51,7 @@ TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
   std::string bytes = read_file(data);
   for (char& byte : bytes) byte ^= 1;
   write_file(data, bytes);
-  const CommandOutput out = smelt("inspect " + at("tf/parts.ckpt"));
+  const CommandOutput out = smelt_says("inspect " + at("tf/parts.ckpt"));
   EXPECT_EQ(out.status, 2);
   EXPECT_THAT(
       out.text,
@@ -61,13 +62,13 @@ TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
 
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
   const CommandOutput out =
-      smelt("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));
+      smelt_says("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));
   EXPECT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, AllOf(HasSubstr("left out: words (string)"),
                               HasSubstr("(smelt): 6 parameters, 1 slots")));
-  EXPECT_THAT(smelt("inspect " + at("model")).text,
+  EXPECT_THAT(smelt_says("inspect " + at("model")).text,
               AllOf(HasSubstr("checkpoint-7 (smelt), step 7"), HasSubstr("converted_from")));
-  EXPECT_EQ(smelt("convert " + at("model") + " " + at("m.ckpt") + " --dtype f8").status, 2);
+  EXPECT_EQ(smelt_says("convert " + at("model") + " " + at("m.ckpt") + " --dtype f8").status, 2);
 }
 
 }  // namespace
