@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "text/documents.h"
 
