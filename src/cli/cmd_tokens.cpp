@@ -91,8 +91,7 @@ void add_data_tokens_command(CLI::App& data) {
   command->add_option("--out", job->output, "the token store")->required();
   command->add_option("--document-end", job->document_end,
                       "a piece of the vocabulary to put behind each document, such as </s>");
-  command
-      ->add_option("--threads", job->threads, "0: all cores")
+  command->add_option("--threads", job->threads, "0: all cores")
       ->check(number_from(0))
       ->capture_default_str();
   command->add_flag("--overwrite", job->overwrite, "replace an existing store");
@@ -114,13 +113,11 @@ void add_data_convert_command(CLI::App& data) {
                    "the token store; of several folders a * stands for each one's name")
       ->required();
   command->add_option("--vocab", job->vocab, "that the ids are of: checks them, and is kept");
-  command
-      ->add_option("--threads", job->threads, "0: all cores")
+  command->add_option("--threads", job->threads, "0: all cores")
       ->check(number_from(0))
       ->capture_default_str();
   auto* overwrite = command->add_flag("--overwrite", job->overwrite, "replace existing stores");
-  command
-      ->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
+  command->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
       ->excludes(overwrite);
   command->callback([job, inputs] {
     job->input = join(*inputs, ",");

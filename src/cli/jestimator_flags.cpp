@@ -55,15 +55,13 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   optimizer("linear_decay_to_step", o.linear_decay_to_step,
             "step at which the rate is 0; default: none")
       ->check(number_from(1));
-  optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates")
-      ->check(number_below(1, 0));
+  optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates")->check(number_below(1, 0));
   optimizer("beta", o.beta, "of the mean of squared gradients")->check(number_below(1));
   optimizer("weight_decay", o.weight_decay, "of adamw")->check(number_from(0));
   EstimatorFlags other(command, "--module_config.");
   other("mask_token_id", f.mask_token_id, "what masked tokens become; required")
       ->check(number_from(0));
-  other("mask_rate", f.mask_rate, "probability of a token to be masked")
-      ->check(number_below(1));
+  other("mask_rate", f.mask_rate, "probability of a token to be masked")->check(number_below(1));
 }
 
 void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
@@ -116,8 +114,7 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   add_data_flags_of(add, "eval", "evaluate on", f->eval_pattern, f->eval_batch_size,
                     f->num_eval_examples);
   add("eval_label", f->eval_label, "folder in model_dir, and first part of TensorBoard's tags");
-  add("check_ckpt_every_secs", f->check_ckpt_every_secs,
-      "eval_wait looks for checkpoints so often")
+  add("check_ckpt_every_secs", f->check_ckpt_every_secs, "eval_wait looks for checkpoints so often")
       ->check(number_from(0));
   add("save_high", f->save_high, "metrics whose highest scores' checkpoints are kept, with commas");
   add("save_low", f->save_low, "metrics whose lowest scores' checkpoints are kept, with commas");

@@ -81,8 +81,9 @@ class Predictor {
 void warn_of_unused(const JestimatorFlags& f) {
   if (f.devices > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
       f.compute.precision == "bf16")
-    spdlog::warn("predict runs on one device, in f32: --devices, --num_partitions, "
-                 "--model_parallel_submesh and --precision bf16 are not used");
+    spdlog::warn(
+        "predict runs on one device, in f32: --devices, --num_partitions, "
+        "--model_parallel_submesh and --precision bf16 are not used");
 }
 
 }  // namespace

@@ -94,9 +94,10 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
-      spdlog::info("checkpoint_path {} lies in model_dir and is used before any other there: leave "
-                   "it out to go on from the newest",
-                   f.checkpoint_path);
+      spdlog::info(
+          "checkpoint_path {} lies in model_dir and is used before any other there: leave "
+          "it out to go on from the newest",
+          f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
     if (const auto newest = latest_checkpoint(f.model_dir)) {
@@ -164,9 +165,9 @@ TrainedModel load_jestimator(std::string_view command, const std::string& path,
   const auto objective = out.checkpoint.state.value("objective", nlohmann::json::object());
   const auto mask = objective.value("mask_token_id", *f.mask_token_id);
   if (mask != *f.mask_token_id)
-    throw UsageError(str(out.where, ": was trained with mask_token_id ", mask, ", not ",
-                         *f.mask_token_id),
-                     str("give --module_config.mask_token_id=", mask));
+    throw UsageError(
+        str(out.where, ": was trained with mask_token_id ", mask, ", not ", *f.mask_token_id),
+        str("give --module_config.mask_token_id=", mask));
   return out;
 }
 

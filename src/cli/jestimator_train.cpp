@@ -78,15 +78,17 @@ void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
   const auto ids = first.arrays.front().values<std::int32_t>();
   const auto found = std::ranges::count(ids, *f.mask_token_id);
   if (found > 0)
-    spdlog::warn("mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
-                 *f.mask_token_id, found, ids.size(), job.data);
+    spdlog::warn(
+        "mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
+        *f.mask_token_id, found, ids.size(), job.data);
 }
 
 void warn_of_saves_that_never_are(const JestimatorFlags& f) {
   if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
-    spdlog::warn("--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
-                 "there is kept only at multiples of both",
-                 *f.save_every_steps, f.check_every_steps);
+    spdlog::warn(
+        "--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
+        "there is kept only at multiples of both",
+        *f.save_every_steps, f.check_every_steps);
 }
 
 // Under the original's names.

@@ -45,13 +45,14 @@ CLI::Validator number_from(double least, double most) {
 }
 
 CLI::Validator number_below(double limit, std::optional<double> least) {
-  return validator(least ? str("from ", *least, " to below ", limit) : str("0 to ", limit, ", without"),
-                   [=](double number) -> std::string {
-                     if (least && number < *least) return str("is less than ", *least);
-                     if (!least && number <= 0) return "is not above 0";
-                     if (number >= limit) return str("is not below ", limit);
-                     return "";
-                   });
+  return validator(
+      least ? str("from ", *least, " to below ", limit) : str("0 to ", limit, ", without"),
+      [=](double number) -> std::string {
+        if (least && number < *least) return str("is less than ", *least);
+        if (!least && number <= 0) return "is not above 0";
+        if (number >= limit) return str("is not below ", limit);
+        return "";
+      });
 }
 
 }  // namespace smelt

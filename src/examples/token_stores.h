@@ -44,9 +44,9 @@ struct ConvertedSnapshot {
 };
 
 // The same tokens in the same order, one store for each folder; the lists of a snapshot of lists
-// are documents. `done` is told of each when it is there, one at a time, in any order. UsageError as
-// of SnapshotReader, for ids that the vocabulary lacks, once all other folders are converted; and,
-// before any is, for outputs that are there or are not told apart.
+// are documents. `done` is told of each when it is there, one at a time, in any order. UsageError
+// as of SnapshotReader, for ids that the vocabulary lacks, once all other folders are converted;
+// and, before any is, for outputs that are there or are not told apart.
 void convert_snapshots(const SnapshotTokensJob& job,
                        const std::function<void(const ConvertedSnapshot&)>& done);
 

@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "smeltx01", kSuffix = ".smeltx";
-constexpr std::size_t kHeadBytes = kMagic.size() + 2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
+constexpr std::size_t kHeadBytes =
+    kMagic.size() + 2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 
 // A program for one CPU may hold instructions that another lacks.
 std::string kind_of_cpu() {
@@ -37,7 +38,7 @@ std::string kind_of_cpu() {
 
 // Another file of the plugin is another compiler, even of the same version.
 std::string identity_of_file(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return path;
   return str(path, " ", status.st_size, " ", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec);
 }
@@ -45,10 +46,10 @@ std::string identity_of_file(const std::string& path) {
 std::string key_of(const Client& client, std::string_view stablehlo,
                    const CompileOptions& options) {
   const std::string platform = client.platform_name();
-  std::string key = str(platform, "\n", client.platform_version(), "\n",
-                        client.plugin()->abi_version(), "\n",
-                        identity_of_file(client.plugin()->path()), "\n", client.device_count(),
-                        " of ", client.device_kind(), "\n");
+  std::string key =
+      str(platform, "\n", client.platform_version(), "\n", client.plugin()->abi_version(), "\n",
+          identity_of_file(client.plugin()->path()), "\n", client.device_count(), " of ",
+          client.device_kind(), "\n");
   for (const char* variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "NPROC"})
     if (const char* value = std::getenv(variable)) key += str(variable, "=", value, "\n");
   if (platform == "cpu") key += str(kind_of_cpu(), available_threads(), " threads\n");
@@ -64,7 +65,7 @@ bool is_mine_alone(const struct stat& status) {
 // The content of a file that nobody else can write; nullopt for any other, and for none.
 std::optional<std::string> read_own(const std::string& path, std::uint64_t most) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
+  struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       !is_mine_alone(status) || static_cast<std::uint64_t>(status.st_size) > most)
     return std::nullopt;
@@ -124,12 +125,13 @@ std::string CompileCache::place_of(const std::string& key) const {
 }
 
 bool CompileCache::is_safe() const {
-  struct stat status {};
+  struct stat status{};
   if (::stat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   if (is_mine_alone(status)) return true;
-  spdlog::warn("{}: others can write here, so no compiled program is taken from it or kept; "
-               "chmod go-w, or name another folder by SMELT_COMPILE_CACHE",
-               folder_);
+  spdlog::warn(
+      "{}: others can write here, so no compiled program is taken from it or kept; "
+      "chmod go-w, or name another folder by SMELT_COMPILE_CACHE",
+      folder_);
   return false;
 }
 

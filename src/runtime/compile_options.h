@@ -19,7 +19,8 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
-// With what every program compiled for a platform ("cpu", "tpu", …) needs, before its own overrides.
+// With what every program compiled for a platform ("cpu", "tpu", …) needs, before its own
+// overrides.
 CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform);
 
 std::string serialize(const CompileOptions& options);

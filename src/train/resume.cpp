@@ -84,8 +84,8 @@ void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& sou
                            const std::string& where) {
   const auto found = vocabulary_of_data(source);
   if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
-    throw UsageError(str(source.files().front(), ": made with a vocabulary whose crc32c is ", *found,
-                         ", ", where, " with one of ", saved[kVocabularyCrc32c]),
+    throw UsageError(str(source.files().front(), ": made with a vocabulary whose crc32c is ",
+                         *found, ", ", where, " with one of ", saved[kVocabularyCrc32c]),
                      "make these data with the model's vocabulary");
 }
 

@@ -32,9 +32,7 @@ std::optional<double> score_in(const std::string& folder, const std::string& nam
 }  // namespace
 
 Saver::Saver(const TrainJob& job, const Start& start)
-    : job_(job),
-      saved_(start.is_saved() ? start.step : -1),
-      newest_(saved_) {
+    : job_(job), saved_(start.is_saved() ? start.step : -1), newest_(saved_) {
   if (!start.is_saved()) return;
   best_ = score_in(folder("best"), job.keep_best);
   // A kill may have come between the checkpoint and its copy.

@@ -75,10 +75,10 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
 
 void Scorer::announce() const {
   const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
-  spdlog::info("eval: {} {} examples, in {} batches of {}",
-               examples > source_->size() ? str(examples, " times one of the")
-                                          : str(examples, " of the"),
-               source_->size(), batches_, held_out_.batch_size);
+  spdlog::info(
+      "eval: {} {} examples, in {} batches of {}",
+      examples > source_->size() ? str(examples, " times one of the") : str(examples, " of the"),
+      source_->size(), batches_, held_out_.batch_size);
 }
 
 void Scorer::read() const {

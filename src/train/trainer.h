@@ -42,7 +42,7 @@ struct TrainJob {
   // is lowest, all else where it is highest. Empty: none.
   std::string keep_best = {};
   double hang_minutes = 30;  // a step that takes longer ends the process; 0: never
-  bool save_first = false;  // a new run's state before its first step
+  bool save_first = false;   // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};
   std::int64_t check_every = 0;                         // 0: never

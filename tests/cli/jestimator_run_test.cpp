@@ -170,9 +170,9 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
   EXPECT_THAT(files("m/eval/low_valid_loss"), UnorderedElementsAre("checkpoint_9", "score"));
   EXPECT_THAT(read_file(dir_.file("m/eval/low_valid_loss/score")), testing::StartsWith("-"));
   EXPECT_TRUE(exists(dir_.file("m/eval/high_valid_mrr/score")));
-  const CommandOutput kept =
-      estimator("none", str("--mode=eval_once ", data, "--checkpoint_path=",
-                            dir_.file("m/eval/low_valid_loss/checkpoint_9/")));
+  const CommandOutput kept = estimator(
+      "none", str("--mode=eval_once ", data,
+                  "--checkpoint_path=", dir_.file("m/eval/low_valid_loss/checkpoint_9/")));
   EXPECT_THAT(kept.text, HasSubstr(once.text.substr(once.text.find("global_step = "))));
   EXPECT_LT(tensors("m/eval/low_valid_loss/checkpoint_9").size(), tensors("m/checkpoint_9").size());
   EXPECT_THAT(estimator("m", data + "--mode=eval_once --module_config.mask_token_id=9").text,
@@ -232,9 +232,9 @@ TEST_F(JestimatorRun, BeginsWithAnotherRunsWeights) {
               UnorderedElementsAre("checkpoint_3", "checkpoint_6", "jestimator.json", "train"));
   // With slots that begin as zeros: the same three steps under other numbers.
   EXPECT_EQ(tensors("counted/checkpoint_6"), tensors("fresh/checkpoint_3"));
-  const CommandOutput epoch =
-      estimator("epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
-                             "--train_epochs=1 --random_seed=7 --train_load_step ", from));
+  const CommandOutput epoch = estimator(
+      "epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
+                   "--train_epochs=1 --random_seed=7 --train_load_step ", from));
   EXPECT_THAT(epoch.text, AllOf(HasSubstr(" are 2 steps"), HasSubstr("finished at step 5")));
   // What lies in model_dir goes before its newest.
   const CommandOutput back = estimator(
@@ -255,9 +255,8 @@ TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
       estimator("m", str("--train_pattern=", dir_.file("train"),
                          ".tokens --train_epochs=1 --train_batch_size=32 --check_every_steps=100"));
   ASSERT_EQ(out.status, 0) << out.text;
-  EXPECT_THAT(out.text,
-              AllOf(HasSubstr("1 epochs of "), HasSubstr("by the clock; --random_seed="),
-                    HasSubstr("mode train, by the patterns that are given")));
+  EXPECT_THAT(out.text, AllOf(HasSubstr("1 epochs of "), HasSubstr("by the clock; --random_seed="),
+                              HasSubstr("mode train, by the patterns that are given")));
   EXPECT_EQ(files("m").size(), 4u) << out.text;  // of step 0 and of the last
 }
 
@@ -310,7 +309,8 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
            {optimizer + "warmup_steps=-5", "warmup_steps: -5 is less than 0"},
            {optimizer + "linear_decay_to_step=4", "linear_decay_to_step 4 is not after warmup_st"},
            {"--module_config.mask_rate=1", "mask_rate: 1 is not below 1"},
-           {"--module_config.hidden_size=3", "did you mean '--module_config.model_config.hidden_size'"},
+           {"--module_config.hidden_size=3",
+            "did you mean '--module_config.model_config.hidden_size'"},
            {"--batch_size=3", "`smelt jestimator --help` lists what it knows"},
            {"--model_dir --dry_run", "--model_dir has no value: --dry_run follows it"},
            {"--model_dir=~/m", "write $HOME/m"},

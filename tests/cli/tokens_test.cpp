@@ -127,10 +127,11 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
   write_file(shard, whole.substr(0, whole.size() - 3));
   const CommandOutput first = data("convert 's?' --out 'out/*.tokens' --threads 2");
   EXPECT_EQ(first.status, 2);
-  EXPECT_THAT(first.text, AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
-                                HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
-                                HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
-                                          "converted\n  hint: mend them and give --skip-exis")));
+  EXPECT_THAT(first.text,
+              AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
+                    HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
+                    HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
+                              "converted\n  hint: mend them and give --skip-exis")));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
   EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
   EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("lies in the snapshot s0"));

@@ -20,7 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string scaling_by(const std::string& factor) {
-  return "module @scale {\n  func.func public @main(%x: tensor<3xf32> {tf.aliasing_output = 0 : i32}) "
+  return "module @scale {\n  func.func public @main(%x: tensor<3xf32> {tf.aliasing_output = 0 : "
+         "i32}) "
          "-> tensor<3xf32> {\n    %c = stablehlo.constant dense<" +
          factor +
          "> : tensor<3xf32>\n    %z = stablehlo.multiply %x, %c : tensor<3xf32>\n    return %z : "
@@ -91,8 +92,8 @@ TEST_F(CompileCacheTest, DamagedFilesAreCompiledAnewAndReplaced) {
   run("2.0");
   const fs::path file = files()[0];
   const std::string whole = read_file(file);
-  for (const std::size_t at : {std::size_t{0}, std::size_t{12}, std::size_t{30}, whole.size() / 2,
-                               whole.size() - 1}) {
+  for (const std::size_t at :
+       {std::size_t{0}, std::size_t{12}, std::size_t{30}, whole.size() / 2, whole.size() - 1}) {
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ 4);
     for (const std::string& bytes : {broken, whole.substr(0, at)}) {
@@ -118,11 +119,12 @@ TEST_F(CompileCacheTest, WhatOthersCanWriteIsNotRead) {
   ::chmod(folder_.c_str(), 0777);
   const CapturedLog log;
   EXPECT_TRUE(is_unused());
-  EXPECT_THAT(log.text(), HasSubstr(folder_ + ": others can write here, so no compiled program is"));
+  EXPECT_THAT(log.text(),
+              HasSubstr(folder_ + ": others can write here, so no compiled program is"));
   ::chmod(folder_.c_str(), 0700);
   ::chmod(file.c_str(), 0666);
   run("2.0");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0022, 0u);  // replaced
 }
