@@ -10,6 +10,11 @@ TensorMap averages_in(const TensorMap& tensors) {
   return out;
 }
 
+TensorMap with_averages(TensorMap tensors) {
+  for (const auto& [name, view] : averages_in(tensors)) tensors[name] = view;
+  return tensors;
+}
+
 bool is_beside_weights(std::string_view name) {
   return name.starts_with(kAveragePrefix) || name.starts_with(kRunPrefix);
 }

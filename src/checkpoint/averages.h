@@ -15,6 +15,8 @@ inline constexpr const char* kRunPrefix = "run/";
 
 // The averages under their parameters' names; empty where the tensors hold none.
 TensorMap averages_in(const TensorMap& tensors);
+// With the averages, if there are any, in place of the weights.
+TensorMap with_averages(TensorMap tensors);
 // Whether it is an average or what the run remembers.
 bool is_beside_weights(std::string_view name);
 // Drops all of them.

@@ -21,7 +21,8 @@ struct SaveOptions {
   int max_to_keep = 5;                                   // the newest; 0 keeps all
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
   CheckpointNames names = CheckpointNames::smelt;
-  bool alone = false;  // removes those of all other steps, also of later ones
+  std::optional<std::int64_t> spare = {};  // a step that stays however old it is
+  bool alone = false;                      // removes those of all other steps, also of later ones
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
@@ -36,6 +37,10 @@ void save_checkpoint(const std::string& model_dir, std::int64_t step, const Tens
 // it there: its files are shared with it, not written again (store/file.h).
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options = {});
+
+// By its own path. The marker goes first: a removal that is interrupted leaves no checkpoint with
+// files missing.
+void remove_checkpoint(const std::string& path);
 
 // Steps of the committed checkpoints, ascending; none when model_dir does not exist.
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir);

@@ -209,17 +209,12 @@ Converted convert_checkpoint(const ConvertJob& job) {
   const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
   if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots and averages of the run"));
   const LazyTensors all = model.tensors;
-  const auto beside = [](const auto& item) { return is_beside_weights(item.first); };
-  if (form != ModelForm::smelt || !job.slots)
-    if (const auto dropped = std::erase_if(model.tensors, beside); dropped > 0)
-      out.left_out.push_back(str(dropped, " averages and figures of the run"));
   if (!keep)
     std::erase_if(model.tensors, [&](const auto& item) { return is_slot(item.first, all); });
   const DType dtype = form == ModelForm::hugging_face ? DType::f32 : job.dtype;
   for (auto& [name, tensor] : model.tensors) tensor = as_dtype(std::move(tensor), dtype);
   out.slots = keep ? slots : 0;
-  out.parameters = model.tensors.size() - out.slots -
-                   static_cast<std::size_t>(std::ranges::count_if(model.tensors, beside));
+  out.parameters = model.tensors.size() - out.slots;
   if (out.parameters == 0)
     throw UsageError(str("convert: ", model.where, " holds no floating-point tensors"),
                      "name a checkpoint of a model");

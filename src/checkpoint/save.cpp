@@ -85,12 +85,6 @@ void rename_directory(const std::string& from, const std::string& to) {
   if (error) throw_errno("rename", from, error.value());
 }
 
-// The marker first: a removal that is interrupted leaves no checkpoint with files missing.
-void remove_checkpoint(const std::string& path) {
-  remove_file(join_path(path, kCommitFile));
-  remove_tree(path);
-}
-
 bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
 
 void remove_committed(const std::string& path) {
@@ -153,6 +147,7 @@ void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& 
   std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
   std::erase_if(steps,
                 [&](std::int64_t other) { return options.alone ? other == step : other > step; });
+  if (options.spare) std::erase(steps, *options.spare);
   const std::size_t kept = options.alone ? 0 : static_cast<std::size_t>(options.max_to_keep);
   remove_steps(model_dir, std::span(steps).first(steps.size() - std::min(steps.size(), kept)));
 }
@@ -177,6 +172,11 @@ void publish(const std::string& model_dir, std::int64_t step, const SaveOptions&
 }
 
 }  // namespace
+
+void remove_checkpoint(const std::string& path) {
+  remove_file(join_path(path, kCommitFile));
+  remove_tree(path);
+}
 
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const json& state, const SaveOptions& options) {

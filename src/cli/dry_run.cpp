@@ -91,7 +91,7 @@ void add_program(const Recipe& r, Lines& lines) {
                          " operations"));
 }
 
-void add_outputs(const Recipe& r, Lines& lines) {
+void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   check_writable(r.out);
   const RecipePaths p(r);
   const ProgramFacts& facts = *r.program;
@@ -113,7 +113,9 @@ void add_outputs(const Recipe& r, Lines& lines) {
   place("TensorBoard", join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
-  if (const auto step = latest_checkpoint(p.model_dir))
+  if (beginning.overwrite)
+    lines.add("is emptied", p.model_dir);
+  else if (const auto step = latest_checkpoint(p.model_dir))
     lines.add("goes on from", str("step ", *step));
 }
 
@@ -124,7 +126,7 @@ std::string dry_run_text(const Recipe& r, const Beginning& beginning) {
   add_fields(r, lines);
   add_inputs(r, lines);
   add_program(r, lines);
-  add_outputs(r, lines);
+  add_outputs(r, beginning, lines);
   check_stages(r, beginning);
   lines.title("dry run: everything that the run needs is there; nothing was made");
   return lines.text();

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/pipeline.h"
@@ -106,13 +107,14 @@ class CheckpointFollower {
     told_.insert(step);
     if (!evaluator_) start();
     try {
-      const Evaluation e = (*evaluator_)(load_trained_model(
-          "eval", path, job_.task.settings.value("model", nlohmann::json()), job_.vocab));
+      const Evaluation e = (*evaluator_)(
+          load_trained_model("eval", path, job_.task.settings.value("model", nlohmann::json()),
+                             job_.vocab, job_.averaged));
       write_evaluation(recipe_, e);
       tell_tensorboard(e);
       told(e);
     } catch (const UsageError&) {
-      if (exists(path)) throw;
+      if (exists(join_path(path, kCommitFile))) throw;
       spdlog::warn("{} was removed before it was evaluated", path);
     }
   }

@@ -52,13 +52,12 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
 }  // namespace
 
 static ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
-  ProgramFacts out;
+  ProgramFacts out{.parameters = program.state.parameters()};
   const auto bytes = [](const Shape& shape) {
     return shape.elements() * static_cast<std::int64_t>(dtype_size_bytes(shape.dtype));
   };
   for (std::size_t i = 0; i < program.state.tensors.size(); ++i) {
     const Shape& shape = program.state.tensors[i].shape;
-    if (i < program.state.values) out.parameters += shape.elements();
     (i < program.state.values ? out.value_bytes : out.slot_bytes) += bytes(shape);
   }
   for (const Feature& feature : program.features)
@@ -309,6 +308,10 @@ static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::stri
 static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                               const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
+  if (beginning.overwrite && !r.train.init.empty() && lies_in(r.train.init, model_dir))
+    throw UsageError(
+        str("train.init: ", r.train.init, " lies in ", model_dir, ", which --overwrite empties"),
+        "copy it elsewhere, or choose another folder with --set out=…");
   if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
   if (beginning.overwrite || !latest_checkpoint(model_dir)) {
     if (!r.train.init.empty()) check_weights_folder(r.train.init);

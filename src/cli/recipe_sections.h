@@ -107,6 +107,8 @@ void visit_steadying_fields(C& c, Visitor&& visit) {
         "a spike is so many of their standard deviations above their mean");
   visit("rewind_skip", c.rewind_skip,
         "batches that a rewind goes over; 0, or too few: those up to the spike");
+  visit("hang_minutes", c.hang_minutes,
+        "a step that has not ended after so many minutes ends the command; 0 = never");
 }
 
 template <SectionOf<TrainSection> C, class Visitor>
@@ -162,8 +164,6 @@ void visit_fields(C& c, Visitor&& visit) {
       "weights that a new run begins with: a folder of smelt's checkpoints or Hugging Face's BERT "
       "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: fresh ones");
   visit_saving_fields(c, visit);
-  visit("hang_minutes", c.hang_minutes,
-        "a step that has not ended after so many minutes ends the command; 0 = never");
   visit("log_every", c.log_every, "steps between log lines");
 }
 

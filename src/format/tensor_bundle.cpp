@@ -300,7 +300,10 @@ BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin) 
     const bool part = key.front() == '\0';
     const std::string where = str(origin, ": ", part ? "a part" : str("'", key, "'"));
     BundleEntry entry = parse_entry(table[i].value, where);
-    if (entry.slices.empty()) check_bytes(entry, index.shards, where);
+    if (entry.slices.empty())
+      check_bytes(entry, index.shards, where);
+    else if (entry.shard != 0 || entry.offset != 0 || entry.size != 0)
+      refuse(where, "has parts and bytes of its own");
     if (part && !entry.slices.empty()) refuse(where, "is in parts itself");
     (part ? index.parts : index.tensors).emplace(key, std::move(entry));
   }

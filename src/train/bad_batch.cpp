@@ -100,16 +100,24 @@ GradientReport gradient_report(const std::shared_ptr<const Client>& client,
   return out;
 }
 
+static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
+                             const StepProgram& program, const HostState& before) try {
+  GradientReport report = gradient_report(place.client, program, bad, place.state);
+  report.bad_value = smelt::first_not_finite(before);
+  return report.first_not_finite();
+} catch (const Error& error) {
+  return str("looking into it failed: ", error.what());
+}
+
 std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,
                            const BadStepPlace& place) try {
   const StepProgram program = place.program();
   const HostState before = place.state.download();
   save_bad_batch(folder, bad, program.features, before, place.settings);
-  GradientReport report = gradient_report(place.client, program, bad, place.state);
-  report.bad_value = smelt::first_not_finite(before);
-  return str(report.first_not_finite(), "; its batch and the state before it are in ", folder);
+  return str(look_into(bad, place, program, before), "; its batch and the state before it are in ",
+             folder);
 } catch (const Error& error) {
-  return str("looking into it failed: ", error.what());
+  return str("its batch could not be saved: ", error.what());
 }
 
 }  // namespace smelt

@@ -1,6 +1,9 @@
 #include "train/job_checks.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -9,6 +12,9 @@
 namespace smelt {
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
+  if (std::cmp_less(source.epoch_size(), job.config.batch_size))
+    spdlog::warn("train: a batch of {} takes some of the {} examples several times",
+                 job.config.batch_size, source.epoch_size());
   if (const auto description = source.description())
     check_description(
         *description,

@@ -7,7 +7,8 @@
 
 namespace smelt {
 
-// UsageError when a description beside the data says what does not fit the task or the vocabulary.
+// UsageError when a description beside the data says what does not fit the task or the vocabulary;
+// a warning for fewer examples than a batch has.
 void check_described(const TrainJob& job, const ExampleSource& source);
 // UsageError when the validation does not have what the best is kept of.
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);

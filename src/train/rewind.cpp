@@ -20,9 +20,10 @@ Checkpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
     throw SystemError(
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
         "lower train.learning_rate, or raise train.rewind_skip");
+  Checkpoint back = load_checkpoint(from.model_dir, *to);  // whole, before others go
   for (const std::int64_t step : steps)
-    if (step > *to) remove_tree(committed_path(from.model_dir, step));
-  return load_checkpoint(from.model_dir, *to);
+    if (step > *to) remove_checkpoint(committed_path(from.model_dir, step));
+  return back;
 }
 
 }  // namespace smelt

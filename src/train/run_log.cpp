@@ -185,8 +185,15 @@ void RunLog::went_back(std::int64_t step) {
   tokens_ = 0;
   line_step_ = step;
   line_times_ = {};
-  if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
-  if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
+  facts_.step = std::min(facts_.step, step);
+  try {
+    if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
+    if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
+  } catch (const Error& error) {
+    spdlog::warn("{}; the run goes on", error.what());
+    metrics_.reset();
+    events_.reset();
+  }
 }
 
 Record RunLog::means() const {

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -25,8 +26,10 @@ std::optional<double> score_in(const std::string& folder, const std::string& nam
   const std::string path = join_path(folder, kScore);
   if (name.empty() || !exists(path)) return std::nullopt;
   const auto score = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  if (!score.is_object() || score.value("name", "") != name) return std::nullopt;
-  return score.value("value", 0.0);
+  if (!score.is_object() || score.value("name", "") != name || !score.contains("value") ||
+      !score["value"].is_number())
+    return std::nullopt;
+  return score["value"].get<double>();
 }
 
 }  // namespace
@@ -60,7 +63,8 @@ bool Saver::is_due(std::int64_t step) const {
 
 bool Saver::is_best(const Evaluation& evaluation) const {
   if (job_.keep_best.empty()) return false;
-  const double value = evaluation.measure(job_.keep_best).value;
+  const auto& [name, value, weight] = evaluation.measure(job_.keep_best);
+  if (weight == 0 || !std::isfinite(value)) return false;
   return !best_ || is_better(job_.keep_best, value, *best_);
 }
 
@@ -80,7 +84,10 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
     newest_ = step;
     begun_ = Clock::now();
   }
-  if (kinds.best) best_ = kinds.best;
+  if (kinds.best) {
+    before_best_ = best_;
+    best_ = kinds.best;
+  }
   under_way_ = run_async(
       [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
         return write(step, std::move(state), kinds, settings);
@@ -91,7 +98,10 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
 Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kinds,
                             const nlohmann::json& settings) const {
   const HostState& host = state.host();
-  Outcome outcome{.step = step, .regular = kinds.regular, .not_finite = first_not_finite(host)};
+  Outcome outcome{.step = step,
+                  .regular = kinds.regular,
+                  .best = kinds.best.has_value(),
+                  .not_finite = first_not_finite(host)};
   if (outcome.not_finite) return outcome;
   try {
     write_kinds(step, host, kinds, settings);
@@ -108,7 +118,9 @@ void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& k
   const SaveOptions alone{.names = job_.names, .alone = true};
   if (kinds.regular) {
     save_checkpoint(job_.model_dir, step, host.tensors, settings,
-                    {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names});
+                    {.max_to_keep = static_cast<int>(job_.keep),
+                     .names = job_.names,
+                     .spare = step_to_rewind_to(step)});
     if (is_kept_for_ever(step)) keep_for_ever(step);
   }
   if (!kinds.best) return;
@@ -120,6 +132,12 @@ void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& k
   write_file(join_path(folder("best"), kScore), score.dump() + "\n");
 }
 
+// Those that minutes and signals saved must not push it out.
+std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
+  if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
+  return step - step % job_.save_every;
+}
+
 void Saver::note(const Outcome& outcome) {
   if (outcome.regular && !outcome.not_finite && outcome.failure.empty()) saved_ = outcome.step;
 }
@@ -128,6 +146,7 @@ void Saver::tell(const Outcome& outcome) {
   note(outcome);
   if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
   failure_ = outcome.failure;
+  if (!failure_.empty() && outcome.best) best_ = before_best_;
   if (!failure_.empty())
     spdlog::error(
         "train: the state of step {} is not saved: {}\n  training goes on; {}; the next save tries "
@@ -139,7 +158,7 @@ void Saver::finish() {
   wait();
   if (!failure_.empty())
     throw SystemError(str("train: the state of step ", newest_, " is not saved: ", failure_),
-                      str("mend that and run the same command again; ", where_to_go_on()));
+                      str("mend that; ", where_to_go_on(), ": ", how_to_go_on(job_)));
 }
 
 void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {

@@ -54,7 +54,7 @@ class Saver {
  private:
   struct Outcome {
     std::int64_t step = 0;
-    bool regular = false;
+    bool regular = false, best = false;
     std::optional<std::string> not_finite = {};  // a tensor
     std::string failure = {};
   };
@@ -67,12 +67,13 @@ class Saver {
                    const nlohmann::json& settings) const;
   void tell(const Outcome& outcome);
   std::string folder(const char* name) const;
+  std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;
   void keep_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
   std::int64_t saved_, newest_;
-  std::optional<double> best_;
+  std::optional<double> best_, before_best_;
   std::string failure_;  // of the newest save
   Clock::time_point begun_ = Clock::now();
   std::future<Outcome> under_way_;  // last: its thread uses the others

@@ -39,7 +39,8 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
               .taken = {},
               .step = checkpoint->step,
               .steps_before = settings.value("steps_before", std::int64_t{0}),
-              .spikes = SpikeRecord(checkpoint->state)};
+              .spikes = SpikeRecord(checkpoint->state),
+              .unchecked = checkpoint->state.contains(kUnchecked)};
   say_where(job, *checkpoint, settings);
   return start;
 }
@@ -63,7 +64,8 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
-  if (const std::int64_t last = job.config.schedule.total_steps; start.step >= last)
+  if (const std::int64_t last = job.config.schedule.total_steps;
+      start.step > 0 && start.step >= last)
     spdlog::warn("{} is of step {}, {} the {} steps of this run: nothing is left to do; raise {}",
                  given.where, start.step, start.step == last ? "the end of" : "beyond", last,
                  job.fields("steps"));
@@ -85,6 +87,12 @@ void check_begin(Begin begin, const std::string& model_dir) {
     throw UsageError(
         str("train: ", committed_path(model_dir, *newest), " is there, a fresh run is wanted"),
         "choose another folder, give --resume to go on from it, or --overwrite to remove it");
+}
+
+std::string how_to_go_on(const TrainJob& job) {
+  return job.overwrite || job.begin == Begin::fresh
+             ? "to go on from there run it again without --fresh and --overwrite"
+             : "run the same command again to go on from there";
 }
 
 Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,

@@ -12,18 +12,25 @@
 
 namespace smelt {
 
+// In a checkpoint's settings.
+inline constexpr const char* kUnchecked = "unchecked";
+
 struct Start {
   std::optional<ModelState> state;    // of a checkpoint; empty for a new run
   std::optional<TakenWeights> taken;  // for a new run's state
   std::int64_t step = 0;
   std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
   SpikeRecord spikes;             // of a checkpoint
+  bool unchecked = false;         // its check was due, and cut off by a signal
   bool is_saved() const { return state.has_value(); }
 };
 
 // UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
 // is to be resumed.
 void check_begin(Begin begin, const std::string& model_dir);
+
+// A hint: how the run that was stopped goes on.
+std::string how_to_go_on(const TrainJob& job);
 
 // `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
 // from is added to them.

@@ -1,5 +1,7 @@
 #include "train/state_layout.h"
 
+#include <span>
+
 #include "base/str.h"
 
 namespace smelt {
@@ -26,6 +28,12 @@ Shape StateTensor::shape_of_one() const {
   Shape one = shape;
   if (layers > 0) one.dims.erase(one.dims.begin());
   return one;
+}
+
+std::int64_t StateLayout::parameters() const {
+  std::int64_t count = 0;
+  for (const StateTensor& t : std::span(tensors).first(values)) count += t.shape.elements();
+  return count;
 }
 
 StateLayout values_layout(const Parameters& parameters, const Partition& partition) {

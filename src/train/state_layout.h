@@ -30,6 +30,8 @@ struct StateTensor {
 struct StateLayout {
   std::vector<StateTensor> tensors;  // in the programs' order: values, slots, what else there is
   std::size_t values = 0;            // how many are parameters' values
+
+  std::int64_t parameters() const;  // numbers in them
 };
 
 StateLayout values_layout(const Parameters& parameters, const Partition& partition = {});

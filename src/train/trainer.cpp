@@ -4,174 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
+#include <exception>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
-#include "data/prefetch.h"
-#include "store/folder_lock.h"
-#include "train/compiled_step.h"
-#include "train/job_checks.h"
+#include "checkpoint/averages.h"
+#include "train/bad_batch.h"
 #include "train/job_program.h"
-#include "train/resume.h"
 #include "train/rewind.h"
-#include "train/saver.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
-#include "train/watchdog.h"
+#include "train/training_run.h"
 
 namespace smelt {
-namespace {
-
-class Trainer {
- public:
-  explicit Trainer(const TrainJob& job);
-  TrainSummary run();
-
- private:
-  void introduce() const;
-  void compile();
-  void begin_log();
-  Batch next_batch();
-  void step();
-  void step_with_histograms();
-  void read_report();
-  [[noreturn]] void stop_at_bad_step(double loss, double norm);
-  void rewind();
-  void read_from(std::int64_t step);
-  void pause(bool check, bool save);
-  std::optional<double> check(const HostState& host);
-  void tell_saved();
-  void read_data();
-  void take_steps();
-  void run_steps();
-  MemoryAdvice advice(const std::string& what) const {
-    return advice_for_training(what, job_.fields);
-  }
-
-  const TrainJob& job_;
-  RunLog log_;
-  std::optional<FolderLock> lock_;
-  std::unique_ptr<const ExampleSource> source_;
-  std::shared_ptr<const Client> client_;
-  nlohmann::json settings_;  // that a checkpoint must have been made with
-  StepProgram program_;
-  TrainSummary summary_;
-  std::optional<CompiledStep> compiled_;
-  std::optional<Scorer> scorer_;
-  std::unique_ptr<const MaskFiller> filler_;
-  std::optional<TakenWeights> taken_;  // until the state is there
-  std::optional<ModelState> state_;
-  std::optional<Saver> saver_;
-  std::optional<Prefetch> batches_;
-  std::optional<Watchdog> watchdog_;
-  std::optional<Buffer> report_;  // of the newest step, not yet read
-  ReportSums since_check_, last_;
-  std::int64_t step_ = 0, told_saved_ = -1;
-  std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
-  std::int64_t first_batch_ = 0;   // of step 0 of all
-  SpikeRecord spikes_;
-  std::optional<std::int64_t> spike_at_;  // the step from which to go back
-};
-
-std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
-  const auto opening = log.during(Spent::device);
-  return open_device(job.device, static_cast<int>(job.config.devices));
-}
-
-std::int64_t parameters_of(const StateLayout& state) {
-  std::int64_t count = 0;
-  for (const StateTensor& t : std::span(state.tensors).first(state.values))
-    count += t.shape.elements();
-  return count;
-}
-
-Trainer::Trainer(const TrainJob& job)
-    : job_(job),
-      log_(job.task, job.track),
-      source_(open_examples(
-          {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
-      client_(opened(job, log_)),
-      settings_(run_settings(job.task, job.config, *source_, job.vocab)),
-      program_(training_program(job, client_->platform_name())),
-      since_check_(program_.report),
-      last_(program_.report) {
-  settings_["precision"] =
-      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
-  check_described(job, *source_);
-  if (!job.dry_run) lock_.emplace(job.model_dir, "train");
-  Start start = [&] {
-    const auto restoring = log_.during(Spent::restore);
-    return start_of(job, program_, *client_, settings_);
-  }();
-  step_ = start.step;
-  steps_before_ = start.steps_before;
-  saver_.emplace(job, start);
-  state_ = std::move(start.state);
-  taken_ = std::move(start.taken);
-  spikes_ = start.spikes;
-  if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
-  if (job.overwrite) lock_->clear_folder();
-  job.accepted();
-  begin_log();
-  compile();
-}
-
-// Before the device is busy for long.
-void Trainer::introduce() const {
-  spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
-               job_.task.name, parameters_of(program_.state));
-  if (std::cmp_less(source_->epoch_size(), job_.config.batch_size))
-    spdlog::warn("train: a batch of {} takes some of the {} examples several times",
-                 job_.config.batch_size, source_->epoch_size());
-}
-
-void Trainer::begin_log() {
-  if (job_.dry_run) return;
-  const auto description = source_->description();
-  const Compute compute = compute_of(job_, client_->platform_name());
-  log_.begin({.folder = job_.model_dir,
-              .step = step_,
-              .total = job_.config.schedule.total_steps,
-              .batch_size = job_.config.batch_size,
-              .devices = job_.config.devices,
-              .examples = source_->size(),
-              .parameters = parameters_of(program_.state),
-              .device_kind = client_->device_kind(),
-              .products = compute.dtype,
-              .exact_products = compute.exact_products,
-              .settings = settings_,
-              .data = description ? description->all : nlohmann::json()},
-             program_.report);
-}
-
-// A new model's weights are drawn meanwhile.
-void Trainer::compile() {
-  introduce();
-  std::future<ModelState> fresh;
-  if (!state_)
-    fresh = std::async(std::launch::async, [this] {
-      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
-                               taken_ ? taken_->parameters : TensorMap());
-    });
-  const auto compiling = log_.during(Spent::compile);
-  const auto start = Clock::now();
-  if (step_ < job_.config.schedule.total_steps) {
-    if (job_.validation)
-      scorer_.emplace(client_, job_.task, program_.placement,
-                      compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
-    if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
-    check_best(job_, scorer_);
-    if (job_.track.filler) filler_ = job_.track.filler(client_);
-    compiled_.emplace(client_, program_, advice("train: a step"));
-  }
-  summary_.compile_seconds = seconds_since(start);
-  if (fresh.valid())
-    state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
-  taken_.reset();
-}
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
@@ -184,9 +31,9 @@ void Trainer::step() {
   watchdog_->at(step_ + 1);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
   state_->replace(execution.results);
+  watchdog_->rest();
   read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
-  watchdog_->rest();
   ++step_;
 }
 
@@ -206,8 +53,10 @@ void Trainer::step_with_histograms() {
 // Of the newest step, which has then ended.
 void Trainer::read_report() {
   if (!report_) return;
+  watchdog_->at(step_);
   const auto report =
       fitting(advice(str("train: step ", step_)), [&] { return report_->to_host<float>(); });
+  watchdog_->rest();
   report_.reset();
   last_.clear();
   last_.add(report);
@@ -308,23 +157,28 @@ std::optional<double> Trainer::check(const HostState& host) {
   if (scorer_) try {
       found.validation = scorer_->score(*state_, step_);
     } catch (const Stopped&) {
-      return std::nullopt;  // the run ends, too, and is saved
+      check_cut_ = true;  // the run ends, too, and makes the check when it goes on
+      settings_[kUnchecked] = true;
+      return std::nullopt;
     }
   if (job_.checked) job_.checked(found);
   log_.check(found);
-  if (filler_) log_.filled(step_, filler_->fill(host.tensors, "train"));
+  const bool averages = job_.validation && job_.validation->averages;
+  if (filler_)
+    log_.filled(step_,
+                filler_->fill(averages ? with_averages(host.tensors) : host.tensors, "train"));
   if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
 }
 
 // All that a run does up to its first check, but for its steps.
 void Trainer::read_data() {
-  const std::int64_t steps = std::min(job_.config.schedule.total_steps - step_,
-                                      std::max<std::int64_t>(1, job_.check_every));
-  const auto start = Clock::now();
+  const std::int64_t left = job_.config.schedule.total_steps - step_;
+  const std::int64_t steps =
+      std::clamp<std::int64_t>(left, 0, std::max<std::int64_t>(1, job_.check_every));
   for (std::int64_t i = 0; i < steps; ++i) (void)batches_->next();
-  spdlog::info("dry run: {} batches of {} examples read in {:.1f} s, nothing trained or written",
-               std::max<std::int64_t>(0, steps), job_.config.batch_size, seconds_since(start));
+  spdlog::info("dry run: {} batches of {} examples read, nothing trained or written", steps,
+               job_.config.batch_size);
   if (!scorer_) return;
   scorer_->read();
   spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
@@ -353,6 +207,7 @@ void Trainer::run_steps() {
   log_.ready();
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
+  if (unchecked_) pause(true, false);
   take_steps();
   pause(false, saver_->newest() != step_);
   if (spike_at_) rewind();  // found in the last step before a signal
@@ -361,10 +216,11 @@ void Trainer::run_steps() {
     saver_->finish();
   }
   tell_saved();
-  log_.end(step_, step_ < last ? "stopped" : "done");
-  if (step_ < last)
+  const bool stopped = step_ < last || check_cut_;
+  log_.end(step_, stopped ? "stopped" : "done");
+  if (stopped)
     throw Stopped(str("train: stopped by a signal at step ", step_, " of ", last, "; saved"),
-                  "run the same command again to go on from there");
+                  how_to_go_on(job_));
 }
 
 TrainSummary Trainer::run() try {
@@ -393,8 +249,6 @@ TrainSummary Trainer::run() try {
   log_.end(step_, "failed", error.what());
   throw;
 }
-
-}  // namespace
 
 TrainSummary train(const TrainJob& job) {
   const TrainSummary s = Trainer(job).run();

@@ -31,8 +31,7 @@ void tell_crash(int signal) {
   write_out("\nerror: train: smelt or the device's plugin crashed ");
   write_out(step < 0 ? "between two steps" : "during step ");
   if (step >= 0) write_out({digits.data(), end});
-  write_out(
-      "\n  hint: checkpoints are good; run the same command again, and report it if it stays\n");
+  write_out("\n  hint: checkpoints are good: go on from them, and report it if it stays\n");
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -85,10 +84,11 @@ void Watchdog::watch() {
         begun_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
     if (changed_.wait_until(lock, due) != std::cv_status::timeout) continue;
     if (over_ || !is_at_work_ || std::chrono::steady_clock::now() < begun_ + limit_) continue;
-    std::cerr << "error: train: step " << step_under_way << " has not ended after "
-              << limit_.count() / 60 << " minutes: the device or its plugin hangs\n  hint: "
-              << "checkpoints are good; run the same command again, or raise train.hang_minutes\n"
-              << std::flush;
+    std::cerr
+        << "error: train: step " << step_under_way << " has not ended after " << limit_.count() / 60
+        << " minutes: the device or its plugin hangs\n  hint: "
+        << "checkpoints are good: go on from them; train.hang_minutes in a recipe allows more\n"
+        << std::flush;
     std::_Exit(1);
   }
 }

@@ -113,7 +113,7 @@ TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   EXPECT_EQ(bytes_of(bundle.tensors()), bytes_of(parameters()));
 }
 
-TEST_F(Convert, AveragesAndFiguresOfARunStayWithSmelt) {
+TEST_F(Convert, AveragesAndFiguresOfARunGoWithItsSlots) {
   const TensorMap plain = tensors_;
   const TensorView& some = plain.at("bert/pooler/dense/bias");
   TensorMap all = plain;
@@ -122,9 +122,10 @@ TEST_F(Convert, AveragesAndFiguresOfARunStayWithSmelt) {
   save(all);
   const Converted out = convert("run/model", "tf/model.ckpt-10");
   EXPECT_EQ(out.parameters, 46u);
-  EXPECT_THAT(out.left_out, ElementsAre("2 averages and figures of the run"));
-  EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(lazy_tensors(plain)));
-  EXPECT_EQ(convert("run/model", "copy", to(ModelForm::smelt)).parameters, 46u);
+  EXPECT_THAT(out.left_out, testing::IsEmpty());
+  EXPECT_THAT(convert("run/model", "hf", to(ModelForm::hugging_face)).left_out,
+              ElementsAre("94 slots and averages of the run"));
+  EXPECT_EQ(convert("tf", "copy", to(ModelForm::smelt)).parameters, 46u);
   EXPECT_EQ(bytes_of(lazy_tensors(load_checkpoint(dir_.file("copy"), 10).tensors)),
             bytes_of(lazy_tensors(all)));
 }

@@ -245,7 +245,8 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
               HasSubstr("position_embeddings is f32[32,16], this run's is f32[64,16]"));
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing holds neither a checkpoint nor config.json\n  hint: name a model "
-                       "folder of smelt's, or a Hugging Face folder of a BERT or an ELECTRA"));
+                       "folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a "
+                       "Hugging Face folder of a BERT or an ELECTRA"));
   EXPECT_EQ(refusal("given", [](auto& t) { t.model.num_attention_heads = 4; }), "no error");
   EXPECT_THAT(log_.text(),
               HasSubstr("given/checkpoint-5: was made with model.num_attention_heads 2, "

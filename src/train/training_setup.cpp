@@ -1,0 +1,108 @@
+// What is there before a run's first step.
+#include <spdlog/spdlog.h>
+
+#include <future>
+#include <utility>
+
+#include "base/clock.h"
+#include "data/description.h"
+#include "train/job_checks.h"
+#include "train/job_program.h"
+#include "train/resume.h"
+#include "train/start.h"
+#include "train/training_run.h"
+
+namespace smelt {
+namespace {
+
+std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
+  const auto opening = log.during(Spent::device);
+  return open_device(job.device, static_cast<int>(job.config.devices));
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainJob& job)
+    : job_(job),
+      log_(job.task, job.track),
+      source_(open_examples(
+          {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
+      client_(opened(job, log_)),
+      settings_(run_settings(job.task, job.config, *source_, job.vocab)),
+      program_(training_program(job, client_->platform_name())),
+      since_check_(program_.report),
+      last_(program_.report) {
+  settings_["precision"] =
+      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
+  check_described(job, *source_);
+  if (!job.dry_run) lock_.emplace(job.model_dir, "train");
+  Start start = [&] {
+    const auto restoring = log_.during(Spent::restore);
+    return start_of(job, program_, *client_, settings_);
+  }();
+  step_ = start.step;
+  steps_before_ = start.steps_before;
+  saver_.emplace(job, start);
+  state_ = std::move(start.state);
+  taken_ = std::move(start.taken);
+  spikes_ = start.spikes;
+  unchecked_ = start.unchecked;
+  if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  compile();  // what cannot be trained removes and leaves nothing
+  if (job.overwrite) lock_->clear_folder();
+  job.accepted();
+  begin_log();
+}
+
+// Before the device is busy for long.
+void Trainer::introduce() const {
+  spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
+               job_.task.name, program_.state.parameters());
+}
+
+void Trainer::begin_log() {
+  if (job_.dry_run) return;
+  const auto description = source_->description();
+  const Compute compute = compute_of(job_, client_->platform_name());
+  log_.begin({.folder = job_.model_dir,
+              .step = step_,
+              .total = job_.config.schedule.total_steps,
+              .batch_size = job_.config.batch_size,
+              .devices = job_.config.devices,
+              .examples = source_->size(),
+              .parameters = program_.state.parameters(),
+              .device_kind = client_->device_kind(),
+              .products = compute.dtype,
+              .exact_products = compute.exact_products,
+              .settings = settings_,
+              .data = description ? description->all : nlohmann::json()},
+             program_.report);
+}
+
+// A new model's weights are drawn meanwhile.
+void Trainer::compile() {
+  introduce();
+  std::future<ModelState> fresh;
+  if (!state_)
+    fresh = std::async(std::launch::async, [this] {
+      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
+                               taken_ ? taken_->parameters : TensorMap());
+    });
+  const auto compiling = log_.during(Spent::compile);
+  const auto start = Clock::now();
+  if (step_ < job_.config.schedule.total_steps) {
+    if (job_.validation)
+      scorer_.emplace(client_, job_.task, program_.placement,
+                      compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
+    if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
+    check_best(job_, scorer_);
+    if (job_.track.filler) filler_ = job_.track.filler(client_);
+    compiled_.emplace(client_, program_, advice("train: a step"));
+  }
+  summary_.compile_seconds = seconds_since(start);
+  if (fresh.valid())
+    state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
+  taken_.reset();
+}
+
+}  // namespace smelt
