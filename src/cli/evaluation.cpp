@@ -78,8 +78,8 @@ class CheckpointFollower {
     while (!StopSignal::raised()) {
       if (const auto step = next())
         evaluate(*step, told);
-      else if (told_.contains(recipe_.train.steps))
-        return spdlog::info("eval: step {}, the last, is evaluated", recipe_.train.steps);
+      else if (!told_.empty() && *told_.rbegin() >= recipe_.train.steps)
+        return spdlog::info("eval: step {}, the last, is evaluated", *told_.rbegin());
       else
         wait();
     }

@@ -18,6 +18,7 @@
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
@@ -119,6 +120,7 @@ void check_program(const Recipe& r, const Task& task) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
+  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.name = r.text.format, .field = r.text.field};
@@ -335,6 +337,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning) {
   const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
+  const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
   for (const Stage& stage : stages) run_stage(r.out, stage);

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::array kSignals{SIGTERM, SIGINT};
+constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 constexpr std::string_view kStopping =
     "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
 std::atomic<int> raised_signal = 0;  // two may come at once, on two threads

@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT as a flag while a run lasts: the step under way ends, then the run saves. A
-// second one ends the process at once.
+// SIGTERM, SIGINT and SIGHUP as a flag while a run lasts: the step under way ends, then the run
+// saves. A second one ends the process at once.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class StopSignal {
   static bool raised();
 
  private:
-  std::array<void (*)(int), 2> old_{};
+  std::array<void (*)(int), 3> old_{};
 };
 
 }  // namespace smelt
