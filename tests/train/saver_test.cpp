@@ -71,8 +71,8 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
   const std::string message = error_of([&] { train(run); });
   full.reset();
   EXPECT_THAT(message, AllOf(HasSubstr("train: the state of step 12 is not saved: write: "),
-                             HasSubstr("hint: mend that and run the same command again; the "
-                                       "checkpoint of step 5 is good")));
+                             HasSubstr("hint: mend that; the checkpoint of step 5 is good: run "
+                                       "the same command again")));
   EXPECT_EQ(train(job("model", 12)).first_step, 5);
 }
 
