@@ -34,7 +34,8 @@ def parse_flags(defaults):
 
 def run(command):
     """The last line that the command prints, as JSON."""
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    env = os.environ | {"SMELT_COMPILE_CACHE": "off"}  # both sides compile
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
     if done.returncode != 0:
         raise SystemExit(f"error: {' '.join(command)} failed\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
