@@ -56,8 +56,9 @@ class PageTest : public testing::Test {
                          "<script>onerror = (e) => { document.title = 'error: ' + e; };</script>" +
                          page.substr(body) + "<script>" + script + "</script>");
     const std::string shown =
-        run_command(str(kBrowser, " --no-sandbox --disable-gpu --window-size=", width, ",900 ",
-                        flags, " --dump-dom file://", path))
+        run_command(str(kBrowser,
+                        " --no-sandbox --disable-gpu --disable-dev-shm-usage --window-size=", width,
+                        ",900 ", flags, " --dump-dom file://", path))
             .text;
     const auto begin = shown.find("<title>"), end = shown.find("</title>");
     return begin == std::string::npos ? shown : shown.substr(begin + 7, end - begin - 7);

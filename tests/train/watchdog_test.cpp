@@ -31,13 +31,13 @@ TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
 }
 
 TEST(Watchdog, StepsThatEndAreLetAlone) {
-  Watchdog watchdog(milliseconds(200));
+  Watchdog watchdog(milliseconds(2000));
   for (int step = 0; step < 10; ++step) {
     watchdog.at(step);
     std::this_thread::sleep_for(milliseconds(1));
   }
   watchdog.rest();
-  std::this_thread::sleep_for(milliseconds(300));
+  std::this_thread::sleep_for(milliseconds(2500));
 }
 
 }  // namespace
