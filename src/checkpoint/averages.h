@@ -13,13 +13,9 @@ inline constexpr const char* kAveragePrefix = "ema/";
 // What the run itself remembers.
 inline constexpr const char* kRunPrefix = "run/";
 
-// The averages under their parameters' names; empty where the tensors hold none.
-TensorMap averages_in(const TensorMap& tensors);
-// With the averages, if there are any, in place of the weights.
-TensorMap with_averages(TensorMap tensors);
+// Puts the averages in the place of their parameters; false where the tensors hold none.
+bool put_averages_in_place(TensorMap& tensors);
 // Whether it is an average or what the run remembers.
 bool is_beside_weights(std::string_view name);
-// Drops all of them.
-void drop_beside_weights(TensorMap& tensors);
 
 }  // namespace smelt

@@ -51,7 +51,6 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .owners = {}};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
-  drop_beside_weights(out.parameters);
   std::erase_if(out.parameters,
                 [&](const auto& item) { return is_slot(item.first, out.parameters); });
   out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));

@@ -53,10 +53,9 @@ std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
 std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const StartingPoint& start,
                                           const TrainJob& job) {
   if (!f.train_epochs) return std::nullopt;
-  const auto source = open_examples({.input = job.data, .features = job.task.features});
-  const auto examples = static_cast<std::int64_t>(source->epoch_size()) * *f.train_epochs;
+  const auto examples = static_cast<std::int64_t>(job.source->epoch_size()) * *f.train_epochs;
   const std::int64_t steps = examples / f.train_batch_size;
-  spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, source->epoch_size(),
+  spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, job.source->epoch_size(),
                steps);
   return step_before(f, start) + steps;
 }
@@ -73,8 +72,7 @@ void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start
 // Text as tokenizers cut it holds no masks: an id that is there is a word's.
 void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
   constexpr std::int64_t kWindows = 64;
-  const auto source = open_examples({.input = job.data, .features = job.task.features});
-  const Batch first = source->batch_in_order(0, kWindows);
+  const Batch first = job.source->batch_in_order(0, kWindows);
   const auto ids = first.arrays.front().values<std::int32_t>();
   const auto found = std::ranges::count(ids, *f.mask_token_id);
   if (found > 0)
@@ -104,6 +102,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   TrainJob job = jestimator_job(f);
   job.config.seed = static_cast<std::uint64_t>(seed_for(f, start));
   job.data = f.train_pattern;
+  job.source = open_training_data(job);
   set_end(job, f, start);
   job.replay_data = f.parity;
   job.model_dir = f.model_dir;

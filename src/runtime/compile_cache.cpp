@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "format/crc32c.h"
 #include "format/little_endian.h"
+#include "runtime/find_plugin.h"
 #include "store/descriptor.h"
 #include "store/file.h"
 
@@ -97,12 +98,6 @@ std::optional<std::string_view> program_in(std::string_view bytes, std::string_v
   return program;
 }
 
-std::optional<fs::path> absolute_folder(const char* variable) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || !fs::path(value).is_absolute()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 std::optional<CompileCache> CompileCache::of_user() {
@@ -110,13 +105,9 @@ std::optional<CompileCache> CompileCache::of_user() {
     if (std::string_view(chosen) == "off") return std::nullopt;
     return CompileCache(chosen);
   }
-  auto caches = absolute_folder("XDG_CACHE_HOME");
-  if (!caches) {
-    const auto home = absolute_folder("HOME");
-    if (!home) return std::nullopt;
-    caches = *home / ".cache";
-  }
-  return CompileCache((*caches / "smelt/compiled").string());
+  const auto caches = user_folder("XDG_CACHE_HOME", ".cache");
+  if (!caches) return std::nullopt;
+  return CompileCache((fs::path(*caches) / "smelt/compiled").string());
 }
 
 // Two keys of one name replace each other.

@@ -68,14 +68,15 @@ std::optional<fs::path> folder_of(const char* variable) {
 
 std::string plugin_file(std::string_view device) { return std::string(place_of(device).file); }
 
+std::optional<std::string> user_folder(const char* variable, std::string_view below_home) {
+  if (const auto folder = folder_of(variable)) return folder->string();
+  const auto home = folder_of("HOME");
+  return home ? std::optional((*home / below_home).string()) : std::nullopt;
+}
+
 std::optional<std::string> setup_folder(std::string_view device) {
-  std::optional<fs::path> data = folder_of("XDG_DATA_HOME");
-  if (!data) {
-    const auto home = folder_of("HOME");
-    if (!home) return std::nullopt;
-    data = *home / ".local/share";
-  }
-  return (*data / "smelt" / device).string();
+  const auto data = user_folder("XDG_DATA_HOME", ".local/share");
+  return data ? std::optional((fs::path(*data) / "smelt" / device).string()) : std::nullopt;
 }
 
 std::vector<std::string> plugin_folders(const std::string& folder, std::string_view device) {

@@ -20,6 +20,10 @@ std::optional<std::string> chosen_plugin(std::string_view device);
 // `smelt setup` made, the .venv folders at and above the program.
 std::vector<std::string> plugin_folders(const std::string& folder, std::string_view device);
 
+// What the variable of the XDG base directories says, if that is absolute, else ~/<below_home>;
+// nullopt when the environment names neither.
+std::optional<std::string> user_folder(const char* variable, std::string_view below_home);
+
 // What `smelt setup` makes: $XDG_DATA_HOME/smelt/<device>, or ~/.local/share/smelt/<device>.
 // nullopt when the environment names neither folder.
 std::optional<std::string> setup_folder(std::string_view device);

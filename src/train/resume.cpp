@@ -109,9 +109,8 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
     refuse_difference(checkpoint->state["model"], model, "model", where);
-  const TensorMap averages = averaged ? averages_in(checkpoint->tensors) : TensorMap();
-  for (const auto& [name, view] : averages) checkpoint->tensors[name] = view;
-  if (!averages.empty()) spdlog::info("{}: the moving averages of the weights are taken", where);
+  if (averaged && put_averages_in_place(checkpoint->tensors))
+    spdlog::info("{}: the moving averages of the weights are taken", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 

@@ -163,10 +163,11 @@ std::optional<double> Trainer::check(const HostState& host) {
     }
   if (job_.checked) job_.checked(found);
   log_.check(found);
-  const bool averages = job_.validation && job_.validation->averages;
-  if (filler_)
-    log_.filled(step_,
-                filler_->fill(averages ? with_averages(host.tensors) : host.tensors, "train"));
+  if (filler_) {
+    TensorMap weights = host.tensors;
+    if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
+    log_.filled(step_, filler_->fill(weights, "train"));
+  }
   if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
 }

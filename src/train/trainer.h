@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,8 @@ struct TrainJob {
   MeshChoice mesh = {};
   std::optional<ComputeChoice> compute = {};  // as the platform wants; empty: config.compute
   std::string device = "cpu";
-  std::string data;          // as open_examples takes it; a description beside the files must fit
+  std::string data;  // as open_examples takes it; a description beside the files must fit
+  std::shared_ptr<const ExampleSource> source = {};  // open_training_data(), if that was called
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
@@ -54,6 +56,9 @@ struct TrainJob {
   // step; not where no step is left.
   std::function<void()> accepted = [] {};
 };
+
+// Opens a job's data, which its config's seed orders.
+std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job);
 
 // What a job runs on a platform. UsageError for a mesh, rows or a form that do not fit.
 StepProgram training_program(const TrainJob& job, std::string_view platform);

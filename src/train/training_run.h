@@ -43,7 +43,7 @@ class Trainer {
   const TrainJob& job_;
   RunLog log_;
   std::optional<FolderLock> lock_;
-  std::unique_ptr<const ExampleSource> source_;
+  std::shared_ptr<const ExampleSource> source_;
   std::shared_ptr<const Client> client_;
   nlohmann::json settings_;  // that a checkpoint must have been made with
   StepProgram program_;

@@ -22,11 +22,14 @@ std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
 
 }  // namespace
 
+std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
+  return open_examples({.input = job.data, .features = job.task.features, .seed = job.config.seed});
+}
+
 Trainer::Trainer(const TrainJob& job)
     : job_(job),
       log_(job.task, job.track),
-      source_(open_examples(
-          {.input = job.data, .features = job.task.features, .seed = job.config.seed})),
+      source_(job.source ? job.source : open_training_data(job)),
       client_(opened(job, log_)),
       settings_(run_settings(job.task, job.config, *source_, job.vocab)),
       program_(training_program(job, client_->platform_name())),
