@@ -44,6 +44,12 @@ Program update_program(const std::vector<StateTensor>& parameters, const Optimiz
   return p;
 }
 
+Buffer drawn(const Client& client, const StateTensor& parameter, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(parameter.shape.elements()));
+  draw_initial(parameter, seed, values);
+  return smelt::to_device(client, values, parameter.shape);
+}
+
 // One optimizer with a state of its own.
 class TimedUpdate {
  public:
@@ -51,13 +57,12 @@ class TimedUpdate {
               const Optimizer& optimizer)
       : program_(update_program(parameters, optimizer, client.platform_name())),
         executable_(client.compile(emit_module(program_, "update"))) {
-    const auto values = initial_values(parameters, 1);
     for (std::size_t i = 0; i < program_.results.size(); ++i) {
       const Shape& shape = program_.results[i].shape();
       if (i >= parameters.size()) slots_ += shape.elements();
-      const std::vector<float> zeros(i < values.size() ? 0 : shape.elements());
-      state_.push_back(
-          smelt::to_device<float>(client, i < values.size() ? values[i] : zeros, shape));
+      state_.push_back(i < parameters.size()
+                           ? drawn(client, parameters[i], 1)
+                           : smelt::to_device(client, std::vector<float>(shape.elements()), shape));
     }
   }
 
@@ -102,11 +107,8 @@ nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
                             const std::vector<StateTensor>& parameters,
                             const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
   std::vector<Buffer> gradients;
-  {
-    const auto drawn = initial_values(parameters, 2);
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      gradients.push_back(smelt::to_device<float>(*client, drawn[i], parameters[i].shape));
-  }
+  for (const StateTensor& parameter : parameters)
+    gradients.push_back(drawn(*client, parameter, 2));
   std::vector<TimedUpdate> updates;
   updates.reserve(optimizers.size());
   for (const NamedOptimizer& o : optimizers) updates.emplace_back(*client, parameters, o.optimizer);

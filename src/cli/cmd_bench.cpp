@@ -137,7 +137,7 @@ void emit_step(const BenchOptions& o) {
 nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
                           std::int64_t steps, Clock::time_point begin) {
   std::vector<double> times, processor_times;
-  nlohmann::json result;
+  nlohmann::json result{{"start_s", seconds_since(begin)}};
   for (std::int64_t i = 0; i <= steps; ++i) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();

@@ -1,8 +1,12 @@
 #include "train/model_state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <numeric>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "train/initialize.h"
 #include "train/shards.h"
 
@@ -32,69 +36,107 @@ void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std:
   }
 }
 
+// Memory that serves one tensor after another.
+class Room {
+ public:
+  std::span<std::byte> of(std::size_t size) {
+    if (size > size_) memory_ = std::make_unique_for_overwrite<std::byte[]>(size_ = size);
+    return {memory_.get(), size};
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
+
+std::span<const std::byte> drawn(const StateTensor& tensor, std::uint64_t seed,
+                                 std::span<std::byte> room) {
+  draw_initial(tensor, seed,
+               {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
+  return room;
+}
+
+// The largest first, so that the threads end together.
+std::vector<std::size_t> by_size(const StateLayout& layout) {
+  std::vector<std::size_t> order(layout.tensors.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](std::size_t i) { return layout.tensors[i].shape.size_bytes(); });
+  return order;
+}
+
 }  // namespace
 
-ModelState::ModelState(const Placement& placement, const StateLayout& layout)
+class ModelState::Staging {
+ public:
+  Room whole, part;
+};
+
+// Some threads: what they hold is one tensor each.
+ModelState::ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
+                       const Source& source)
     : layout_(std::make_shared<const StateLayout>(layout)),
       mesh_(placement.partition.mesh),
-      buffers_(static_cast<std::size_t>(placement.devices)) {}
+      buffers_(static_cast<std::size_t>(placement.devices)) {
+  constexpr int kMostThreads = 8;
+  const std::vector<std::size_t> order = by_size(layout);
+  std::vector<std::vector<Buffer>> made(order.size());
+  std::atomic<std::size_t> next = 0;
+  run_parallel(std::min(available_threads(), kMostThreads), [&](int) {
+    Staging staging;
+    for (std::size_t n; (n = next++) < order.size();) {
+      const StateTensor& tensor = layout_->tensors[order[n]];
+      made[order[n]] = put(client, tensor, source(tensor, staging), staging);
+    }
+  });
+  for (std::vector<Buffer>& tensor : made)
+    for (std::size_t device = 0; device < buffers_.size(); ++device)
+      buffers_[device].push_back(std::move(tensor[device]));
+}
 
-void ModelState::put(const Client& client, std::span<const std::byte> bytes,
-                     const StateTensor& tensor) {
+std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& tensor,
+                                    std::span<const std::byte> bytes, Staging& staging) const {
   const Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
-  std::vector<std::byte> part;
-  for (std::size_t device = 0; device < buffers_.size(); ++device) {
+  std::vector<Buffer> made;
+  for (int device = 0; device < std::ssize(buffers_); ++device) {
     std::span<const std::byte> own = bytes;
     if (!is_whole(tensor.sharding)) {
-      part.resize(shape.size_bytes());
-      take_part(mesh_, tensor.sharding, tensor.shape, static_cast<std::int64_t>(device), bytes,
-                part);
+      const std::span<std::byte> part = staging.part.of(shape.size_bytes());
+      take_part(mesh_, tensor.sharding, tensor.shape, device, bytes, part);
       own = part;
     }
-    buffers_[device].push_back(client.to_device(own, shape, static_cast<int>(device)));
+    made.push_back(client.to_device(own, shape, device));
   }
+  return made;
 }
 
 ModelState ModelState::fresh(const Client& client, const Placement& placement,
                              const StateLayout& layout, std::uint64_t seed,
                              const TensorMap& given) {
-  ModelState state(placement, layout);
-  const auto drawn = std::span(layout.tensors).first(layout.values);
-  auto values = initial_values(drawn, seed);
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    std::vector<float> here = std::move(values[i]);
-    put_given(drawn[i], given, std::as_writable_bytes(std::span(here)));
-    state.put(client, std::as_bytes(std::span(here)), drawn[i]);
-  }
-  for (const StateTensor& other : std::span(layout.tensors).subspan(layout.values)) {
-    std::vector<float> here = initial_value(other, seed);
-    put_given(other, given, std::as_writable_bytes(std::span(here)));
-    state.put(client, std::as_bytes(std::span(here)), other);
-  }
-  return state;
+  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
+            const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
+            drawn(tensor, seed, room);
+            put_given(tensor, given, room);
+            return std::span<const std::byte>(room);
+          }};
 }
 
 ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const StateLayout& layout, const TensorMap& tensors,
                                const std::string& where) {
-  ModelState state(placement, layout);
-  for (const StateTensor& tensor : layout.tensors) {
-    if (!tensor.saved) {
-      const std::vector<float> here = initial_value(tensor, 0);
-      state.put(client, std::as_bytes(std::span(here)), tensor);
-      continue;
-    }
-    std::vector<std::byte> whole;  // of several layers
-    for (const std::string& name : tensor.names()) {
-      const TensorView& found = find_tensor(tensors, name, tensor.shape_of_one(), where);
-      if (tensor.layers == 0)
-        state.put(client, found.data, tensor);
-      else
-        whole.insert(whole.end(), found.data.begin(), found.data.end());
-    }
-    if (tensor.layers > 0) state.put(client, whole, tensor);
-  }
-  return state;
+  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
+            const Shape one = tensor.shape_of_one();
+            if (tensor.saved && tensor.layers == 0)
+              return find_tensor(tensors, tensor.name, one, where).data;
+            const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
+            if (!tensor.saved) return drawn(tensor, 0, room);
+            std::span<std::byte> rest = room;
+            for (const std::string& name : tensor.names()) {
+              std::ranges::copy(find_tensor(tensors, name, one, where).data, rest.begin());
+              rest = rest.subspan(one.size_bytes());
+            }
+            return std::span<const std::byte>(room);
+          }};
 }
 
 std::vector<const Buffer*> ModelState::on_device(int device, const StateLayout& layout) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,8 +40,14 @@ class ModelState {
   HostState download() const { return start_copy().take(); }
 
  private:
-  ModelState(const Placement& placement, const StateLayout& layout);
-  void put(const Client& client, std::span<const std::byte> bytes, const StateTensor& tensor);
+  class Staging;  // of one thread
+  using Source =
+      std::function<std::span<const std::byte>(const StateTensor& tensor, Staging& staging)>;
+
+  ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
+             const Source& source);
+  std::vector<Buffer> put(const Client& client, const StateTensor& tensor,
+                          std::span<const std::byte> bytes, Staging& staging) const;
 
   std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;
