@@ -9,6 +9,7 @@
 #include "checkpoint/layout.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/file_content.h"
 #include "store/folder.h"
 #include "store/path.h"
 
@@ -23,15 +24,15 @@ using nlohmann::json;
       "restore this directory from a copy, or remove it to go on from an older one");
 }
 
-std::string read_member(const std::string& path, std::string_view name) {
-  const std::string file = join_path(path, name);
+std::string member(const std::string& path, std::string_view name) {
+  std::string file = join_path(path, name);
   if (!exists(file)) throw_damaged(path, str(name, " is missing"));
-  return read_file(file);
+  return file;
 }
 
 json read_manifest(const std::string& path) {
-  const std::string commit = read_member(path, kCommitFile);
-  const std::string text = read_member(path, kManifestFile);
+  const std::string commit = read_file(member(path, kCommitFile));
+  const std::string text = read_file(member(path, kManifestFile));
   if (commit != commit_text(text))
     throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
                             "', the file has ", hex_text(crc32c(text))));
@@ -45,7 +46,8 @@ json read_manifest(const std::string& path) {
 
 SafetensorsFile read_shard(const std::string& path, const json& line) {
   const auto name = line.at("name").get<std::string>();
-  std::string bytes = read_member(path, name);
+  const FileContent content(member(path, name));
+  const std::string_view bytes = content.bytes();
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   if (bytes.size() != size)
     throw_damaged(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
@@ -53,7 +55,7 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   if (crc != said)
     throw_damaged(path,
                   str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
-  return SafetensorsFile(std::move(bytes), join_path(path, name));
+  return {content.owner(), bytes, join_path(path, name)};
 }
 
 Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {

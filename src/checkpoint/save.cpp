@@ -39,7 +39,7 @@ std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_byte
 
 // Writes one file of tensors and gives its line of the manifest.
 json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
-  OutputFile file(path);
+  OutputFile file(path, OutputFile::Cache::bypassed);
   std::uint32_t crc = 0;
   std::uint64_t size = 0;
   write_safetensors(tensors, {}, [&](std::string_view piece) {

@@ -272,10 +272,18 @@ SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t 
 }
 
 SafetensorsFile::SafetensorsFile(std::string bytes, std::string origin)
-    : origin_(std::move(origin)), bytes_(std::make_shared<const std::string>(std::move(bytes))) {
-  const SafetensorsHeader header = HeaderReader(*bytes_, bytes_->size(), origin_).read();
+    : SafetensorsFile(std::make_shared<const std::string>(std::move(bytes)), std::move(origin)) {}
+
+SafetensorsFile::SafetensorsFile(const std::shared_ptr<const std::string>& bytes,
+                                 std::string origin)
+    : SafetensorsFile(bytes, *bytes, std::move(origin)) {}
+
+SafetensorsFile::SafetensorsFile(std::shared_ptr<const void> owner, std::string_view bytes,
+                                 std::string origin)
+    : origin_(std::move(origin)), owner_(std::move(owner)) {
+  const SafetensorsHeader header = HeaderReader(bytes, bytes.size(), origin_).read();
   metadata_ = header.metadata;
-  const auto all = std::as_bytes(std::span(*bytes_));
+  const auto all = std::as_bytes(std::span(bytes));
   for (const auto& [name, tensor] : header.tensors)
     tensors_.emplace(
         name, TensorView{tensor.shape, all.subspan(tensor.offset, tensor.shape.size_bytes())});

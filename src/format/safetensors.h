@@ -75,6 +75,8 @@ class SafetensorsFile {
   // `origin` names the file in messages. UsageError when the bytes are truncated or not of this
   // format.
   SafetensorsFile(std::string bytes, std::string origin);
+  // Of bytes that last as long as their owner.
+  SafetensorsFile(std::shared_ptr<const void> owner, std::string_view bytes, std::string origin);
 
   const TensorMap& tensors() const { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
@@ -82,8 +84,10 @@ class SafetensorsFile {
   const TensorView& at(std::string_view name) const;
 
  private:
+  SafetensorsFile(const std::shared_ptr<const std::string>& bytes, std::string origin);
+
   std::string origin_;
-  std::shared_ptr<const std::string> bytes_;
+  std::shared_ptr<const void> owner_;
   TensorMap tensors_;
   Metadata metadata_;
 };

@@ -23,8 +23,6 @@ namespace smelt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kBufferBytes = 128 << 10;
-
 constexpr std::string_view kPartial = ".partial-";
 constexpr int kPartialDigits = 16;
 
@@ -149,7 +147,7 @@ void InputFile::seek(std::uint64_t offset) {
     throw_errno("seek", path_, errno);
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, Cache cache) : path_(std::move(path)) {
   if (is_remote(path_)) {
     remote_ = std::make_shared<RemoteWriter>(path_);
     return;
@@ -166,6 +164,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   std::string partial = partial_name(place_);
   file_ = open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   partial_ = std::move(partial);
+  if (cache == Cache::bypassed) buffer_.begin(::fcntl(file_.get(), F_SETFL, O_DIRECT) == 0);
 }
 
 OutputFile::~OutputFile() {
@@ -173,30 +172,12 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::flush() {
-  if (remote_) return;
-  empty_buffer();
-  std::string().swap(buffer_);  // a file that waits for its turn to appear holds no memory
-}
-
-void OutputFile::empty_buffer() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const auto count =
-        uninterrupted([&] { return ::write(file_.get(), rest.data(), rest.size()); });
-    if (count < 0) throw_errno("write", path_, errno);
-    rest.remove_prefix(static_cast<std::size_t>(count));
-  }
-  buffer_.clear();
+  if (!remote_ && !buffer_.flush(file_.get())) throw_errno("write", path_, errno);
 }
 
 void OutputFile::write(std::string_view bytes) {
   if (remote_) return remote_->write(bytes);
-  while (!bytes.empty()) {
-    const std::size_t count = std::min(bytes.size(), kBufferBytes - buffer_.size());
-    buffer_.append(bytes.substr(0, count));
-    bytes.remove_prefix(count);
-    if (buffer_.size() == kBufferBytes) empty_buffer();
-  }
+  if (!buffer_.write(file_.get(), bytes)) throw_errno("write", path_, errno);
 }
 
 void OutputFile::commit() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/descriptor.h"
+#include "store/write_buffer.h"
 
 namespace smelt {
 
@@ -63,8 +64,11 @@ class InputFile {
 // is an upload that commit() ends: the object appears then, replacing an earlier one.
 class OutputFile {
  public:
+  // Whether the bytes stay in the system's memory, for those who read them soon. Gigabytes that
+  // nobody reads take that memory from others, and finding it costs more than the writing.
+  enum class Cache { kept, bypassed };
   // Makes missing parent directories. UsageError for a directory.
-  explicit OutputFile(std::string path);
+  explicit OutputFile(std::string path, Cache cache = Cache::kept);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
   void write(std::string_view bytes);  // SystemError on a full disk; the partial file is removed
@@ -73,12 +77,10 @@ class OutputFile {
   const std::string& path() const { return path_; }
 
  private:
-  void empty_buffer();
-
   std::string path_;
   std::string place_;    // path_ without symbolic links
   std::string partial_;  // empty once committed, and of a device or pipe
-  std::string buffer_;   // not yet in the file
+  WriteBuffer buffer_;   // not yet in the file
   Descriptor file_;
   std::shared_ptr<RemoteWriter> remote_;  // instead of all these
 };

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "format/json_difference.h"
@@ -11,14 +12,23 @@
 namespace smelt {
 namespace {
 
-void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann::json& settings) {
+// "1325 MB in 0.51 s"
+std::string how_fast(const Checkpoint& checkpoint, double seconds) {
+  double bytes = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    bytes += static_cast<double>(tensor.data.size());
+  return fmt::format("{:.0f} MB in {:.2f} s", bytes / 1e6, seconds);
+}
+
+void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann::json& settings,
+               double seconds) {
   const std::string& where = checkpoint.path;
   const std::int64_t last = job.config.schedule.total_steps, step = checkpoint.step;
   if (step >= last)
     return spdlog::warn(
         "{} is {} the {} steps of this run: nothing is left to do; raise {} to go on", where,
         step == last ? "the end of" : "beyond", last, job.fields("steps"));
-  spdlog::info("resuming from {}", where);
+  spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_schedule(checkpoint.state, settings, job.fields);
       !changes.empty())
     spdlog::warn("{}: {}", where, changes);
@@ -26,6 +36,7 @@ void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann
 
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
+  const auto begin = Clock::now();
   const auto checkpoint = job.resume_from.empty() ? load_latest_checkpoint(job.model_dir)
                                                   : load_checkpoint(job.resume_from);
   if (!checkpoint) return {};
@@ -41,7 +52,7 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
               .steps_before = settings.value("steps_before", std::int64_t{0}),
               .spikes = SpikeRecord(checkpoint->state),
               .unchecked = checkpoint->state.contains(kUnchecked)};
-  say_where(job, *checkpoint, settings);
+  say_where(job, *checkpoint, settings, seconds_since(begin));
   return start;
 }
 

@@ -39,7 +39,7 @@ StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t dev
     : tensor(tensor),
       device(device),
       size(buffer.shape().size_bytes()),
-      values(std::make_unique_for_overwrite<std::byte[]>(size)),
+      values(CopyMemory::take(size)),
       copied(buffer.start_copy_to_host({values.get(), size})) {}
 
 StateCopy::Part::~Part() {
@@ -66,7 +66,7 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
 }
 
 // Frees the part: of all parts and all whole tensors there is never more than one twice.
-void StateCopy::place(Part part, HostState::Memory& whole) const {
+void StateCopy::place(Part part, CopyMemory::Block& whole) const {
   const StateTensor& tensor = layout_->tensors[part.tensor];
   part.copied.await();
   if (is_whole(tensor.sharding)) {
@@ -74,12 +74,12 @@ void StateCopy::place(Part part, HostState::Memory& whole) const {
     return;
   }
   const std::size_t size = tensor.shape.size_bytes();
-  if (whole == nullptr) whole = std::make_unique_for_overwrite<std::byte[]>(size);
+  if (whole == nullptr) whole = CopyMemory::take(size);
   place_part(mesh_, tensor.sharding, tensor.shape, part.device, {part.values.get(), part.size},
              {whole.get(), size});
 }
 
-void StateCopy::add(std::size_t index, HostState::Memory whole) {
+void StateCopy::add(std::size_t index, CopyMemory::Block whole) {
   const StateTensor& tensor = layout_->tensors[index];
   const Shape one = tensor.shape_of_one();
   std::span<const std::byte> rest(whole.get(), tensor.shape.size_bytes());
@@ -93,7 +93,7 @@ void StateCopy::add(std::size_t index, HostState::Memory whole) {
 const HostState& StateCopy::host() {
   while (!parts_.empty()) {
     const std::size_t tensor = parts_.front().tensor;
-    HostState::Memory whole;
+    CopyMemory::Block whole;
     while (!parts_.empty() && parts_.front().tensor == tensor) {
       place(std::move(parts_.front()), whole);
       parts_.pop_front();

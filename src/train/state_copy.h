@@ -9,16 +9,15 @@
 
 #include "format/safetensors.h"
 #include "runtime/buffer.h"
+#include "runtime/host_memory.h"
 #include "train/state_layout.h"
 
 namespace smelt {
 
 // Named tensors on the host, with the memory behind the views.
 struct HostState {
-  using Memory = std::unique_ptr<std::byte[]>;  // not filled before the values come
-
   TensorMap tensors;
-  std::vector<Memory> memory;
+  std::vector<CopyMemory::Block> memory;
 };
 
 // The first tensor, by name, that holds a NaN or an infinity.
@@ -45,11 +44,11 @@ class StateCopy {
     std::size_t tensor;
     std::int64_t device;
     std::size_t size;
-    HostState::Memory values;
+    CopyMemory::Block values;
     Event copied;
   };
-  void place(Part part, HostState::Memory& whole) const;
-  void add(std::size_t tensor, HostState::Memory whole);
+  void place(Part part, CopyMemory::Block& whole) const;
+  void add(std::size_t tensor, CopyMemory::Block whole);
 
   std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;

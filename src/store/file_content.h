@@ -1,0 +1,25 @@
+// The whole content of a file, of which a local one takes no memory of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+// A local file is mapped, for it to be read side by side from any place and given up by the system
+// at any time; it must not be cut meanwhile. Of a store, or where nothing can be mapped, the bytes
+// are read into memory. Copies share them.
+class FileContent {
+ public:
+  explicit FileContent(const std::string& path);  // UsageError when missing or unreadable
+  std::string_view bytes() const { return bytes_; }
+  // For views that outlive this object.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::string_view bytes_;
+};
+
+}  // namespace smelt
