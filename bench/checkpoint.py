@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What checkpoints of BERT-base with its optimizer's slots (110M parameters, 1.3 GB) cost a training, in one run.
 
-Needs build/release/smelt (scripts/build). A training saves every few steps; each step's line is timed as it comes. The
-stall of a save is what the step that begins it takes longer than the middle one of those during which nothing is
-written; what writing takes from the steps after it is said, too. Then the last checkpoint is restored, in turns with a
-plain read of its files into memory; of each the fastest counts. The peak of the process's memory is the kernel's.
+Needs build/release/smelt (scripts/build). The same training runs without saves and with one every few steps. The line of
+a step that is saved comes when its step has ended, so the time between two such lines is that of the steps in between
+and of one save: what is more than as many steps take without saves is what the save costs, its waiting and what its
+writing takes from the steps beside it. Then the last checkpoint is restored, as the program says itself, in turns with a
+plain read of its files into memory: from the system's cache, and from the disk after the cache was emptied of them.
+The peak of the process's memory is the kernel's.
 """
 import argparse
 import json
@@ -35,21 +37,29 @@ eval: {{batch_size: 2}}
 """
 
 
-def step_seconds(command):
-    """How long after the line before each step's line came, and the peak of memory in MB."""
+def step_times(command):
+    """When each step's line came, and the peak of memory in MB."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    seconds, before, text = {}, None, ""
+    times, text = {}, ""
     for line in process.stderr:
         now, text = time.monotonic(), text + line
-        found = re.search(r"step (\d+)/", line)
-        if found:
-            if before is not None:
-                seconds[int(found.group(1))] = now - before
-            before = now
+        if found := re.match(r"step (\d+)/", line):
+            times[int(found.group(1))] = now
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         sys.exit(text)
-    return seconds, usage.ru_maxrss / 1024
+    return times, usage.ru_maxrss / 1024
+
+
+def restored(command):
+    """Seconds and MB that the program says of the checkpoint; it is stopped then."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    for line in process.stderr:
+        if found := re.search(r"resuming from .* \((\d+) MB in ([\d.]+) s\)", line):
+            process.kill()
+            process.wait()
+            return float(found.group(2)), float(found.group(1))
+    sys.exit("nothing was restored")
 
 
 def timed(work):
@@ -64,6 +74,24 @@ def read_all(folder):
         with open(path, "rb", buffering=0) as file:
             while file.readinto(buffer):
                 pass
+
+
+def forget(folder):
+    for path in folder.iterdir():
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def restore_figures(command, folder, rounds, cached):
+    reads, restores = [], []
+    for _ in range(rounds):
+        for seconds, work in ((reads, lambda: timed(lambda: read_all(folder))), (restores, lambda: restored(command)[0])):
+            if not cached:
+                forget(folder)
+            seconds.append(work())
+    size = restored(command)[1]
+    return {"restore_mb_s": round(size / min(restores)), "read_mb_s": round(size / min(reads)),
+            "restore_over_read": round(min(reads) / min(restores), 2)}
 
 
 def main():
@@ -82,26 +110,19 @@ def main():
         made = [args.smelt, "run", yaml, "--set", "train.steps=1", "--set", "model.num_hidden_layers=1"]
         subprocess.run([*made, "--set", "eval.steps=1"], check=True, capture_output=True)
         train = [args.smelt, "pretrain", yaml, "--fresh", "--overwrite"]
-        none, plain_memory = step_seconds([*train, "--set", f"train.save_every={args.steps}"])
-        seconds, memory = step_seconds(train)
-        usual = statistics.median(none[s] for s in none if s > 2)
-        begins = [s + 1 for s in range(args.every, args.steps, args.every)]
-        stalls = [seconds[s] - usual for s in begins]
-        spread = (sum(seconds[s] for s in seconds if s > 2) - usual * sum(s > 2 for s in seconds)) / len(begins)
+        none, plain_memory = step_times([*train, "--set", f"train.save_every={args.steps}"])
+        times, memory = step_times(train)
+        saved = range(args.every, args.steps, args.every)
+        step = (none[args.steps] - none[2]) / (args.steps - 2)
+        costs = [times[s + args.every] - times[s] - args.every * step for s in saved]
         folder = Path(work) / f"out/model/checkpoint-{args.steps}"
-        size = sum(f.stat().st_size for f in folder.iterdir())
-        restore = [args.smelt, "pretrain", yaml, "--resume"]
-        restores, reads = [], []
-        for _ in range(args.rounds):
-            reads.append(timed(lambda: read_all(folder)))
-            restores.append(timed(lambda: subprocess.run(restore, check=True, capture_output=True)))
+        resume = [args.smelt, "pretrain", yaml, "--resume", "--set", f"train.steps={args.steps + 1}"]
         print(json.dumps({
-            "checkpoint_mb": round(size / 1e6), "step_s": round(usual, 3), "stall_s": [round(s, 3) for s in stalls],
-            "stall_median_steps": round(statistics.median(stalls) / usual, 2),
-            "all_a_save_costs_s": round(spread, 3),
+            "checkpoint_mb": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6), "step_s": round(step, 3),
+            "save_costs_s": [round(s, 3) for s in costs], "save_costs_steps": round(statistics.median(costs) / step, 2),
             "peak_mb_one_save_at_the_end": round(plain_memory), "peak_mb": round(memory),
-            "restore_mb_s": round(size / 1e6 / min(restores)), "read_mb_s": round(size / 1e6 / min(reads)),
-            "restore_over_read": round(min(reads) / min(restores), 2)}))
+            "cached": restore_figures(resume, folder, args.rounds, True),
+            "from_disk": restore_figures(resume, folder, args.rounds, False), "load": round(os.getloadavg()[0], 1)}))
 
 
 main()

@@ -107,8 +107,7 @@ nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
                             const std::vector<StateTensor>& parameters,
                             const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
   std::vector<Buffer> gradients;
-  for (const StateTensor& parameter : parameters)
-    gradients.push_back(drawn(*client, parameter, 2));
+  for (const StateTensor& parameter : parameters) gradients.push_back(drawn(*client, parameter, 2));
   std::vector<TimedUpdate> updates;
   updates.reserve(optimizers.size());
   for (const NamedOptimizer& o : optimizers) updates.emplace_back(*client, parameters, o.optimizer);

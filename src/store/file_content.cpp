@@ -16,11 +16,12 @@ namespace {
 
 // Nothing for what cannot be mapped.
 std::shared_ptr<const void> map(const std::string& path, std::size_t& size) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct ::stat status{};
-  if (!file.is_open() || ::fstat(file.get(), &status) != 0) throw_errno("open", path, errno);
+  if (::stat(path.c_str(), &status) != 0) throw_errno("open", path, errno);
   size = static_cast<std::size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || size == 0) return nullptr;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) throw_errno("open", path, errno);
   void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return nullptr;
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_WILLNEED);  // all of it, from now on

@@ -51,8 +51,7 @@ class Room {
 
 std::span<const std::byte> drawn(const StateTensor& tensor, std::uint64_t seed,
                                  std::span<std::byte> room) {
-  draw_initial(tensor, seed,
-               {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
+  draw_initial(tensor, seed, {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
   return room;
 }
 
