@@ -79,9 +79,11 @@ Task jestimator_bench_task(const BenchOptions& o) {
 Task bench_task(const BenchOptions& o) {
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
-  BertConfig model = models().at(o.model);
+  const auto known = models().find(o.model);
+  BertConfig model = known != models().end() ? known->second : load_bert_config(o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
-  model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
+  if (known != models().end())
+    model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
   return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
@@ -219,8 +221,9 @@ void add_bench_command(CLI::App& app) {
   names.insert(names.end(), {kElectra, kJestimator});
   command
       ->add_option("--model", o->model,
-                   "BERT's tiny, small, base or large, electra-small or jestimator-base")
-      ->check(CLI::IsMember(names));
+                   "BERT's tiny, small, base or large, electra-small or jestimator-base; or a "
+                   "bert_config.json, with its own dropout")
+      ->check(CLI::IsMember(names) | CLI::ExistingFile);
   command->add_option("--device", o->device, "cpu, gpu or tpu")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
       ->capture_default_str();
