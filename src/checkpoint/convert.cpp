@@ -140,11 +140,14 @@ void to_electra_folders(const ConvertJob& job, const StoredModel& model, const M
                         const FolderForm& form) {
   const auto config = parse_config<ElectraConfig>(known_config(model), model.where);
   const auto has = [&](const char* name) { return model.tensors.contains(name); };
-  const bool discriminator = has("electra/embeddings/word_embeddings");
   const bool generator = has("generator_predictions/output_bias");
   // The masked LM is the only encoder of a model without a generator of its own.
   ElectraConfig of_generator = config;
-  if (!has("generator/encoder/layer_0/output/dense/kernel")) of_generator.untied_generator = false;
+  const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
+  if (one_encoder) of_generator.untied_generator = false;
+  const bool is_masked_lm =
+      one_encoder && generator && !has("discriminator_predictions/dense/bias");
+  const bool discriminator = has("electra/embeddings/word_embeddings") && !is_masked_lm;
   if (discriminator)
     export_hugging_face(join_path(job.to, "discriminator"), electra_discriminator(config), folder,
                         model.tensors, form);

@@ -11,6 +11,7 @@
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "format/crc32c.h"
+#include "format/json_difference.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -36,6 +37,7 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
     std::string text = read_file(path, kSmallFileBytes);
     if (crc && crc32c(text) != *crc) continue;
     out.vocab_txt = std::move(text);
+    out.vocab = path;
     out.tokenizer = load_tokenizer_config(path);
     return;
   }
@@ -48,6 +50,7 @@ StoredModel of_smelt(Checkpoint checkpoint) {
                   .settings = std::move(checkpoint.state),
                   .config = {},
                   .vocab_txt = {},
+                  .vocab = {},
                   .tokenizer = {},
                   .skipped = {},
                   .owners = {}};
@@ -59,7 +62,8 @@ StoredModel of_smelt(Checkpoint checkpoint) {
     crc = said->get<std::uint32_t>();
   const std::string folder = parent_path(out.where);
   std::vector<std::string> folders{folder};
-  if (crc) folders.push_back(parent_path(folder));  // where a recipe has it
+  if (crc) folders.push_back(parent_path(folder));               // where a recipe has it
+  if (crc) folders.push_back(parent_path(parent_path(folder)));  // where ELECTRA's data have it
   find_vocabulary(folders, crc, out);
   return out;
 }
@@ -86,9 +90,10 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   return out;
 }
 
-void take_folder(const OpenedFolder& folder, StoredModel& out) {
+void take_folder(const std::string& path, const OpenedFolder& folder, StoredModel& out) {
   out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
   out.vocab_txt = folder.model.vocab_txt;
+  if (!out.vocab_txt.empty()) out.vocab = join_path(path, "vocab.txt");
   out.tokenizer = folder.model.tokenizer;
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
@@ -110,11 +115,11 @@ bool tie_embeddings(LazyTensors& tensors) {
   return !names.empty();
 }
 
-json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied) {
-  const BertConfig& d = discriminator.encoder;
+ElectraConfig encoder_config(const ElectraPart& part) {
+  const BertConfig& d = part.encoder;
   ElectraConfig c;
   c.vocab_size = d.vocab_size;
-  c.embedding_size = discriminator.embedding_size;
+  c.embedding_size = part.embedding_size;
   c.hidden_size = d.hidden_size;
   c.num_hidden_layers = d.num_hidden_layers;
   c.num_attention_heads = d.num_attention_heads;
@@ -125,14 +130,50 @@ json electra_config_of(const ElectraPart& discriminator, const ElectraPart* gene
   c.max_position_embeddings = d.max_position_embeddings;
   c.type_vocab_size = d.type_vocab_size;
   c.initializer_range = d.initializer_range;
+  return c;
+}
+
+// All that shapes alone do not tell, the number of heads above all.
+void check_generator(const ElectraConfig& c, const ElectraPart& generator,
+                     const std::string& where) {
+  const auto sizes = [](const ElectraPart& part) {
+    json out = config_json(part.encoder);
+    out["embedding_size"] = part.embedding_size;
+    for (const char* of_training :
+         {"hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"})
+      out.erase(of_training);
+    return out;
+  };
+  if (const auto other = first_difference(sizes(generator), sizes(electra_generator_part(c))))
+    throw UsageError(str(where, ": the generator's ", other->name, " is ", other->was.dump(),
+                         ", beside this discriminator it must be ", other->is.dump()),
+                     "take each of the two folders by itself");
+}
+
+json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied,
+                       const std::string& where) {
+  ElectraConfig c = encoder_config(discriminator);
   if (generator != nullptr) {
     const auto share = [](std::int64_t part, std::int64_t whole) {
       return static_cast<double>(part) / static_cast<double>(whole);
     };
-    c.generator_layers = share(generator->encoder.num_hidden_layers, d.num_hidden_layers);
-    c.generator_hidden_size = share(generator->encoder.hidden_size, d.hidden_size);
+    c.generator_layers = share(generator->encoder.num_hidden_layers, c.num_hidden_layers);
+    c.generator_hidden_size = share(generator->encoder.hidden_size, c.hidden_size);
     c.untied_generator_embeddings = !tied;
+    check_generator(c, *generator, where);
   }
+  return config_json(c);
+}
+
+// The only encoder of a masked LM has the discriminator's names.
+json take_as_masked_lm(const ElectraPart& generator, LazyTensors& tensors) {
+  const std::string own = "generator/";
+  LazyTensors renamed;
+  for (const auto& [name, tensor] : tensors)
+    renamed.emplace(name.starts_with(own) ? "electra/" + name.substr(own.size()) : name, tensor);
+  tensors = std::move(renamed);
+  ElectraConfig c = encoder_config(generator);
+  c.untied_generator = false;
   return config_json(c);
 }
 
@@ -144,17 +185,21 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     if (text_field(read_model_config(folder), "model_type", "") != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
-      take_folder(bert, out);
+      take_folder(folder, bert, out);
       out.config = bert.model.config;
       continue;
     }
     const OpenedElectra electra = open_hugging_face_electra(folder);
-    take_folder(electra.folder, out);
+    take_folder(folder, electra.folder, out);
     (electra.part.head == ElectraPart::Head::generator ? generator : discriminator) = electra.part;
   }
-  if (!discriminator) return out;
+  if (!discriminator) {
+    if (generator) out.config = take_as_masked_lm(*generator, out.tensors);
+    return out;
+  }
   const bool tied = tie_embeddings(out.tensors);
-  out.config = electra_config_of(*discriminator, generator ? &*generator : nullptr, tied);
+  out.config =
+      electra_config_of(*discriminator, generator ? &*generator : nullptr, tied, out.where);
   return out;
 }
 

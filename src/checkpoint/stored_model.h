@@ -22,6 +22,7 @@ struct StoredModel {
   nlohmann::json settings;  // a smelt checkpoint's state; null
   nlohmann::json config;    // the model's, in smelt's words; null where it is not known
   std::string vocab_txt;    // empty where it is not known
+  std::string vocab;        // its file
   std::optional<TokenizerOptions> tokenizer;
   std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
@@ -30,8 +31,9 @@ struct StoredModel {
 // A checkpoint of smelt's or a folder of some, a TensorFlow prefix, index file or folder, or a
 // Hugging Face folder of a BERT or an ELECTRA. One of smelt's is in memory and its checksums have
 // been held; of the others each tensor is read, and of TensorFlow's checked, when it is wanted.
-// UsageError beginning with `where` when it is none of these, for what cannot be read and, unless
-// `any_names`, for names of TensorFlow's objects.
+// UsageError beginning with `where` when it is none of these, for what cannot be read, for a
+// generator whose sizes are none that smelt gives one beside its discriminator and, unless
+// `any_names`, for names of TensorFlow's objects. A generator's folder alone is a masked LM.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 

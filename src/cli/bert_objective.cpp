@@ -138,8 +138,7 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
-FillMaskJob fill(const Recipe& r) {
-  const BertConfig model = resolved_model(r);
+FillMaskJob bert_fill_job(const BertConfig& model) {
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return bert_mask_guesses(model, S, P, top);
@@ -148,6 +147,13 @@ FillMaskJob fill(const Recipe& r) {
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
   return job;
+}
+
+FillMaskJob fill_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("fill: ", m.where, " has no head that tells masked words"),
+                     "take a model as it was pre-trained");
+  return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
 }
 
 void export_folder(const Recipe& r, const std::string& folder) {
@@ -183,7 +189,8 @@ ObjectiveType bert_objective() {
         {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
   };
   type.remark = remark;
-  type.fill = fill;
+  type.fill = [](const Recipe& r) { return bert_fill_job(resolved_model(r)); };
+  type.fill_stored = fill_stored_bert;
   type.export_folder = export_folder;
   return type;
 }

@@ -12,6 +12,7 @@
 #include "checkpoint/convert.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/tensorflow.h"
+#include "cli/adopt_run.h"
 #include "cli/bert_log.h"
 #include "cli/form_flags.h"
 #include "cli/number_check.h"
@@ -110,19 +111,6 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
                    given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
 }
 
-// A run that the original program began goes on from its newest checkpoint, slots and step too.
-void adopt_tensorflow_run(const BertRunFlags& f) {
-  const auto prefix = tensorflow_prefix(f.output_dir);
-  if (!prefix) return;
-  const TensorflowCheckpoint checkpoint(*prefix);
-  const auto step = checkpoint.global_step();
-  if (!step || latest_checkpoint(f.output_dir).value_or(-1) >= *step) return;
-  spdlog::info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
-  convert_checkpoint({.from = *prefix,
-                      .to = join_path(f.output_dir, str("checkpoint-", *step)),
-                      .config = f.bert_config_file});
-}
-
 // Beside the newest checkpoint of smelt's, for programs that read TensorFlow's.
 void leave_tensorflow_checkpoint(const BertRunFlags& f) {
   const auto step = latest_checkpoint(f.output_dir);
@@ -178,7 +166,7 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   spdlog::info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
   say_variables(f, job);
-  adopt_tensorflow_run(f);
+  adopt_tensorflow_run(f.output_dir, f.bert_config_file);
   train(job);
   leave_tensorflow_checkpoint(f);
 }
@@ -200,7 +188,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   job.fields = bert_field;
   spdlog::info("***** Running evaluation *****");
   spdlog::info("  Batch size = {}", f.eval_batch_size);
-  if (!f.do_train) adopt_tensorflow_run(f);
+  if (!f.do_train) adopt_tensorflow_run(f.output_dir, f.bert_config_file);
   const std::vector<std::string> lines = bert_results(evaluate(job));
   spdlog::info("***** Eval results *****");
   for (const std::string& line : lines) spdlog::info("  {}", line);

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/model_option.h"
 #include "cli/number_check.h"
 #include "cli/pipeline.h"
-#include "cli/recipe_option.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -92,12 +92,16 @@ std::string marked_text(const std::string& text, const std::vector<JudgedToken>&
 }
 
 void add_detect_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("detect", "which tokens a recipe's discriminator holds for replaced");
-  const auto recipe = add_recipe_options(*command);
+  auto* command = app.add_subcommand(
+      "detect", "which tokens a trained model's discriminator holds for replaced");
+  const auto model = add_model_option(*command);
   const auto options = add_detect_options(*command);
-  command->callback([recipe, options] {
-    const Recipe loaded = recipe->load();
+  command->callback([model, options] {
+    if (model->is_stored()) {
+      const StoredAnswers stored("detect", model->recipe.path, model->stored);
+      return print_detected(*options, [&](const auto& texts) { return stored.detect(texts); });
+    }
+    const Recipe loaded = model->recipe.load();
     print_detected(*options, [&](const auto& texts) { return detect_with_model(loaded, texts); });
   });
 }

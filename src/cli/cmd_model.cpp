@@ -6,6 +6,7 @@
 
 #include "cli/begin_flags.h"
 #include "cli/evaluation.h"
+#include "cli/model_option.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_option.h"
 
@@ -73,11 +74,14 @@ void add_eval_command(CLI::App& app) {
 }
 
 void add_fill_command(CLI::App& app) {
-  auto* command = app.add_subcommand("fill", "a recipe's model fills [MASK] in texts");
-  const auto recipe = add_recipe_options(*command);
+  auto* command = app.add_subcommand("fill", "a trained model fills [MASK] in texts");
+  const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
-  command->callback([recipe, options] {
-    print_filled(fill_with_model(recipe->load(), options->texts, options->top));
+  command->callback([model, options] {
+    print_filled(model->is_stored()
+                     ? StoredAnswers("fill", model->recipe.path, model->stored)
+                           .fill(options->texts, options->top)
+                     : fill_with_model(model->recipe.load(), options->texts, options->top));
   });
 }
 

@@ -53,6 +53,9 @@ json parse_object(const std::string& given) {
     throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
                      R"(give {"name": value, …})");
   } catch (const json::parse_error& error) {
+    if (!is_path && text.find('{') == std::string::npos && exists(text))
+      throw UsageError(str(where, ": ", text, " is no JSON, and a file's name must end in .json"),
+                       "rename the file");
     throw UsageError(
         str(where, ": no JSON at ", place_in(text, error.byte)),
         R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");

@@ -2,6 +2,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "base/error.h"
 #include "cli/electra_model.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
@@ -107,6 +108,26 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
+// Another program's checkpoint does not say what was learned; which heads it has does.
+ElectraTask stored_task(const StoredModel& m) {
+  const auto has = [&](const char* name) { return m.tensors.contains(name); };
+  ElectraTask c;
+  c.model = parse_config<ElectraConfig>(m.config, m.where);
+  c.settings.electra_objective = has("discriminator_predictions/dense/bias");
+  c.settings.two_tower_generator = has("cloze_predictions/output_bias");
+  if (m.settings.is_object() && m.settings.contains("objective"))
+    c.settings = parse_config<ElectraSettings>(m.settings["objective"], m.where);
+  return c;
+}
+
+FillMaskJob fill_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
+    throw UsageError(str("fill: ", m.where, " has no generator"),
+                     "name the generator's folder, or the one that holds both");
+  return electra_fill_job(c);
+}
+
 void export_recipes_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   export_electra({.task = finished_task(r),
@@ -140,6 +161,8 @@ ObjectiveType electra_objective() {
   type.remark = electra_remark;
   type.fill = [](const Recipe& r) { return electra_fill_job(finished_task(r)); };
   type.detect = [](const Recipe& r) { return electra_detect_job(finished_task(r)); };
+  type.fill_stored = fill_stored_electra;
+  type.detect_stored = [](const StoredModel& m) { return electra_detect_job(stored_task(m)); };
   type.export_folder = export_recipes_model;
   return type;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
+#include "cli/adopt_run.h"
 #include "cli/electra_hparams.h"
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
@@ -51,7 +52,8 @@ struct ElectraRunFlags {
 struct EarlierRun {
   explicit EarlierRun(const ElectraHparams& h) {
     const std::string path = saved_hparams_path(h.model_dir);
-    if (!exists(path)) return;
+    is_known = exists(path);
+    if (!is_known) return;
     const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
     if (!saved.is_object()) return;
     const auto whole = [&](const char* name) -> std::int64_t {
@@ -71,43 +73,65 @@ struct EarlierRun {
     write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
+  bool is_known = false;            // else another program's, if there is one
   std::int64_t steps = 0;           // that it was to make
   std::int64_t continued_from = 0;  // the steps of the finished run before it
 };
 
-// The step that a finished run with fewer steps ended at; 0 where this is no continuation.
-std::int64_t continued_from(const ElectraHparams& h) {
-  const EarlierRun earlier(h);
-  const auto done = latest_checkpoint(h.model_dir);
-  if (!done || *done < earlier.continued_from) return 0;  // its checkpoints were removed
-  const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
-  return raised ? earlier.steps : earlier.continued_from;
+// Where the learning rate begins anew if it is rescaled.
+struct Continuation {
+  Continuation() = default;
+  explicit Continuation(const ElectraHparams& h) {
+    const EarlierRun earlier(h);
+    const auto done = latest_checkpoint(h.model_dir);
+    if (!done || *done < earlier.continued_from) return;  // its checkpoints were removed
+    is_known = earlier.is_known;
+    const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
+    from = raised || !is_known ? *done : earlier.continued_from;
+    begins = *done == from;
+  }
+
+  // The step that a finished run with fewer steps ended at, or that another program's is of; 0
+  // where this is no continuation.
+  std::int64_t from = 0;
+  bool is_known = true;
+  bool begins = false;  // now, at that step
+};
+
+[[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
+  if (!f.init.empty() && !latest_checkpoint(h.model_dir))
+    throw UsageError(str("--rescale-learning-rate: the learning rate of ", h.model_dir,
+                         " has not decayed: a run with the weights of --init begins at step 0"),
+                     "leave the flag out");
+  throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
+                       " holds no finished run of fewer steps than ", h.num_train_steps),
+                   "leave the flag out, or raise num_train_steps of a finished run");
 }
 
 // The decay is over all steps from the first: a run of A steps that is given B more goes on at
 // lr * (B/(A+B))^lr_decay_power, far below lr.
 double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
-                               std::int64_t from) {
-  const std::int64_t more = h.num_train_steps - from;
-  if (f.rescale_learning_rate && (from == 0 || more <= 0))
-    throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
-                         " holds no finished run of fewer steps than ", h.num_train_steps),
-                     "leave the flag out, or raise num_train_steps of a finished run");
-  if (from == 0 || more <= 0) return h.learning_rate;
+                               const Continuation& run) {
+  const std::int64_t more = h.num_train_steps - run.from;
+  const bool goes_on = run.from > 0 && more > 0;
+  if (f.rescale_learning_rate && !goes_on) refuse_to_rescale(f, h);
+  if (!goes_on) return h.learning_rate;
   const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
   const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
     spdlog::info("learning_rate {:.6g} instead of {}: the {} steps after {} begin at {}", rescaled,
-                 h.learning_rate, more, from, h.learning_rate);
+                 h.learning_rate, more, run.from, h.learning_rate);
     return rescaled;
   }
-  if (latest_checkpoint(h.model_dir) == from)
+  if (run.begins)
     spdlog::warn(
-        "num_train_steps is raised from {} to {}: the learning rate decays over all of them and "
-        "goes on at {:.3g}, not {}; --rescale-learning-rate makes it go on at {} (learning_rate "
-        "{:.6g})",
-        from, h.num_train_steps, h.learning_rate * std::pow(rest / total, h.lr_decay_power),
-        h.learning_rate, h.learning_rate, rescaled);
+        "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
+        "--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
+        run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
+                     : str("step ", run.from, " of another program's run is gone on with to ",
+                           h.num_train_steps, " steps"),
+        h.learning_rate * std::pow(rest / total, h.lr_decay_power), h.learning_rate,
+        h.learning_rate, rescaled);
   return h.learning_rate;
 }
 
@@ -130,12 +154,13 @@ ElectraTask task_of(const ElectraHparams& h) {
 }
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
-  const std::int64_t from = f.overwrite ? 0 : continued_from(h);
   TrainJob job;
   job.task = electra_task(task_of(h));
+  if (!f.overwrite) adopt_tensorflow_run(h.model_dir);
+  const Continuation run = f.overwrite ? Continuation() : Continuation(h);
   job.config = {.batch_size = h.train_batch_size,
                 .devices = f.devices_for(h),
-                .schedule = {.learning_rate = continued_learning_rate(f, h, from),
+                .schedule = {.learning_rate = continued_learning_rate(f, h, run),
                              .warmup_steps = h.num_warmup_steps,
                              .total_steps = h.num_train_steps,
                              .power = h.lr_decay_power,
@@ -155,7 +180,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.track.log_every = h.iterations_per_loop;
   job.track.log_line = electra_log_line;
   job.fields = electra_field;
-  job.accepted = [&] { EarlierRun::save(h, from); };
+  job.accepted = [&] { EarlierRun::save(h, run.from); };
   train(job);
 }
 
@@ -169,6 +194,7 @@ std::string results_json(const std::string& txt) {
 void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   EvaluateJob job;
   job.task = electra_task(task_of(h));
+  adopt_tensorflow_run(h.model_dir);
   job.batch_size = h.eval_batch_size;
   job.devices = f.devices_for(h);
   job.mesh = f.mesh;
@@ -178,12 +204,13 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
   job.steps = h.num_eval_steps;
+  job.repeats = true;
   job.fields = electra_field;
   const Evaluation e = evaluate(job);
   const std::string text = electra_results(e);
+  std::cout << text << std::flush;
   write_file(h.results_txt, text);
   write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
-  std::cout << text;
 }
 
 void run_pretraining(const ElectraRunFlags& f) {

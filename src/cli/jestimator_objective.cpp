@@ -71,8 +71,7 @@ std::string jestimator_remark(const Recipe&, const Evaluation& e) {
   return out.str();
 }
 
-FillMaskJob fill_with_jestimator(const Recipe& r) {
-  const JestimatorBertConfig model = finished_jestimator(r).model;
+FillMaskJob fill_with_jestimator(const JestimatorBertConfig& model) {
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return jestimator_mask_guesses(model, S, P, top);
@@ -98,7 +97,10 @@ ObjectiveType jestimator_bert_objective() {
   type.make_examples = make_jestimator_examples;
   type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;
-  type.fill = fill_with_jestimator;
+  type.fill = [](const Recipe& r) { return fill_with_jestimator(finished_jestimator(r).model); };
+  type.fill_stored = [](const StoredModel& m) {
+    return fill_with_jestimator(parse_config<JestimatorBertConfig>(m.config, m.where));
+  };
   return type;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/stored_model.h"
 #include "cli/recipe.h"
 #include "format/config.h"
 #include "tasks/task.h"
@@ -43,6 +44,9 @@ struct ObjectiveType {
   // Empty where the model cannot do it.
   std::function<FillMaskJob(const Recipe&)> fill;
   std::function<DetectJob(const Recipe&)> detect;
+  // The same of a model that is there without a recipe. UsageError where it lacks that part.
+  std::function<FillMaskJob(const StoredModel&)> fill_stored;
+  std::function<DetectJob(const StoredModel&)> detect_stored;
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 

@@ -20,13 +20,14 @@ BertTokenizer load_electra_tokenizer(const ElectraExamplesJob& job) {
   return BertTokenizer::load(job.vocab, flags);
 }
 
-std::vector<std::string> files_of(const std::string& folder) {
-  require(exists(folder), str("folder ", folder, " is not there"),
-          "name the folder that holds the text files");
+std::vector<std::string> files_of(const std::string& folder, const char* what) {
+  const std::string hint = str("name the folder that holds the ", what);
+  const auto found = file_status(folder);
+  require(found.has_value(), str("folder ", folder, " is not there"), hint);
+  require(found->is_folder, str(folder, " is a file, not a folder"), hint);
   std::vector<std::string> files;
   for (const std::string& name : list_folder(folder)) files.push_back(join_path(folder, name));
-  require(!files.empty(), str("folder ", folder, " holds no files"),
-          "name the folder that holds the text files");
+  require(!files.empty(), str("folder ", folder, " holds no files"), hint);
   for_each_file(files.size(), files.front(), [&](std::size_t i) {
     const auto status = file_status(files[i]);
     require(status && !status->is_folder, str(files[i], " is a folder among the text files"),
@@ -48,7 +49,10 @@ ExampleSummary build_original(ElectraExamplesJob job) {
   check_plain_text(job.text);
   if (job.archives) job.text.format.name = "archives";  // another text of the same files
   const CheckedJob checked =
-      job.folder.empty() ? CheckedJob(job) : CheckedJob(job, files_of(job.folder));
+      job.folder.empty()
+          ? CheckedJob(job)
+          : CheckedJob(
+                job, files_of(job.folder, job.archives ? "archives of OpenWebText" : "text files"));
   const BertTokenizer tokenizer = load_electra_tokenizer(job);
   const ElectraBuilder builder(tokenizer, job.options);
   return build_electra_in_original_order(checked, job, tokenizer, builder);

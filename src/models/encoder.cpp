@@ -72,7 +72,7 @@ void check_positions(std::string_view where, const BertConfig& c, std::int64_t S
   if (S > c.max_position_embeddings)
     throw UsageError(str(where, ": sequence length ", S, " is longer than max_position_embeddings ",
                          c.max_position_embeddings),
-                     "make the data with a shorter --seq-length, or raise max_position_embeddings");
+                     "make the data with shorter sequences, or raise max_position_embeddings");
 }
 
 // Section 3.1 of Devlin et al. 2019.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "train/resume.h"
-
 namespace smelt {
 namespace {
 
@@ -43,15 +41,6 @@ Execution ModelQuestion::ask(const TensorMap& tensors, const std::string& where)
     execution.await();
     return execution;
   });
-}
-
-Execution ask_model(std::string_view command, const TrainedModelFiles& files,
-                    const Prediction& prediction, const std::vector<TokenRow>& rows) {
-  const auto [checkpoint, where] =
-      load_trained_model(command, files.model_dir, files.model, files.vocab, files.averaged);
-  return ModelQuestion(command, open_device(files.device, 1), prediction, rows,
-                       files.exact_products)
-      .ask(checkpoint.tensors, where);
 }
 
 }  // namespace smelt

@@ -1,7 +1,6 @@
 // One batch of token rows through a trained model.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +11,6 @@
 
 namespace smelt {
 
-struct TrainedModelFiles {
-  std::string model_dir;  // its newest checkpoint is used
-  nlohmann::json model;   // the settings that the checkpoint's model must have; null: any
-  std::string device = "cpu";
-  bool exact_products = false;  // HloForm::exact_products
-  bool averaged = true;         // as load_trained_model has it
-  std::string vocab = {};       // must be the one that the model was made with; empty: any
-};
-
 // A text as tokens, and the positions that are asked about, if the prediction takes any.
 struct TokenRow {
   std::vector<std::int32_t> ids, positions = {};
@@ -30,7 +20,9 @@ struct TokenRow {
 // model.
 class ModelQuestion {
  public:
-  // `command` begins messages about memory.
+  // `command` begins messages about memory. The prediction's features are input_ids, input_mask,
+  // segment_ids of at least as many tokens as the longest row has and, where rows have positions,
+  // masked_lm_positions.
   ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
                 const Prediction& prediction, const std::vector<TokenRow>& rows,
                 bool exact_products);
@@ -44,11 +36,5 @@ class ModelQuestion {
   CompiledStep step_;
   Batch batch_;
 };
-
-// The prediction's features are input_ids, input_mask, segment_ids of at least as many tokens as
-// the longest row has and, where rows have positions, masked_lm_positions. UsageError beginning
-// with `command` when there is no checkpoint, or one of another model.
-Execution ask_model(std::string_view command, const TrainedModelFiles& files,
-                    const Prediction& prediction, const std::vector<TokenRow>& rows);
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "format/safetensors.h"
 #include "tasks/task.h"
 #include "tokenize/wordpiece.h"
 
@@ -34,5 +35,13 @@ struct DetectJob {
 std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const BertTokenizer& tokenizer,
                                                       const std::vector<std::string>& texts);
+
+// By the values of a state; `where` begins the message where one is missing. The job's files are
+// not looked at.
+std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
+                                                      const BertTokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts,
+                                                      const TensorMap& tensors,
+                                                      const std::string& where);
 
 }  // namespace smelt

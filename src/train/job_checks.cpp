@@ -1,12 +1,14 @@
 #include "train/job_checks.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/progress.h"
 #include "data/description.h"
 
 namespace smelt {
@@ -19,6 +21,22 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
     check_description(
         *description,
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
+}
+
+void check_memory(const StepProgram& program, std::string_view platform) {
+  if (platform != "cpu") return;
+  double bytes = 0;  // which may be more than a whole number holds
+  for (const StateTensor& tensor : program.state.tensors) {
+    double size = static_cast<double>(dtype_size_bytes(tensor.shape.dtype));
+    for (const std::int64_t dim : tensor.shape.dims) size *= static_cast<double>(dim);
+    bytes += size;
+  }
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  if (bytes <= memory) return;
+  throw UsageError(str("train: weights and slots of the model are ", bytes_text(bytes),
+                       ", more than this machine's memory of ", bytes_text(memory)),
+                   "choose a smaller model, or check its sizes");
 }
 
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "train/trainer.h"
 
@@ -10,6 +11,9 @@ namespace smelt {
 // UsageError when a description beside the data says what does not fit the task or the vocabulary;
 // a warning for fewer examples than a batch has.
 void check_described(const TrainJob& job, const ExampleSource& source);
+// UsageError when this machine, where it is the device, cannot hold the state even once: drawing
+// and compiling it would take for ever.
+void check_memory(const StepProgram& program, std::string_view platform);
 // UsageError when the validation does not have what the best is kept of.
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
 

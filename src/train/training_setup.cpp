@@ -38,6 +38,7 @@ Trainer::Trainer(const TrainJob& job)
   settings_["precision"] =
       job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
+  check_memory(program_, client_->platform_name());
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
   Start start = [&] {
     const auto restoring = log_.during(Spent::restore);

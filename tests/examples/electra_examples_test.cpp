@@ -327,13 +327,14 @@ TEST_F(ElectraExamplesTest, RefusesAFolderWithoutFilesOrWithFolders) {
   ElectraExamplesJob wrong = job();
   wrong.order = ExampleOrder::original;
   wrong.folder = dir_.file("none");
-  EXPECT_THAT(refusal(wrong),
-              HasSubstr("none is not there\n  hint: name the folder that holds the text files"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("none is not there\n  hint: name the folder that holds"));
   make_folders(wrong.folder);
   EXPECT_THAT(refusal(wrong),
               HasSubstr("none holds no files\n  hint: name the folder that holds the text files"));
   write_file(dir_.file("corpus/a.txt"), "text\n");
   write_file(dir_.file("corpus/b/c.txt"), "text\n");
+  wrong.folder = dir_.file("corpus/a.txt");
+  EXPECT_THAT(refusal(wrong), HasSubstr("a.txt is a file, not a folder\n  hint: name the folder"));
   wrong.folder = dir_.file("corpus");
   EXPECT_THAT(refusal(wrong), HasSubstr("corpus/b is a folder among the text files\n"
                                         "  hint: move it away"));

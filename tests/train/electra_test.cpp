@@ -173,7 +173,7 @@ TEST(ElectraTask, NamesWhatDoesNotFit) {
   EXPECT_EQ(refusal([](ElectraTask&) {}), "no error");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.seq_length = 600; }),
             "electra: sequence length 600 is longer than max_position_embeddings 512\n  hint: make "
-            "the data with a shorter --seq-length, or raise max_position_embeddings");
+            "the data with shorter sequences, or raise max_position_embeddings");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 1; }),
             "electra: mask_prob is 1, must be above 0 and below 1\n  hint: 0.15 is usual");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 0.001; }),

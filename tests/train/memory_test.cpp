@@ -64,8 +64,8 @@ TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
                              return std::vector<Tensor>{larger_than_any_memory(root.graph())};
                            }};
   EXPECT_THAT(error_of<UsageError>([&] {
-                ask_model("fill", {.model_dir = dir_.file("model"), .model = {}}, answers,
-                          {{.ids = {1, 2}}});
+                ModelQuestion("fill", open_device("cpu", 1), answers, {{.ids = {1, 2}}}, false)
+                    .ask({}, "model");
               }),
               AllOf(HasSubstr("fill: the model with these texts does not fit into the memory"),
                     HasSubstr("hint: give fewer texts at a time")));
