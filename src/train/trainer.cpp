@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/stop_notice.h"
 #include "checkpoint/averages.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
@@ -208,7 +209,7 @@ void Trainer::run_steps() {
   log_.ready();
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
-  if (unchecked_) pause(true, false);
+  if (unchecked_) pause(true, true);  // saved without the mark
   take_steps();
   pause(false, saver_->newest() != step_);
   if (spike_at_) rewind();  // found in the last step before a signal
@@ -252,6 +253,7 @@ TrainSummary Trainer::run() try {
 }
 
 TrainSummary train(const TrainJob& job) {
+  const StopNotice notice;  // until there are steps to save, and once they are saved
   const TrainSummary s = Trainer(job).run();
   if (s.last_step > s.first_step)
     spdlog::info(

@@ -50,7 +50,7 @@ Trainer::Trainer(const TrainJob& job)
   taken_ = std::move(start.taken);
   spikes_ = start.spikes;
   unchecked_ = start.unchecked;
-  if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  if (state_ && !unchecked_ && step_ >= job.config.schedule.total_steps) return;  // nothing to do
   compile();  // what cannot be trained removes and leaves nothing
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
@@ -93,7 +93,7 @@ void Trainer::compile() {
     });
   const auto compiling = log_.during(Spent::compile);
   const auto start = Clock::now();
-  if (step_ < job_.config.schedule.total_steps) {
+  if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);

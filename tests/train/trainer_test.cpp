@@ -99,6 +99,15 @@ TrainJob stopped_at(TrainJob job, std::int64_t step) {
   return job;
 }
 
+using TrainerDeathTest = TrainerTest;
+
+TEST_F(TrainerDeathTest, ASignalBeforeTheFirstStepEndsTheCommandAtOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  TrainJob run = job("model", 3);
+  run.accepted = [] { std::raise(SIGTERM); };  // once it is compiled
+  EXPECT_EXIT(train(run), testing::ExitedWithCode(75), "stopped: the same command goes on");
+}
+
 TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   const TrainJob endless = stopped_at(job("stopped", 1'000'000'000), 7);
   std::string message;
