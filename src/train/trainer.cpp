@@ -21,6 +21,9 @@
 
 namespace smelt {
 
+constexpr const char* kStopsTraining =
+    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
   return batches_->next();
@@ -203,7 +206,7 @@ void Trainer::take_steps() {
 
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
-  const StopSignal stop;
+  const StopSignal stop(kStopsTraining);
   watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes));
   told_saved_ = saver_->saved();
   log_.ready();
