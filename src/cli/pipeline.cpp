@@ -213,6 +213,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
       write_file(join_path(paths.model_dir, name), content);
   };
   job.track.histograms_every = r.track.histograms_every;
+  job.track.gradient_histograms = r.track.gradients;
   if (!r.track.fill.empty()) job.track.filler = filler_of(r);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,

@@ -10,6 +10,11 @@ namespace smelt {
 // UsageError when a description beside the data says what does not fit the task or the vocabulary;
 // a warning for fewer examples than a batch has.
 void check_described(const TrainJob& job, const ExampleSource& source);
+// What makes the job the same run, as its checkpoints keep it.
+nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source);
+// Where its model folder holds a checkpoint, UsageError as a resumed run would have it: of another
+// run or another vocabulary. Tensors are not read.
+void check_resume(const TrainJob& job);
 // UsageError when the validation does not have what the best is kept of.
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
 

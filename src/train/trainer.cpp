@@ -14,6 +14,7 @@
 #include "checkpoint/averages.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
+#include "train/program_cost.h"
 #include "train/rewind.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
@@ -29,8 +30,7 @@ Batch Trainer::next_batch() {
   return batches_->next();
 }
 
-void Trainer::step() {
-  const Batch batch = next_batch();
+void Trainer::step(const Batch& batch) {
   log_.took(batch);
   watchdog_->at(step_ + 1);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
@@ -43,15 +43,19 @@ void Trainer::step() {
 
 // Or without, at most steps.
 void Trainer::step_with_histograms() {
-  if (!log_.wants_histograms(step_ + 1)) return step();
+  const Batch batch = next_batch();
+  if (!log_.wants_histograms(step_ + 1)) return step(batch);
   const auto looking = log_.during(Spent::eval);
   const HostState before = state_->download();
+  std::optional<HostState> gradients;
+  if (gradients_) gradients = gradients_->of(batch, *state_, step_ - steps_before_);
   {
     const auto stepping = log_.during(Spent::step);
-    step();
+    step(batch);
     read_report();
   }
-  log_.histograms(step_, program_.state, before, state_->download());
+  log_.histograms(step_, program_.state, before, state_->download(),
+                  gradients ? &*gradients : nullptr);
 }
 
 // Of the newest step, which has then ended.
@@ -207,9 +211,10 @@ void Trainer::take_steps() {
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
   const StopSignal stop(kStopsTraining);
-  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes));
+  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes),
+                    job_.fields("hang_minutes"));
   told_saved_ = saver_->saved();
-  log_.ready();
+  log_.ready(compiled_ ? program_cost(compiled_->executable().program()) : Record::object());
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
   if (unchecked_) pause(true, true);  // saved without the mark

@@ -245,5 +245,19 @@ TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {
                         "train.learning_rate; if it is no spike, raise train.spike_sigmas or"));
 }
 
+TEST_F(StepGuardTest, ARewindIsNoOtherStartAndNoTimeIsCountedTwice) {
+  TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
+  run.track.log_every = 1;
+  const double start = wall_seconds();
+  EXPECT_NE(error_of([&] { train(run); }), "no error");  // after ten rewinds
+  const RunRecord told = read_run(run.model_dir);
+  EXPECT_EQ(told.starts, 1);
+  EXPECT_EQ(told.of, 12);
+  EXPECT_EQ(told.spent[Spent::down], 0);
+  EXPECT_GT(told.spent[Spent::lost], 0);
+  EXPECT_LE(told.spent.total(), wall_seconds() - start);
+}
+
 }  // namespace
 }  // namespace smelt
