@@ -13,13 +13,15 @@ void throw_errno(std::string_view action, std::string_view path, int error_numbe
     case EACCES:
     case EPERM:
       throw UsageError(what, "give this user permission, or choose another path");
+    case EROFS:
+      throw UsageError(what, "choose a path on a disk that is not mounted read-only");
     case EISDIR:
     case ENOTDIR:
     case EEXIST:
       throw UsageError(what, "choose another path");
     case ENOSPC:
     case EDQUOT:
-      throw SystemError(what, "free some space, or write to another disk; nothing was kept");
+      throw SystemError(what, "free some space, or write to another disk");
     default:
       throw SystemError(what);
   }

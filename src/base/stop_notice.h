@@ -1,11 +1,12 @@
-// What a user reads who ends a long job with SIGINT or SIGTERM.
+// What a user reads who ends a long job with SIGTERM, SIGINT or SIGHUP.
 #pragma once
 
 #include <array>
 
 namespace smelt {
 
-// While it lasts, both signals say that the same command goes on, and then end the process as ever.
+// While it lasts, these signals say that the same command goes on, and end the process at once with
+// exit code 75: what is under way has no name yet, and the same command clears it away.
 class StopNotice {
  public:
   StopNotice();
@@ -14,7 +15,7 @@ class StopNotice {
   StopNotice& operator=(const StopNotice&) = delete;
 
  private:
-  std::array<void (*)(int), 2> old_{};
+  std::array<void (*)(int), 3> old_{};
 };
 
 }  // namespace smelt

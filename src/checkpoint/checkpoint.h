@@ -62,6 +62,9 @@ struct Checkpoint {
   std::vector<SafetensorsFile> files;
 };
 
+// The `state` of a committed checkpoint, by its own path, without the tensors. DamagedCheckpoint.
+nlohmann::json checkpoint_state(const std::string& path);
+
 // Where a committed step lies, whichever way it is named.
 std::string committed_path(const std::string& model_dir, std::int64_t step);
 

@@ -18,6 +18,7 @@
 #include "models/bert_config.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
@@ -114,6 +115,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
   const std::string folder = named ? parent_path(job.to) : job.to;
   const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
   const std::string path = checkpoint_path(folder, step);
+  const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own
   if (exists(path)) throw_there(path);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});

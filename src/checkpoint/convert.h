@@ -33,7 +33,7 @@ struct Converted {
 // they are known and missing. Hugging Face: `to` is a new folder, of an ELECTRA one with a folder
 // for each part. Tensors pass one at a time, but to a checkpoint of smelt's, which are all held.
 // UsageError when the form is not clear, the model cannot have it, something is missing for it, or
-// `to` is there already; nothing is written then.
+// `to` is there already, or another process works in its folder; nothing is written then.
 Converted convert_checkpoint(const ConvertJob& job);
 
 }  // namespace smelt

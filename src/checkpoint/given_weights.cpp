@@ -20,6 +20,10 @@ bool is_folder(const std::string& path) {
 }
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
+  const std::string inner = join_path(folder, "model");  // of a recipe's folder
+  if (is_folder(inner) && latest_checkpoint(inner))
+    throw UsageError(str("init: ", folder, " is no model's folder"),
+                     str("did you mean '", inner, "'?"));
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
       "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "

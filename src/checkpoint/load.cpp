@@ -75,6 +75,8 @@ Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
 
 }  // namespace
 
+json checkpoint_state(const std::string& path) { return read_manifest(path).at("state"); }
+
 std::string committed_path(const std::string& model_dir, std::int64_t step) {
   const std::string path = checkpoint_path(model_dir, step);
   return exists(join_path(path, kCommitFile))

@@ -1,5 +1,7 @@
 #include "checkpoint/stored_model.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -205,11 +207,21 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
 
 }  // namespace
 
+// The newest that is whole: who asks for a model must not take an older one without knowing.
+static std::optional<Checkpoint> newest_in(const std::string& folder, const std::string& where) {
+  auto checkpoint = load_latest_checkpoint(folder);
+  if (!checkpoint) return checkpoint;
+  if (const auto newest = latest_checkpoint(folder); newest != checkpoint->step)
+    spdlog::error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
+                  committed_path(folder, *newest), checkpoint->step, checkpoint->path);
+  return checkpoint;
+}
+
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
   if (is_checkpoint_path(path)) return of_smelt(load_checkpoint(path));
   const bool folder = file_status(path).value_or(FileStatus{}).is_folder;
   if (folder)
-    if (auto checkpoint = load_latest_checkpoint(path)) return of_smelt(std::move(*checkpoint));
+    if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);

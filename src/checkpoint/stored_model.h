@@ -28,7 +28,8 @@ struct StoredModel {
   std::vector<std::shared_ptr<const void>> owners;
 };
 
-// A checkpoint of smelt's or a folder of some, a TensorFlow prefix, index file or folder, or a
+// A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
+// that is an older one), a TensorFlow prefix, index file or folder, or a
 // Hugging Face folder of a BERT or an ELECTRA. One of smelt's is in memory and its checksums have
 // been held; of the others each tensor is read, and of TensorFlow's checked, when it is wanted.
 // UsageError beginning with `where` when it is none of these, for what cannot be read, for a

@@ -14,8 +14,10 @@
 #include "checkpoint/tensorflow.h"
 #include "cli/adopt_run.h"
 #include "cli/bert_log.h"
+#include "cli/cmd_model.h"
 #include "cli/form_flags.h"
 #include "cli/number_check.h"
+#include "cli/original_flags.h"
 #include "data/description.h"
 #include "format/config.h"
 #include "models/bert_config.h"
@@ -25,6 +27,7 @@
 #include "store/path.h"
 #include "tasks/bert_task.h"
 #include "tokenize/casing.h"
+#include "train/job_program.h"
 
 namespace smelt {
 namespace {
@@ -49,6 +52,7 @@ struct BertRunFlags {
   std::int64_t micro_batches = 1, keep_checkpoint_max = 5, random_seed = 12345;
   std::string vocab_file;
   bool write_tf_checkpoint = true;
+  OriginalRunFlags own;
 
   std::string device_name() const { return device.value_or(use_tpu ? "tpu" : "cpu"); }
   std::int64_t device_count() const { return devices.value_or(use_tpu ? num_tpu_cores : 1); }
@@ -57,11 +61,17 @@ struct BertRunFlags {
 // What messages call a field.
 std::string bert_field(const std::string& name) {
   static const std::map<std::string, std::string> kFlags{
-      {"learning_rate", "--learning_rate"},     {"warmup_steps", "--num_warmup_steps"},
-      {"steps", "--num_train_steps"},           {"batch_size", "--train_batch_size"},
-      {"eval.batch_size", "--eval_batch_size"}, {"train.batch_size", "--train_batch_size"}};
-  const auto found = kFlags.find(name);
-  return found == kFlags.end() ? flag(name) : found->second;
+      {"learning_rate", "--learning_rate"},
+      {"warmup_steps", "--num_warmup_steps"},
+      {"steps", "--num_train_steps"},
+      {"batch_size", "--train_batch_size"},
+      {"eval.batch_size", "--eval_batch_size"},
+      {"train.batch_size", "--train_batch_size"},
+      {"data.seq_length", "--max_seq_length"},
+      {"data.max_predictions", "--max_predictions_per_seq"},
+      {"seed", "--random_seed"}};
+  if (const auto found = kFlags.find(name); found != kFlags.end()) return found->second;
+  return name.starts_with("model.") ? str("--bert_config_file's ", name.substr(6)) : flag(name);
 }
 
 Task task_of_run(const BertRunFlags& f, const BertConfig& model) {
@@ -152,12 +162,14 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   job.data = f.input_file;
   job.vocab = f.vocab_file;
   job.model_dir = f.output_dir;
+  job.hang_minutes = f.own.hang_minutes;
   job.init = f.init_checkpoint;
   job.save_every = f.save_checkpoints_steps;
   job.keep = f.keep_checkpoint_max;
   job.track.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
   job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
   job.fields = bert_field;
+  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
   job.accepted = [&] {
     const std::string path = join_path(f.output_dir, "bert_config.json");
     if (!exists(path)) write_file(path, config_text);
@@ -189,6 +201,10 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   spdlog::info("***** Running evaluation *****");
   spdlog::info("  Batch size = {}", f.eval_batch_size);
   if (!f.do_train) adopt_tensorflow_run(f.output_dir, f.bert_config_file);
+  if (job.init.empty() && !latest_checkpoint(f.output_dir))
+    throw UsageError(
+        str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
+        "add --do_train, or name weights with --init_checkpoint");
   const std::vector<std::string> lines = bert_results(evaluate(job));
   spdlog::info("***** Eval results *****");
   for (const std::string& line : lines) spdlog::info("  {}", line);
@@ -304,6 +320,7 @@ void add_run_pretraining_command(CLI::App& app) {
   command->add_option("--devices", f->devices, "default: --num_tpu_cores with --use_tpu, else 1")
       ->check(number_from(1, 1e6));
   add_form_flags(*command, f->compute, f->mesh);
+  add_original_run_flags(*command, f->own);
   command
       ->add_option("--micro-batches", f->micro_batches,
                    "parts of each device's share of a batch, one after another: less memory")

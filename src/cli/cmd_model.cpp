@@ -13,13 +13,6 @@
 namespace smelt {
 namespace {
 
-void print_report(const GradientReport& report) {
-  std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
-  for (const GradientNorm& gradient : report.of)
-    std::cout << gradient.norm << "  " << gradient.parameter << "\n";
-  std::cout << report.first_not_finite() << "\n";
-}
-
 void print_guesses(const FilledText& text) {
   std::cout << text.text << "\n";
   for (const auto& guesses : text.masks) {
@@ -32,6 +25,13 @@ void print_guesses(const FilledText& text) {
 }
 
 }  // namespace
+
+void print_report(const GradientReport& report) {
+  std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
+  for (const GradientNorm& gradient : report.of)
+    std::cout << gradient.norm << "  " << gradient.parameter << "\n";
+  std::cout << report.first_not_finite() << "\n";
+}
 
 void add_pretrain_command(CLI::App& app) {
   auto* command =

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "train/bad_batch.h"
 #include "train/fill_mask.h"
 
 namespace CLI {
@@ -27,5 +28,7 @@ struct FillOptions {
 };
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
 void print_filled(const std::vector<FilledText>& texts);
+// What `smelt replay` prints.
+void print_report(const GradientReport& report);
 
 }  // namespace smelt

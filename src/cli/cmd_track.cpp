@@ -6,7 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/stage.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "store/path.h"
 #include "track/compare.h"
 #include "track/page.h"
 #include "track/status.h"
@@ -28,6 +32,25 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
   return options;
 }
 
+// Whether the run is one that has told nothing of itself yet.
+bool print_beginning(const TrackOptions& options, const std::string& run) {
+  const auto stage = stage_before_training(run);
+  if (!stage || exists(join_path(run, "model/metrics.jsonl"))) return false;
+  const auto worker = folder_worker(run);
+  const std::string state = str("has not begun to train yet (stage ", *stage, ")");
+  Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
+  if (worker) told["worker"] = *worker;
+  if (options.json)
+    std::cout << told.dump() << "\n";
+  else
+    std::cout << "run       " << run << "\nstate     " << state
+              << (worker           ? str(", by ", *worker)
+                  : is_remote(run) ? ""
+                                   : "; nobody works on it")
+              << "\n";
+  return true;
+}
+
 }  // namespace
 
 void add_status_command(CLI::App& app) {
@@ -35,6 +58,7 @@ void add_status_command(CLI::App& app) {
   const auto options = add_track_options(*command, true);
   command->callback([options] {
     for (const std::string& run : options->runs) {
+      if (print_beginning(*options, run)) continue;
       const RunStatus status = status_of_run(run);
       std::cout << (options->json ? status_json(status).dump() + "\n" : status_text(status));
     }

@@ -60,7 +60,7 @@ const std::vector<CommandGroup> kCommands{
      {add_fill_command, add_detect_command, add_convert_command, add_inspect_command}},
     {"Runs", {add_status_command, add_compare_command, add_report_command}},
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
-    {"The originals' programs",
+    {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
       add_jestimator_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
@@ -90,7 +90,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {
     add_commands(app);
-    parse(app, arguments_of(argc, argv));
+    parse(app, arguments_of(app, argc, argv));
     if (!std::cout.flush()) throw SystemError("standard output: cannot be written to");
     return 0;
   } catch (const CLI::Success& wanted) {

@@ -1,5 +1,7 @@
 #include "cli/dry_run.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <sstream>
 
@@ -82,13 +84,46 @@ void add_program(const Recipe& r, Lines& lines) {
   lines.add("device",
             str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
   lines.add("parameters", str(p.parameters, " (with ", r.vocab.size, " word pieces at most)"));
-  lines.add("memory, all devices", str(bytes(p.value_bytes), " parameters, ", bytes(p.value_bytes),
-                                       " gradients, ", bytes(p.slot_bytes), " optimizer, ",
-                                       bytes(p.batch_bytes), " a batch; activations come on top"));
+  lines.add("memory, all devices",
+            str(bytes(p.value_bytes), " parameters, ", bytes(p.value_bytes), " gradients, ",
+                bytes(p.slot_bytes), " optimizer, ", bytes(p.batch_bytes),
+                " a batch; activations and temporaries, which only the "
+                "compiler knows, come on top"));
   lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
                          " examples, ",
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
                          " operations"));
+}
+
+// Of those that are there at one time; what is kept for ever is all there at the end.
+double checkpoints_at_most(const Recipe& r) {
+  const TrainSection& t = r.train;
+  const std::int64_t saved = t.save_minutes > 0 ? t.keep : t.steps / t.save_every + 1;
+  const std::int64_t for_ever = t.keep_every > 0 ? t.steps / t.keep_every : 0;
+  return static_cast<double>(std::min(t.keep, saved) + 1 + for_ever +
+                             (t.keep_best.empty() ? 0 : 1));
+}
+
+// What the disk below a folder to come has left; nothing of an object store.
+std::optional<double> room_for(const std::string& folder) {
+  if (is_remote(folder)) return std::nullopt;
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(folder, error);
+  while (!std::filesystem::exists(at, error) && at.has_relative_path()) at = at.parent_path();
+  const auto space = std::filesystem::space(at, error);
+  if (error) return std::nullopt;
+  return static_cast<double>(space.available);
+}
+
+void add_room(const Recipe& r, double state_bytes, Lines& lines) {
+  const auto room = room_for(RecipePaths(r).model_dir);
+  const double need = state_bytes * checkpoints_at_most(r);
+  lines.add("disk", str("checkpoints need up to ", bytes_text(need),
+                        room ? str(", ", bytes_text(*room), " are free") : std::string()));
+  if (room && *room < state_bytes)
+    throw UsageError(str("out: the disk of ", r.out, " has ", bytes_text(*room),
+                         " left, one checkpoint needs ", bytes_text(state_bytes)),
+                     "free some space, or choose another disk with --set out=…");
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -113,10 +148,13 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   place("TensorBoard", join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
-  if (beginning.overwrite)
-    lines.add("is emptied", p.model_dir);
-  else if (const auto step = latest_checkpoint(p.model_dir))
-    lines.add("goes on from", str("step ", *step));
+  add_room(r, state, lines);
+  if (beginning.overwrite) return lines.add("is emptied", p.model_dir);
+  const auto step = latest_checkpoint(p.model_dir);
+  if (!step) return;
+  const bool whole = exists(p.vocab) && exists(p.train_records);
+  if (whole) check_goes_on(r);
+  lines.add("goes on from", str("step ", *step, whole ? "" : ", once its data are there again"));
 }
 
 }  // namespace

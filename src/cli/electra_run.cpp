@@ -11,12 +11,14 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/adopt_run.h"
+#include "cli/cmd_model.h"
 #include "cli/electra_hparams.h"
 #include "cli/electra_log.h"
 #include "cli/electra_model.h"
 #include "cli/evaluation.h"
 #include "cli/form_flags.h"
 #include "cli/number_check.h"
+#include "cli/original_flags.h"
 #include "data/record_index.h"
 #include "format/config.h"
 #include "optim/adamw.h"
@@ -24,6 +26,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "train/evaluate.h"
+#include "train/job_program.h"
 #include "train/trainer.h"
 
 namespace smelt {
@@ -39,6 +42,7 @@ struct ElectraRunFlags {
   std::int64_t micro_batches = 1;
   std::string init;
   bool rescale_learning_rate = false, overwrite = false;
+  OriginalRunFlags own;
 
   std::string device_for(const ElectraHparams& h) const {
     return device.value_or(h.use_tpu ? "tpu" : "cpu");
@@ -137,13 +141,13 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
 
 // What messages call a field of a training or an evaluation.
 std::string electra_field(const std::string& name) {
-  static const std::map<std::string, std::string> kHparams{{"learning_rate", "learning_rate"},
-                                                           {"warmup_steps", "num_warmup_steps"},
-                                                           {"lr_decay_power", "lr_decay_power"},
-                                                           {"steps", "num_train_steps"},
-                                                           {"eval.batch_size", "eval_batch_size"}};
-  const auto found = kHparams.find(name);
-  return found == kHparams.end() ? flag(name) : found->second;
+  static const std::map<std::string, std::string> kHparams{
+      {"learning_rate", "learning_rate"},    {"warmup_steps", "num_warmup_steps"},
+      {"lr_decay_power", "lr_decay_power"},  {"steps", "num_train_steps"},
+      {"batch_size", "train_batch_size"},    {"data.seq_length", "max_seq_length"},
+      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"}};
+  if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
+  return name.starts_with("model.") ? name.substr(6) : flag(name);
 }
 
 // The task with what vocabulary and data say.
@@ -180,6 +184,8 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.track.log_every = h.iterations_per_loop;
   job.track.log_line = electra_log_line;
   job.fields = electra_field;
+  job.hang_minutes = f.own.hang_minutes;
+  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
   job.accepted = [&] { EarlierRun::save(h, run.from); };
   train(job);
 }
@@ -262,6 +268,7 @@ void add_electra_run_pretraining(CLI::App& electra) {
   command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
       ->check(number_from(1));
   add_form_flags(*command, f->compute, f->mesh);
+  add_original_run_flags(*command, f->own);
   command
       ->add_option("--micro-batches", f->micro_batches,
                    "parts of each device's share of a batch, one after another: less memory")

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/layout.h"
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "cli/pipeline.h"
@@ -19,8 +16,8 @@
 #include "store/path.h"
 #include "track/event_log.h"
 #include "track/metrics_file.h"
+#include "train/follow.h"
 #include "train/resume.h"
-#include "train/stop_signal.h"
 
 namespace smelt {
 namespace {
@@ -66,57 +63,42 @@ void write_evaluation(const Recipe& r, const Evaluation& e) {
   write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
 }
 
-class CheckpointFollower {
+class RecipeFollower {
  public:
-  explicit CheckpointFollower(const Recipe& r) : recipe_(r), model_dir_(RecipePaths(r).model_dir) {
-    for (const Record& told : told_evaluations(model_dir_)) told_.insert(evaluated_step(told));
+  RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {
+    for (const Record& told_before : told_evaluations(model_dir_))
+      told_.insert(evaluated_step(told_before));
   }
 
-  void run(const std::function<void(const Evaluation&)>& told) {
-    const StopSignal stop;
-    spdlog::info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
-    while (!StopSignal::raised()) {
-      if (const auto step = next())
-        evaluate(*step, told);
-      else if (!told_.empty() && *told_.rbegin() >= recipe_.train.steps)
-        return spdlog::info("eval: step {}, the last, is evaluated", *told_.rbegin());
-      else
-        wait();
-    }
-    spdlog::info("eval: stopped by a signal");
+  void run() {
+    const std::int64_t last = recipe_.train.steps;
+    spdlog::info("eval: following {} to step {}", model_dir_, last);
+    const auto newest = told_.empty() ? std::nullopt : std::optional(*told_.rbegin());
+    follow_checkpoints({.model_dir = model_dir_,
+                        .last_step = last,
+                        .newest = newest,
+                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,  // what costs nothing
+                        .next = [&](const auto& steps) { return next(steps); },
+                        .evaluate = [&](const std::string& path) { evaluate(path); },
+                        .done = [&](std::int64_t step, const auto&) { told_.insert(step); }});
   }
 
  private:
-  std::optional<std::int64_t> next() const {
-    for (const std::int64_t step : checkpoint_steps(model_dir_))
-      if (!told_.contains(step)) return step;
-    return std::nullopt;
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) const {
+    const auto found =
+        std::ranges::find_if(steps, [&](auto step) { return !told_.contains(step); });
+    return found == steps.end() ? std::nullopt : std::optional(*found);
   }
 
-  // As often as it costs nothing.
-  void wait() const {
-    const double seconds = is_remote(model_dir_) ? 15 : 1;
-    const auto start = Clock::now();
-    while (!StopSignal::raised() && seconds_since(start) < seconds)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-
-  // The run may remove a checkpoint meanwhile.
-  void evaluate(std::int64_t step, const std::function<void(const Evaluation&)>& told) {
-    const std::string path = committed_path(model_dir_, step);
-    told_.insert(step);
+  void evaluate(const std::string& path) {
     if (!evaluator_) start();
-    try {
-      const Evaluation e = (*evaluator_)(
-          load_trained_model("eval", path, job_.task.settings.value("model", nlohmann::json()),
-                             job_.vocab, job_.averaged));
-      write_evaluation(recipe_, e);
-      tell_tensorboard(e);
-      told(e);
-    } catch (const UsageError&) {
-      if (exists(join_path(path, kCommitFile))) throw;
-      spdlog::warn("{} was removed before it was evaluated", path);
-    }
+    const Evaluation e = (*evaluator_)(
+        load_trained_model("eval", path, job_.task.settings.value("model", nlohmann::json()),
+                           job_.vocab, job_.averaged));
+    write_evaluation(recipe_, e);
+    tell_tensorboard(e);
+    tell_(e);
   }
 
   // Once there is a checkpoint, vocabulary and data are there.
@@ -136,6 +118,7 @@ class CheckpointFollower {
 
   const Recipe& recipe_;
   std::string model_dir_;
+  const std::function<void(const Evaluation&)>& tell_;
   std::set<std::int64_t> told_;
   EvaluateJob job_;
   std::optional<Evaluator> evaluator_;
@@ -172,7 +155,7 @@ Evaluation evaluate_model(const Recipe& r) {
 }
 
 void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
-  CheckpointFollower(r).run(told);
+  RecipeFollower(r, told).run();
 }
 
 }  // namespace smelt

@@ -6,10 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
-#include <thread>
+#include <utility>
 
 #include "base/choice.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
@@ -19,7 +18,7 @@
 #include "store/path.h"
 #include "track/event_log.h"
 #include "train/evaluate.h"
-#include "train/stop_signal.h"
+#include "train/follow.h"
 
 namespace smelt {
 namespace {
@@ -101,74 +100,43 @@ class Follower {
   void run() {
     if (flags_.dry_run) return read_only(evaluator_);
     const FolderLock lock(folder_, "eval");
-    const StopSignal stop;
+    if (exists(last_file()))
+      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
     spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
-    while (!StopSignal::raised()) {
-      if (is_done()) {
-        spdlog::info("step {} has reached max_train_steps {}: evaluation done", *last_,
-                     *flags_.max_train_steps);
-        return;
-      }
-      const auto next = next_step();
-      if (next)
-        evaluate(*next);
-      else
-        wait();
-    }
-    spdlog::info("stopped by a signal");
+    follow_checkpoints({.model_dir = flags_.model_dir,
+                        .last_step = flags_.max_train_steps,
+                        .newest = last_,
+                        .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
+                        .next = [&](const auto& steps) { return next(steps); },
+                        .evaluate = [&](const std::string& path) { evaluate(path); },
+                        .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
   }
 
  private:
   std::string last_file() const { return join_path(folder_, "last_evaluated_ckpt"); }
 
-  bool is_done() {
-    if (!last_ && exists(last_file()))
-      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
-    return last_ && flags_.max_train_steps && *last_ >= *flags_.max_train_steps;
-  }
-
   // Not the oldest, as the original: a training removes it. The last one is evaluated in any case.
-  std::optional<std::int64_t> next_step() const {
-    const auto steps = checkpoint_steps(flags_.model_dir);
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
     for (const std::int64_t step : steps) {
       const bool is_last = flags_.max_train_steps && step >= *flags_.max_train_steps;
       if ((step > steps.front() || is_last) && (!last_ || step > *last_)) return step;
     }
-    return std::nullopt;
-  }
-
-  void wait() {
-    if (!last_ && !told_ && checkpoint_steps(flags_.model_dir).size() == 1)
+    if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
       spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
-    told_ = true;
-    const auto start = Clock::now();
-    while (!StopSignal::raised() &&
-           seconds_since(start) < static_cast<double>(flags_.check_ckpt_every_secs))
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-
-  // nullopt where it is gone or damaged.
-  std::optional<TrainedModel> load(const std::string& path) const try {
-    return load_jestimator("eval", path, flags_);
-  } catch (const DamagedCheckpoint& error) {
-    spdlog::warn("{}\n  it is not evaluated", error.what());
-    return std::nullopt;
-  } catch (const UsageError&) {
-    if (exists(join_path(path, kCommitFile))) throw;
-    spdlog::warn("{} was removed before it was evaluated", path);
     return std::nullopt;
   }
 
-  void evaluate(std::int64_t step) {
-    const std::string path = committed_path(flags_.model_dir, step);
+  void done(std::int64_t step, const std::string& path) {
     last_ = step;
-    if (const auto model = load(path)) {
-      spdlog::info("evaluating {}", path);
-      const auto metrics = logged(evaluator_(*model));
-      tell(step, metrics);
-      for (const BestOf& best : best_) keep_if_best(best, metrics, model->checkpoint);
-    }
     write_file(last_file(), path);
+  }
+
+  void evaluate(const std::string& path) {
+    const TrainedModel model = load_jestimator("eval", path, flags_);
+    spdlog::info("evaluating {}", path);
+    const auto metrics = logged(evaluator_(model));
+    tell(model.checkpoint.step, metrics);
+    for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
   }
 
   void tell(std::int64_t step, const std::vector<MeasuredValue>& metrics) {

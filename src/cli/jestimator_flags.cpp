@@ -132,6 +132,7 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   add("micro-batches", f->micro_batches, "parts of each device's share of a batch")
       ->check(number_from(1));
   add_form_flags(command, f->compute, f->mesh);
+  add_original_run_flags(command, f->own);
   add("parity", f->parity, "a restarted run reads the data from the beginning, as the original's");
   add("output", f->output, "predict: file of a line for each example; default: standard output");
   return f;

@@ -7,13 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/original_flags.h"
 #include "models/jestimator_bert_config.h"
 #include "tasks/jestimator_bert_task.h"
 #include "train/placement.h"
-
-namespace CLI {
-class App;
-}
 
 namespace smelt {
 
@@ -55,6 +52,7 @@ struct JestimatorFlags {
   ComputeChoice compute = {};
   MeshChoice mesh = {};
   bool parity = false;
+  OriginalRunFlags own;
 };
 
 // A flag that is given twice counts the last time.

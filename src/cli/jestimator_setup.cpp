@@ -188,8 +188,13 @@ Fields jestimator_fields(const std::string& what, const std::string& end) {
     if (name == "steps") return end;
     if (name == "decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
-    if (name == "learning_rate" || name == "warmup_steps")
-      return str("--module_config.opt_config.", name);
+    if (name == "batch_size") return std::string("--train_batch_size");
+    if (name == "seed") return std::string("--random_seed");
+    for (const char* of_optimizer :
+         {"learning_rate", "warmup_steps", "optimizer", "momentum", "beta", "weight_decay"})
+      if (name == of_optimizer) return str("--module_config.opt_config.", name);
+    if (name.starts_with("model.mask_")) return str("--module_config.", name.substr(6));
+    if (name.starts_with("model.")) return str("--module_config.model_config.", name.substr(6));
     return flag(name);
   };
 }

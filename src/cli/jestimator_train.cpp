@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "checkpoint/layout.h"
+#include "cli/cmd_model.h"
 #include "data/example_source.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "train/job_program.h"
 #include "train/parameter_scales.h"
 
 namespace smelt {
@@ -114,6 +116,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   job.save_first = true;
   job.take_step = f.train_load_step;
   job.dry_run = f.dry_run;
+  job.hang_minutes = f.own.hang_minutes;
   if (!start.own)
     job.init = start.path;
   else if (!start.newest)
@@ -129,6 +132,7 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
 void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_saves_that_never_are(f);
   TrainJob job = training_job(f, start);
+  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
   warn_of_mask_in_data(f, job);
   job.track.figures = figures_of_check;
   std::vector<ParameterScale> parameters;  // at the newest check

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -93,11 +94,28 @@ std::string kind_wanted(const CLI::App* command, const std::string& message) {
 }  // namespace
 
 // CLI11 would take the next argument for the value of "--flag=".
-std::vector<std::string> arguments_of(int argc, char** argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  for (const std::string& word : arguments)
-    if (word.starts_with("--") && word.find('=') + 1 == word.size())
+std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> arguments;
+  const CLI::App* command = &app;
+  bool original = false;
+  for (const std::string_view argument : std::span(argv + 1, argv + argc)) {
+    const std::string word(argument);
+    const auto named =
+        command->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; });
+    if (!named.empty()) {
+      command = named.front();
+      original = original || command->get_group() == kOriginals;
+    }
+    if (!word.starts_with("--") || word.find('=') + 1 != word.size()) {
+      arguments.push_back(word);
+      continue;
+    }
+    const std::string flag = word.substr(0, word.size() - 1);
+    const CLI::Option* option = command->get_option_no_throw(flag);
+    if (!original || option == nullptr || option->get_type_name() != "TEXT")
       throw UsageError(str(word, " has no value"), "leave it out, or put a value behind the =");
+    arguments.insert(arguments.end(), {flag, ""});
+  }
   return arguments;
 }
 

@@ -10,7 +10,12 @@ class App;
 
 namespace smelt {
 
-std::vector<std::string> arguments_of(int argc, char** argv);
+// The title of those commands in `smelt help`.
+inline constexpr const char* kOriginals = "The originals' programs";
+
+// What stands behind the program's name. UsageError for "--flag=" but where one of the originals'
+// programs takes it for an empty text.
+std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv);
 
 // Runs the command's callback. UsageError for what the command does not know or cannot take;
 // CLI::Success is thrown on, as for --help.

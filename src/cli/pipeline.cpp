@@ -22,6 +22,7 @@
 #include "store/path.h"
 #include "text/prose.h"
 #include "tokenize/vocabulary_job.h"
+#include "train/job_checks.h"
 #include "train/job_program.h"
 #include "train/model_flops.h"
 #include "train/start.h"
@@ -191,12 +192,21 @@ static auto filler_of(const Recipe& r) {
   };
 }
 
-TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
+// All that a resumed run must have in common with the one before.
+static TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
+  return job;
+}
+
+void check_goes_on(const Recipe& r) { check_resume(same_job(r)); }
+
+TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
+  const RecipePaths paths(r);
+  TrainJob job = same_job(r);
   job.begin = beginning.begin;
   job.overwrite = beginning.overwrite;
   job.init = r.train.init;
@@ -213,6 +223,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
       write_file(join_path(paths.model_dir, name), content);
   };
   job.track.histograms_every = r.track.histograms_every;
+  job.track.gradient_histograms = r.track.gradients;
   if (!r.track.fill.empty()) job.track.filler = filler_of(r);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,

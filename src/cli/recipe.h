@@ -88,6 +88,7 @@ struct EvalSection {
 struct TrackSection {
   std::string fill;
   std::int64_t histograms_every = 0;
+  bool gradients = false;
 };
 
 // What a recipe's training program comes to, for a vocabulary of the size that was asked for.

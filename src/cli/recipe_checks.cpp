@@ -158,6 +158,10 @@ void check_sections(const Recipe& r) {
                  str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
                  "set eval.every to the steps between two measurements");
   checks.at_least("track.histograms_every", 0);
+  checks.require(!r.track.gradients || r.track.histograms_every > 0,
+                 {"track.gradients", "track.histograms_every"},
+                 "track.gradients is true, but track.histograms_every is 0",
+                 "set track.histograms_every to the steps between two histograms");
   checks.require(r.track.fill.empty() || r.type->fill, {"track.fill"},
                  str("track.fill: a model of type ", r.type->name, " fills no masks"),
                  "leave it out");

@@ -188,6 +188,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "them");
   visit("histograms_every", c.histograms_every,
         "steps between histograms of weights and updates for TensorBoard; 0 = none");
+  visit("gradients", c.gradients,
+        "histograms of gradients, too, as the optimizer gets them; another program is compiled");
 }
 
 }  // namespace smelt

@@ -73,6 +73,13 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
   return text_of(first_difference(before, now, str(stage.name, "'s input")));
 }
 
+std::optional<std::string> stage_before_training(const std::string& out) {
+  if (!exists(stages_folder(out))) return std::nullopt;
+  for (const char* name : {"text", "vocab", "data"})
+    if (!exists(record_path(out, name))) return name;
+  return "train";
+}
+
 void check_output_folder(const std::string& out) {
   const auto status = file_status(out);
   if (status && !status->is_folder) throw_errno("out", out, ENOTDIR);

@@ -29,6 +29,10 @@ void forget_stage(const std::string& out, const std::string& name);
 // know differs: "data.dupe_factor was 5, is 2". Inputs count by name and size.
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
+// Of a recipe's folder in which training has not begun: the stage that is, or was, under way.
+// nullopt where no recipe has made anything.
+std::optional<std::string> stage_before_training(const std::string& out);
+
 // The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
 // else.
 void check_output_folder(const std::string& out);

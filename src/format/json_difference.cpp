@@ -1,26 +1,36 @@
 #include "format/json_difference.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/str.h"
 
 namespace smelt {
 
-std::optional<JsonDifference> first_difference(const nlohmann::json& was, const nlohmann::json& is,
-                                               const std::string& name) {
+std::vector<JsonDifference> differences(const nlohmann::json& was, const nlohmann::json& is,
+                                        const std::string& name) {
+  std::vector<JsonDifference> out;
   if (was.is_object() && is.is_object()) {
     for (const auto& [key, value] : is.items())
       if (was.contains(key))
-        if (auto found =
-                first_difference(was[key], value, name.empty() ? key : str(name, ".", key)))
-          return found;
-    return std::nullopt;
+        std::ranges::move(differences(was[key], value, name.empty() ? key : str(name, ".", key)),
+                          std::back_inserter(out));
+    return out;
   }
   if (was.is_array() && is.is_array() && was.size() == is.size()) {
-    for (std::size_t i = 0; i < is.size(); ++i)
-      if (auto found = first_difference(was[i], is[i], name)) return found;
-    return std::nullopt;
+    for (std::size_t i = 0; i < is.size() && out.empty(); ++i)
+      out = differences(was[i], is[i], name);
+    return out;
   }
-  if (was == is) return std::nullopt;
-  return JsonDifference{.name = name, .was = was, .is = is};
+  if (was != is) out.push_back({.name = name, .was = was, .is = is});
+  return out;
+}
+
+std::optional<JsonDifference> first_difference(const nlohmann::json& was, const nlohmann::json& is,
+                                               const std::string& name) {
+  const auto all = differences(was, is, name);
+  if (all.empty()) return std::nullopt;
+  return all.front();
 }
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -12,8 +13,11 @@ struct JsonDifference {
   nlohmann::json was, is;
 };
 
-// The first difference, nothing where there is none. A field of an object that only one side has,
-// as of another version, is not compared. `name` begins the difference's name.
+// The differences in order; of a list the first. A field of an object that only one side has, as of
+// another version, is not compared. `name` begins the differences' names.
+std::vector<JsonDifference> differences(const nlohmann::json& was, const nlohmann::json& is,
+                                        const std::string& name = "");
+// The first one, nothing where there is none.
 std::optional<JsonDifference> first_difference(const nlohmann::json& was, const nlohmann::json& is,
                                                const std::string& name = "");
 

@@ -224,8 +224,8 @@ class HeaderReader {
       end = range.second;
     }
     if (end != file_bytes_ - data_at_)
-      refuse(
-          str("the tensors end at byte ", end, " of the data, which has ", file_bytes_ - data_at_));
+      refuse(str("the tensors end at byte ", end, " of the data, which has ",
+                 file_bytes_ - data_at_, " bytes"));
   }
 
   std::string_view head_;

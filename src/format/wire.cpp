@@ -66,7 +66,7 @@ std::size_t varint_size(std::uint64_t value) {
 }
 
 void WireReader::fail(std::string_view problem) const {
-  throw UsageError(str(what_, ": ", problem, " at byte ", at_, " of ", input_.size()),
+  throw UsageError(str(what_, ": ", problem, " at byte ", at_, " of ", input_.size(), " bytes"),
                    "the data are damaged or of another kind; make or fetch them again");
 }
 

@@ -1,5 +1,7 @@
 #include "text/prose.h"
 
+#include <spdlog/spdlog.h>
+
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/progress.h"
@@ -18,6 +20,7 @@ class DocumentWriter {
     const bool held_out = keep_out(summary_.documents++);
     summary_.heldout_documents += held_out ? 1 : 0;
     summary_.sentences += static_cast<std::int64_t>(document.size());
+    if (held_out) summary_.heldout_sentences += static_cast<std::int64_t>(document.size());
     OutputFile& out = held_out ? heldout_ : train_;
     for (std::size_t i = 0; i < document.size(); ++i) {
       out.write(document.sentence(i));
@@ -50,6 +53,18 @@ class DocumentWriter {
   OutputFile train_, heldout_;
 };
 
+// Whole documents are held out: few of them, or one that is most of the text, cannot be shared
+// well.
+void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
+  const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
+  if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
+  spdlog::warn(
+      "text: {} of {} documents are held out, with {} of {} sentences: {:.1f} % of the text, where "
+      "text.heldout is {:.1f} %; more documents of like length are shared more evenly",
+      s.heldout_documents, s.documents, s.heldout_sentences, s.sentences, 100 * share,
+      100 * job.heldout);
+}
+
 }  // namespace
 
 ProseSummary prepare_prose(const ProseJob& job) {
@@ -71,6 +86,7 @@ ProseSummary prepare_prose(const ProseJob& job) {
     throw UsageError(str("text.input: ", job.text.input, " holds no text"), "give files with text");
   writer.commit();
   summary.read = reader.counts();
+  warn_of_uneven_share(job, summary);
   return summary;
 }
 

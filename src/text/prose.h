@@ -17,12 +17,15 @@ struct ProseJob {
 };
 
 struct ProseSummary {
-  std::int64_t documents = 0, heldout_documents = 0, sentences = 0;
+  std::int64_t documents = 0, heldout_documents = 0;
+  std::int64_t sentences = 0, heldout_sentences = 0;
   DocumentCounts read;
 };
 
 // Which documents are held out depends on the seed and their number alone; at least one stays on
-// each side. UsageError for an empty corpus, one of a single document or a share out of range.
+// each side. Where the held-out share of the sentences is not within twice or half of what is
+// asked, one warning says both. UsageError for an empty corpus, one of a single document or a share
+// out of range.
 ProseSummary prepare_prose(const ProseJob& job);
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -49,16 +50,19 @@ std::vector<Record> read_metrics(const std::string& path) {
   return out;
 }
 
-KeptRecords kept_records(std::vector<Record> records, std::int64_t step, double now) {
+double seconds_down(const std::vector<Record>& records, double now) {
+  if (records.empty()) return 0;
+  const Record& last = records.back();
+  const bool was_done = last.value("kind", "") == "end" && last.value("why", "") == "done";
+  return was_done ? 0 : std::max(0.0, now - last.value("time", now));
+}
+
+KeptRecords kept_records(std::vector<Record> records, std::int64_t step) {
   KeptRecords out;
-  double last_time = now;
-  bool was_done = true;
   std::int64_t before = 0;
   for (Record& record : records) {
-    last_time = record.value("time", last_time);
-    was_done = record.value("kind", "") == "end" && record.value("why", "") == "done";
     const std::int64_t own_step = step_of_record(record);
-    if (own_step <= step) {
+    if (own_step <= step || record.value("kind", "") == "start") {
       out.records.push_back(std::move(record));
     } else if (record.contains("spent")) {
       SpentTimes spent = spent_times(record["spent"]);
@@ -69,7 +73,6 @@ KeptRecords kept_records(std::vector<Record> records, std::int64_t step, double 
     }
     before = own_step;
   }
-  if (!was_done) out.spent[Spent::down] += std::max(0.0, now - last_time);
   return out;
 }
 
@@ -77,12 +80,28 @@ MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Rec
   const std::string path = join_path(folder, kMetricsFile);
   const double now = wall_seconds();
   KeptRecords kept;
-  if (exists(path)) kept = kept_records(read_metrics(path), step, now);
+  if (exists(path)) {
+    const auto records = read_metrics(path);
+    kept = kept_records(records, step);
+    kept.spent[Spent::down] += seconds_down(records, now);
+  }
+  begin(path, kept, stamped("start", step, now, start, kept.spent));
+}
+
+void MetricsFile::begin(const std::string& path, const KeptRecords& kept, const Record& first) {
   std::string text;
   for (const Record& record : kept.records) text += line_of(record);
-  text += line_of(stamped("start", step, now, start, kept.spent));
-  file_.emplace(path, text);
+  file_.emplace(path, text + line_of(first));
   file_->write_objects_every(30);
+}
+
+void MetricsFile::went_back(std::int64_t step, SpentTimes spent) {
+  const std::string path = file_->path();
+  file_.reset();
+  const KeptRecords kept = kept_records(read_metrics(path), step);
+  spent[Spent::lost] += std::exchange(spent[Spent::step], 0);
+  spent += kept.spent;
+  begin(path, kept, stamped("rewind", step, wall_seconds(), Record::object(), spent));
 }
 
 void MetricsFile::add(std::string_view kind, std::int64_t step, const Record& fields,

@@ -24,13 +24,16 @@ using Record = nlohmann::ordered_json;
 // lines that hold no JSON object. UsageError when there is no such file.
 std::vector<Record> read_metrics(const std::string& path);
 
-// What is left of a run's records once it goes on from `step`, and what the rest comes to: its
-// steps are lost.
+// What is left of a run's records once it goes on from `step`, its starts among them, and what the
+// rest comes to: its steps are lost.
 struct KeptRecords {
   std::vector<Record> records;
-  SpentTimes spent;  // of those that are not kept, and the time until `now` that nobody worked
+  SpentTimes spent;  // of those that are not kept
 };
-KeptRecords kept_records(std::vector<Record> records, std::int64_t step, double now);
+KeptRecords kept_records(std::vector<Record> records, std::int64_t step);
+
+// Seconds until `now` that nobody worked on the run of these records.
+double seconds_down(const std::vector<Record>& records, double now);
 
 class MetricsFile {
  public:
@@ -40,9 +43,13 @@ class MetricsFile {
   // {"kind": …, "step": …, "time": …} and the fields; on its way to the reader when this returns.
   void add(std::string_view kind, std::int64_t step, const Record& fields,
            const SpentTimes& spent = {});
+  // The run goes back to an earlier step: as for one that begins there, without another start.
+  void went_back(std::int64_t step, SpentTimes spent);
   const std::string& path() const { return file_->path(); }
 
  private:
+  void begin(const std::string& path, const KeptRecords& kept, const Record& first);
+
   std::optional<GrowingFile> file_;
   bool cut_short_ = false;  // its last line, by a full disk
 };

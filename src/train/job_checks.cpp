@@ -10,6 +10,7 @@
 #include "base/nearest_name.h"
 #include "base/progress.h"
 #include "data/description.h"
+#include "train/resume.h"
 
 namespace smelt {
 
@@ -37,6 +38,22 @@ void check_memory(const StepProgram& program, std::string_view platform) {
   throw UsageError(str("train: weights and slots of the model are ", bytes_text(bytes),
                        ", more than this machine's memory of ", bytes_text(memory)),
                    "choose a smaller model, or check its sizes");
+}
+
+nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source) {
+  nlohmann::json out = run_settings(job.task, job.config, source, job.vocab);
+  out["precision"] =
+      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
+  return out;
+}
+
+void check_resume(const TrainJob& job) {
+  const auto newest = latest_checkpoint(job.model_dir);
+  if (!newest) return;
+  const std::string where = committed_path(job.model_dir, *newest);
+  const nlohmann::json saved = checkpoint_state(where);
+  check_vocabulary(saved, job.vocab, where);
+  check_same_run(saved, settings_of(job, *open_training_data(job)), where, job.fields);
 }
 
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {

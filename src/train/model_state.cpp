@@ -138,6 +138,15 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
           }};
 }
 
+ModelState ModelState::of_results(const Placement& placement, const StateLayout& layout,
+                                  std::vector<std::vector<Buffer>>& results) {
+  ModelState state(placement, layout);
+  for (std::size_t device = 0; device < results.size(); ++device)
+    for (std::size_t i = 0; i < layout.tensors.size(); ++i)
+      state.buffers_[device].push_back(std::move(results[device][i]));
+  return state;
+}
+
 std::vector<const Buffer*> ModelState::on_device(int device, const StateLayout& layout) const {
   const auto& buffers = buffers_[static_cast<std::size_t>(device)];
   std::vector<const Buffer*> handles;

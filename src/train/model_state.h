@@ -29,6 +29,10 @@ class ModelState {
                             const StateLayout& layout, const TensorMap& tensors,
                             const std::string& where);
 
+  // Of the first results of a program, which are the layout's tensors.
+  static ModelState of_results(const Placement& placement, const StateLayout& layout,
+                               std::vector<std::vector<Buffer>>& results);
+
   // The handles of a layout's tensors on one device, to follow the other arguments. All of them are
   // this state's, which may have more.
   std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;

@@ -2,6 +2,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <map>
+#include <span>
+
 #include "base/error.h"
 #include "checkpoint/averages.h"
 #include "checkpoint/layout.h"
@@ -20,12 +24,58 @@ std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
   return description ? description->vocabulary_crc32c : std::nullopt;
 }
 
-void refuse_difference(const nlohmann::json& saved, const nlohmann::json& now,
-                       const std::string& name, const std::string& where) {
-  if (const auto found = first_difference(saved, now, name))
-    throw UsageError(str(where, ": was made with ", found->name, " ", found->was.dump(),
-                         ", this run has ", found->is.dump()),
-                     "use the same settings, or choose another output folder for a new run");
+// The field of a command that sets what a checkpoint calls so.
+std::string field_of(const std::string& setting, const Fields& fields) {
+  static const std::map<std::string, std::string> kFields{
+      {"task", "model.type"},
+      {"seq_length", "data.seq_length"},
+      {"max_predictions", "data.max_predictions"},
+      {"next_sentence", "data.next_sentence"},
+      {"optimizer.algorithm", "optimizer"},
+      {"optimizer.weight_decay", "weight_decay"},
+      {"optimizer.clip_norm", "clip_norm"},
+      {"optimizer.clip_value", "clip_value"},
+      {"optimizer.beta1", "momentum"},
+      {"optimizer.momentum", "momentum"},
+      {"optimizer.beta2", "beta"},
+      {"optimizer.beta", "beta"},
+      {"optimizer.most_norm", "trust_norm"},
+      {"optimizer.eta", "eta_rules"},
+      {"optimizer.slot_shape", "slot_rules"},
+      {"optimizer.rules.rate", "rate_rules"},
+      {"optimizer.rules.decay", "decay_rules"},
+      {"spikes.action", "spike_action"},
+      {"spikes.window", "spike_window"},
+      {"spikes.sigmas", "spike_sigmas"},
+      {"spikes.rewind_skip", "rewind_skip"}};
+  constexpr std::string_view kObjective = "objective.";
+  if (const auto found = kFields.find(setting); found != kFields.end())
+    return fields(found->second);
+  if (setting.starts_with(kObjective)) return fields("model." + setting.substr(kObjective.size()));
+  const bool has_no_field = setting.starts_with("data.") || setting.starts_with("optimizer.") ||
+                            setting == kVocabularyCrc32c || setting == "special_ids";
+  return has_no_field ? setting : fields(setting);
+}
+
+void refuse_differences(const std::vector<JsonDifference>& found, const std::string& where,
+                        const std::string& hint, const Fields& fields) {
+  constexpr std::size_t kTold = 5;
+  if (found.empty()) return;
+  std::vector<std::string> told;
+  for (const JsonDifference& d : std::span(found).first(std::min(kTold, found.size())))
+    told.push_back(
+        str(field_of(d.name, fields), " ", d.was.dump(), ", this run has ", d.is.dump()));
+  const std::string more =
+      found.size() > kTold ? str("; ", found.size() - kTold, " more differ") : "";
+  throw UsageError(str(where, ": was made with ", join(told, "; with "), more), hint);
+}
+
+// What a model that is only used has the same whatever it is.
+nlohmann::json without_training(const nlohmann::json& model) {
+  nlohmann::json out = model;
+  for (const auto& [name, value] : model.items())
+    if (name == "initializer_range" || name.find("dropout") != std::string::npos) out.erase(name);
+  return out;
 }
 
 }  // namespace
@@ -63,10 +113,12 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
 }
 
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
-                    const std::string& where) {
+                    const std::string& where, const Fields& fields) {
   nlohmann::json held = now;
   held.erase(kSchedule);
-  refuse_difference(saved, held, "", where);
+  refuse_differences(differences(saved, held), where,
+                     "use the same settings, or choose another output folder for a new run",
+                     fields);
 }
 
 void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
@@ -108,7 +160,8 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
   std::string where = checkpoint->path;
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
-    refuse_difference(checkpoint->state["model"], model, "model", where);
+    refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
+                       where, "use the settings that it was trained with", recipe_field);
   if (averaged && put_averages_in_place(checkpoint->tensors))
     spdlog::info("{}: the moving averages of the weights are taken", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};

@@ -17,10 +17,11 @@ namespace smelt {
 nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
                             const ExampleSource& source, const std::string& vocab);
 
-// UsageError naming the first field that differs, with both values; `where` begins the message.
-// What only one side knows (of another version) is not compared, nor is the schedule.
+// UsageError naming the fields that differ, in the words of `fields`, with both values; `where`
+// begins the message. What only one side knows (of another version) is not compared, nor is the
+// schedule.
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
-                    const std::string& where);
+                    const std::string& where, const Fields& fields = recipe_field);
 
 // UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
 // path, or settings that do not say, pass.
@@ -42,7 +43,8 @@ struct TrainedModel {
 };
 
 // A folder's newest checkpoint, or one by its own path, for what only uses a model: its settings'
-// field "model" must be `model` (null: any), its vocabulary the file `vocab` (empty: any).
+// field "model" must be `model` (null: any) but for what matters in training alone, its vocabulary
+// the file `vocab` (empty: any).
 // UsageError beginning with `command` when there is none, or naming what differs. Where the run
 // keeps moving averages, `averaged` takes them for the weights, which is logged.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,

@@ -19,7 +19,8 @@ Checkpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
   if (record.rewinds_to(*to) >= kMostRewinds)
     throw SystemError(
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
-        "lower train.learning_rate, or raise train.rewind_skip");
+        "raise train.rewind_skip or lower train.learning_rate; if it is no spike, raise "
+        "train.spike_sigmas or train.spike_window");
   Checkpoint back = load_checkpoint(from.model_dir, *to);  // whole, before others go
   for (const std::int64_t step : steps)
     if (step > *to) remove_checkpoint(committed_path(from.model_dir, step));

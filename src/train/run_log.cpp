@@ -12,6 +12,7 @@
 #include "store/path.h"
 #include "track/run_record.h"
 #include "train/model_flops.h"
+#include "train/program_cost.h"
 
 namespace smelt {
 namespace {
@@ -118,8 +119,15 @@ Record RunLog::start_fields() const {
   return out;
 }
 
-void RunLog::ready() {
-  record("ready", facts_.step, Record::object());
+void RunLog::ready(const Record& cost) {
+  Record fields = Record::object();
+  if (!cost.empty()) {
+    fields["cost"] = cost;
+    spdlog::info("a step on each device, by the compiler's count: {}", cost_text(cost));
+    const std::vector<NamedText> text{{"run/cost", cost_text(cost)}};
+    add_events([&](EventLog& events) { events.add(facts_.step, text); });
+  }
+  record("ready", facts_.step, fields);
   clock_.turn(Spent::step);
   tally();
   line_times_ = {};
@@ -186,8 +194,9 @@ void RunLog::went_back(std::int64_t step) {
   line_step_ = step;
   line_times_ = {};
   facts_.step = std::min(facts_.step, step);
+  tally();
   try {
-    if (metrics_) metrics_.emplace(facts_.folder, step, start_fields());
+    if (metrics_) metrics_->went_back(step, std::exchange(since_record_, {}));
     if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
   } catch (const Error& error) {
     spdlog::warn("{}; the run goes on", error.what());
@@ -290,7 +299,7 @@ bool RunLog::wants_histograms(std::int64_t step) const {
 }
 
 void RunLog::histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
-                        const HostState& after) {
+                        const HostState& after, const HostState* gradients) {
   std::vector<NamedHistogram> all;
   for (const ParameterScale& p : parameter_scales(layout, after)) {
     std::vector<float> values = tensor_values<float>(after.tensors.at(p.name));
@@ -298,6 +307,10 @@ void RunLog::histograms(std::int64_t step, const StateLayout& layout, const Host
     all.push_back({"weights/" + p.name, histogram_of(values)});
     for (std::size_t i = 0; i < values.size(); ++i) values[i] -= were[i];
     all.push_back({"updates/" + p.name, histogram_of(values)});
+    if (gradients == nullptr) continue;
+    const auto of_step = tensor_values<float>(gradients->tensors.at(p.name));
+    if (of_step != were)  // else nothing is learnt of it
+      all.push_back({"gradients/" + p.name, histogram_of(of_step)});
   }
   add_events([&](EventLog& events) { events.add(step, all); });
 }

@@ -58,6 +58,7 @@ struct TrackChoice {
   // Texts that the state at hand fills at each check; made once the device is open.
   std::function<std::unique_ptr<const MaskFiller>(std::shared_ptr<const Client>)> filler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
+  bool gradient_histograms = false;   // with the others; another program is compiled for them
   nlohmann::json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
 };
 
@@ -83,8 +84,8 @@ class RunLog {
   [[nodiscard]] RunClock::During during(Spent what) { return clock_.during(what); }
 
   void begin(const RunFacts& facts, ReportLayout report);
-  // The program is compiled and the state there: steps follow.
-  void ready();
+  // The program is compiled and the state there: steps follow. `cost` is program_cost()'s.
+  void ready(const Record& cost = Record::object());
   // The batch of the next step that is started.
   void took(const Batch& batch);
   // Of a step that has ended.
@@ -96,9 +97,10 @@ class RunLog {
   void saved(std::int64_t step);
   void filled(std::int64_t step, const std::vector<FilledText>& texts);
   bool wants_histograms(std::int64_t step) const;
-  // TensorBoard's of the values of a state and of what the step has added to them.
+  // TensorBoard's of the values of a state, of what the step has added to them and, if they are
+  // there, of its gradients.
   void histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
-                  const HostState& after);
+                  const HostState& after, const HostState* gradients);
   // "done", "stopped" or "failed", with the message of what happened.
   void end(std::int64_t step, std::string_view why, std::string_view message = {});
 

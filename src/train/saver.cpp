@@ -2,55 +2,57 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
 namespace {
 
-constexpr const char* kScore = "score.json";
+constexpr const char* kScore = "score";  // in the settings of what was saved as the best
 
 // A loss is best where it is lowest, all else where it is highest.
 bool is_better(const std::string& name, double value, double than) {
   return name.ends_with("loss") ? value < than : value > than;
 }
 
+// The best value of a measure in a folder of the best, which a kill may have left two in.
 std::optional<double> score_in(const std::string& folder, const std::string& name) {
-  const std::string path = join_path(folder, kScore);
-  if (name.empty() || !exists(path)) return std::nullopt;
-  const auto score = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  if (!score.is_object() || score.value("name", "") != name || !score.contains("value") ||
-      !score["value"].is_number())
-    return std::nullopt;
-  return score["value"].get<double>();
+  std::optional<double> best;
+  if (name.empty()) return best;
+  for (const std::int64_t step : checkpoint_steps(folder)) try {
+      const auto settings = checkpoint_state(committed_path(folder, step));
+      const auto score = settings.value(kScore, nlohmann::json::object());
+      if (score.value("name", "") != name) continue;
+      const auto value = score.at("value").get<double>();
+      if (!best || is_better(name, value, *best)) best = value;
+    } catch (const DamagedCheckpoint& error) {
+      spdlog::warn("{}\n  it counts as none", error.what());
+    }
+  return best;
+}
+
+// A message and the hint at its end.
+std::pair<std::string, std::string> without_hint(const std::string& message) {
+  constexpr std::string_view kHint = "\n  hint: ";
+  const std::size_t at = message.find(kHint);
+  if (at == message.npos) return {message, "mend that"};
+  return {message.substr(0, at), message.substr(at + kHint.size())};
 }
 
 }  // namespace
 
 Saver::Saver(const TrainJob& job, const Start& start)
     : job_(job), saved_(start.is_saved() ? start.step : -1), newest_(saved_) {
-  if (!start.is_saved()) return;
-  best_ = score_in(folder("best"), job.keep_best);
-  // A kill may have come between the checkpoint and its copy.
-  if (!job.dry_run && is_kept_for_ever(saved_)) {
-    const auto kept = checkpoint_steps(folder("save"));
-    if (std::ranges::find(kept, saved_) == kept.end()) keep_for_ever(saved_);
-  }
+  if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
 }
 
 bool Saver::is_kept_for_ever(std::int64_t step) const {
   return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
-}
-
-void Saver::keep_for_ever(std::int64_t step) const {
-  keep_checkpoint(job_.model_dir, step, folder("save"), {.max_to_keep = 0, .names = job_.names});
 }
 
 std::string Saver::folder(const char* name) const { return join_path(job_.model_dir, name); }
@@ -87,6 +89,7 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
   if (kinds.best) {
     before_best_ = best_;
     best_ = kinds.best;
+    settings[kScore] = {{"name", job_.keep_best}, {"value", *kinds.best}};
   }
   under_way_ = run_async(
       [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
@@ -100,11 +103,11 @@ Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kin
   const HostState& host = state.host();
   Outcome outcome{.step = step,
                   .regular = kinds.regular,
-                  .best = kinds.best.has_value(),
+                  .best_lost = kinds.best.has_value(),
                   .not_finite = first_not_finite(host)};
   if (outcome.not_finite) return outcome;
   try {
-    write_kinds(step, host, kinds, settings);
+    write_kinds(step, host, kinds, settings, outcome);
   } catch (const BugError&) {
     throw;
   } catch (const Error& error) {
@@ -113,23 +116,25 @@ Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kin
   return outcome;
 }
 
+// The model folder is last: what a run goes on from needs no other place to be mended, wherever a
+// kill has come. The other way round the best of its step, or the copy of it, would be lost.
 void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                        const nlohmann::json& settings) const {
-  const SaveOptions alone{.names = job_.names, .alone = true};
-  if (kinds.regular) {
-    save_checkpoint(job_.model_dir, step, host.tensors, settings,
-                    {.max_to_keep = static_cast<int>(job_.keep),
-                     .names = job_.names,
-                     .spare = step_to_rewind_to(step)});
-    if (is_kept_for_ever(step)) keep_for_ever(step);
-  }
-  if (!kinds.best) return;
-  if (kinds.regular)
-    keep_checkpoint(job_.model_dir, step, folder("best"), alone);
-  else
-    save_checkpoint(folder("best"), step, host.tensors, settings, alone);
-  const nlohmann::json score{{"name", job_.keep_best}, {"value", *kinds.best}, {"step", step}};
-  write_file(join_path(folder("best"), kScore), score.dump() + "\n");
+                        const nlohmann::json& settings, Outcome& outcome) const {
+  std::string first;  // whose files the other places share
+  const auto publish = [&](const std::string& place, const SaveOptions& options) {
+    if (first.empty())
+      save_checkpoint(place, step, host.tensors, settings, options);
+    else
+      keep_checkpoint(first, step, place, options);
+    if (first.empty()) first = place;
+  };
+  if (kinds.best) publish(folder("best"), {.names = job_.names, .alone = true});
+  outcome.best_lost = false;
+  if (!kinds.regular) return;
+  if (is_kept_for_ever(step)) publish(folder("save"), {.max_to_keep = 0, .names = job_.names});
+  publish(job_.model_dir, {.max_to_keep = static_cast<int>(job_.keep),
+                           .names = job_.names,
+                           .spare = step_to_rewind_to(step)});
 }
 
 // Those that minutes and signals saved must not push it out.
@@ -146,19 +151,21 @@ void Saver::tell(const Outcome& outcome) {
   note(outcome);
   if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
   failure_ = outcome.failure;
-  if (!failure_.empty() && outcome.best) best_ = before_best_;
-  if (!failure_.empty())
-    spdlog::error(
-        "train: the state of step {} is not saved: {}\n  training goes on; {}; the next save tries "
-        "again",
-        outcome.step, failure_, where_to_go_on());
+  if (outcome.best_lost) best_ = before_best_;
+  if (failure_.empty()) return;
+  const auto [what, hint] = without_hint(failure_);
+  spdlog::error(
+      "train: the state of step {} is not saved: {}\n  training goes on; {}; the next save tries "
+      "again\n  hint: {}",
+      outcome.step, what, where_to_go_on(), hint);
 }
 
 void Saver::finish() {
   wait();
-  if (!failure_.empty())
-    throw SystemError(str("train: the state of step ", newest_, " is not saved: ", failure_),
-                      str("mend that; ", where_to_go_on(), ": ", how_to_go_on(job_)));
+  if (failure_.empty()) return;
+  const auto [what, hint] = without_hint(failure_);
+  throw SystemError(str("train: the state of step ", newest_, " is not saved: ", what),
+                    str(hint, "; ", where_to_go_on(), ": ", how_to_go_on(job_)));
 }
 
 void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {

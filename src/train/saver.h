@@ -54,7 +54,8 @@ class Saver {
  private:
   struct Outcome {
     std::int64_t step = 0;
-    bool regular = false, best = false;
+    bool regular = false;
+    bool best_lost = false;                      // was to be saved as the best, and is not
     std::optional<std::string> not_finite = {};  // a tensor
     std::string failure = {};
   };
@@ -64,12 +65,11 @@ class Saver {
   Outcome write(std::int64_t step, StateCopy state, const Kinds& kinds,
                 const nlohmann::json& settings) const;
   void write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                   const nlohmann::json& settings) const;
+                   const nlohmann::json& settings, Outcome& outcome) const;
   void tell(const Outcome& outcome);
   std::string folder(const char* name) const;
   std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;
-  void keep_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
   std::int64_t saved_, newest_;

@@ -20,14 +20,25 @@ std::string how_fast(const Checkpoint& checkpoint, double seconds) {
   return fmt::format("{:.0f} MB in {:.2f} s", bytes / 1e6, seconds);
 }
 
+// Whether what a run begins with leaves it steps to make.
+bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
+  const std::int64_t last = job.config.schedule.total_steps;
+  const std::string steps = job.fields("steps");
+  if (step == last)
+    spdlog::warn("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
+                 where, steps, last, steps);
+  if (step > last)
+    spdlog::warn(
+        "{} is of step {}, beyond {} {}: no step is left, and the model stays that of step "
+        "{}\n  hint: raise {}, or choose another output folder for a shorter run",
+        where, step, steps, last, step, steps);
+  return step >= last;
+}
+
 void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann::json& settings,
                double seconds) {
   const std::string& where = checkpoint.path;
-  const std::int64_t last = job.config.schedule.total_steps, step = checkpoint.step;
-  if (step >= last)
-    return spdlog::warn(
-        "{} is {} the {} steps of this run: nothing is left to do; raise {} to go on", where,
-        step == last ? "the end of" : "beyond", last, job.fields("steps"));
+  if (say_if_done(job, where, checkpoint.step)) return;
   spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_schedule(checkpoint.state, settings, job.fields);
       !changes.empty())
@@ -42,7 +53,7 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
   if (!checkpoint) return {};
   const std::string& where = checkpoint->path;
   check_vocabulary(checkpoint->state, job.vocab, where);
-  check_same_run(checkpoint->state, settings, where);
+  check_same_run(checkpoint->state, settings, where, job.fields);
   for (const char* name : {"init", "steps_before"})
     if (checkpoint->state.contains(name)) settings[name] = checkpoint->state[name];
   Start start{.state = ModelState::restore(client, program.placement, program.state,
@@ -75,11 +86,7 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
-  if (const std::int64_t last = job.config.schedule.total_steps;
-      start.step > 0 && start.step >= last)
-    spdlog::warn("{} is of step {}, {} the {} steps of this run: nothing is left to do; raise {}",
-                 given.where, start.step, start.step == last ? "the end of" : "beyond", last,
-                 job.fields("steps"));
+  if (start.step > 0) say_if_done(job, given.where, start.step);
   if (given.model.is_null() || !settings.contains("model")) return;
   if (const auto other = first_difference(given.model, settings["model"], "model"))
     spdlog::warn("{}: was made with {} {}, this run has {}", given.where, other->name,

@@ -10,8 +10,7 @@ namespace smelt {
 namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
-constexpr std::string_view kStopping =
-    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+std::atomic<const char*> told = "";
 std::atomic<int> raised_signal = 0;  // two may come at once, on two threads
 
 // The second one ends the process as if nobody listened: a save that is cut off does not count.
@@ -21,13 +20,15 @@ void note_or_end(int signal) {
     std::raise(signal);
     return;
   }
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kStopping.data(), kStopping.size());
+  const std::string_view notice = told.load();
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
 }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(const char* notice) {
   raised_signal = 0;
+  told = notice;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     old_[i] = std::signal(kSignals[i], note_or_end);
     if (old_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // as a shell's & wants it

@@ -1,5 +1,5 @@
-// SIGTERM, SIGINT and SIGHUP as a flag while a run lasts: the step under way ends, then the run
-// saves. A second one ends the process at once.
+// SIGTERM, SIGINT and SIGHUP as a flag while work lasts that ends by itself then. A second one ends
+// the process at once.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@ namespace smelt {
 
 class StopSignal {
  public:
-  StopSignal();
+  // `notice` is what a user reads at the first one; a literal.
+  explicit StopSignal(const char* notice);
   ~StopSignal();  // what was there before is set again
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/stop_notice.h"
 #include "checkpoint/averages.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
+#include "train/program_cost.h"
 #include "train/rewind.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
@@ -20,13 +22,15 @@
 
 namespace smelt {
 
+constexpr const char* kStopsTraining =
+    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
   return batches_->next();
 }
 
-void Trainer::step() {
-  const Batch batch = next_batch();
+void Trainer::step(const Batch& batch) {
   log_.took(batch);
   watchdog_->at(step_ + 1);
   Execution execution = compiled_->run(batch, *state_, step_ - steps_before_);
@@ -39,15 +43,19 @@ void Trainer::step() {
 
 // Or without, at most steps.
 void Trainer::step_with_histograms() {
-  if (!log_.wants_histograms(step_ + 1)) return step();
+  const Batch batch = next_batch();
+  if (!log_.wants_histograms(step_ + 1)) return step(batch);
   const auto looking = log_.during(Spent::eval);
   const HostState before = state_->download();
+  std::optional<HostState> gradients;
+  if (gradients_) gradients = gradients_->of(batch, *state_, step_ - steps_before_);
   {
     const auto stepping = log_.during(Spent::step);
-    step();
+    step(batch);
     read_report();
   }
-  log_.histograms(step_, program_.state, before, state_->download());
+  log_.histograms(step_, program_.state, before, state_->download(),
+                  gradients ? &*gradients : nullptr);
 }
 
 // Of the newest step, which has then ended.
@@ -202,13 +210,14 @@ void Trainer::take_steps() {
 
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
-  const StopSignal stop;
-  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes));
+  const StopSignal stop(kStopsTraining);
+  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes),
+                    job_.fields("hang_minutes"));
   told_saved_ = saver_->saved();
-  log_.ready();
+  log_.ready(compiled_ ? program_cost(compiled_->executable().program()) : Record::object());
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_->newest() < 0) pause(false, true);
-  if (unchecked_) pause(true, false);
+  if (unchecked_) pause(true, true);  // saved without the mark
   take_steps();
   pause(false, saver_->newest() != step_);
   if (spike_at_) rewind();  // found in the last step before a signal
@@ -252,6 +261,7 @@ TrainSummary Trainer::run() try {
 }
 
 TrainSummary train(const TrainJob& job) {
+  const StopNotice notice;  // until there are steps to save, and once they are saved
   const TrainSummary s = Trainer(job).run();
   if (s.last_step > s.first_step)
     spdlog::info(

@@ -7,6 +7,7 @@
 #include "data/prefetch.h"
 #include "store/folder_lock.h"
 #include "train/compiled_step.h"
+#include "train/gradient_values.h"
 #include "train/saver.h"
 #include "train/spikes.h"
 #include "train/trainer.h"
@@ -24,7 +25,7 @@ class Trainer {
   void compile();
   void begin_log();
   Batch next_batch();
-  void step();
+  void step(const Batch& batch);
   void step_with_histograms();
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
@@ -51,7 +52,8 @@ class Trainer {
   std::optional<CompiledStep> compiled_;
   std::optional<Scorer> scorer_;
   std::unique_ptr<const MaskFiller> filler_;
-  std::optional<TakenWeights> taken_;  // until the state is there
+  std::optional<GradientValues> gradients_;  // where they are looked at
+  std::optional<TakenWeights> taken_;        // until the state is there
   std::optional<ModelState> state_;
   std::optional<Saver> saver_;
   std::optional<Prefetch> batches_;

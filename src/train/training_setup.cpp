@@ -31,12 +31,10 @@ Trainer::Trainer(const TrainJob& job)
       log_(job.task, job.track),
       source_(job.source ? job.source : open_training_data(job)),
       client_(opened(job, log_)),
-      settings_(run_settings(job.task, job.config, *source_, job.vocab)),
+      settings_(settings_of(job, *source_)),
       program_(training_program(job, client_->platform_name())),
       since_check_(program_.report),
       last_(program_.report) {
-  settings_["precision"] =
-      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
   check_described(job, *source_);
   check_memory(program_, client_->platform_name());
   if (!job.dry_run) lock_.emplace(job.model_dir, "train");
@@ -51,7 +49,7 @@ Trainer::Trainer(const TrainJob& job)
   taken_ = std::move(start.taken);
   spikes_ = start.spikes;
   unchecked_ = start.unchecked;
-  if (state_ && step_ >= job.config.schedule.total_steps) return;  // nothing will run
+  if (state_ && !unchecked_ && step_ >= job.config.schedule.total_steps) return;  // nothing to do
   compile();  // what cannot be trained removes and leaves nothing
   if (job.overwrite) lock_->clear_folder();
   job.accepted();
@@ -94,13 +92,15 @@ void Trainer::compile() {
     });
   const auto compiling = log_.during(Spent::compile);
   const auto start = Clock::now();
-  if (step_ < job_.config.schedule.total_steps) {
+  if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)
       scorer_.emplace(client_, job_.task, program_.placement,
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
     if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
     check_best(job_, scorer_);
     if (job_.track.filler) filler_ = job_.track.filler(client_);
+    if (job_.track.gradient_histograms && job_.track.histograms_every > 0)
+      gradients_.emplace(client_, job_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);

@@ -38,7 +38,8 @@ void tell_crash(int signal) {
 
 }  // namespace
 
-Watchdog::Watchdog(std::chrono::duration<double> limit) : limit_(limit) {
+Watchdog::Watchdog(std::chrono::duration<double> limit, std::string field)
+    : limit_(limit), field_(std::move(field)) {
   step_under_way = -1;
   for (const int signal : kCrashes) std::signal(signal, tell_crash);
   if (limit_.count() <= 0) return;
@@ -84,11 +85,10 @@ void Watchdog::watch() {
         begun_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
     if (changed_.wait_until(lock, due) != std::cv_status::timeout) continue;
     if (over_ || !is_at_work_ || std::chrono::steady_clock::now() < begun_ + limit_) continue;
-    std::cerr
-        << "error: train: step " << step_under_way << " has not ended after " << limit_.count() / 60
-        << " minutes: the device or its plugin hangs\n  hint: "
-        << "checkpoints are good: go on from them; train.hang_minutes in a recipe allows more\n"
-        << std::flush;
+    std::cerr << "error: train: step " << step_under_way << " has not ended after "
+              << limit_.count() / 60 << " minutes: the device or its plugin hangs\n  hint: "
+              << "checkpoints are good: go on from them; " << field_ << " allows more\n"
+              << std::flush;
     std::_Exit(1);
   }
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace smelt {
@@ -14,8 +15,8 @@ namespace smelt {
 // time.
 class Watchdog {
  public:
-  // No limit: only crashes are told.
-  explicit Watchdog(std::chrono::duration<double> limit);
+  // No limit: only crashes are told. `field` sets it.
+  explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit");
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -29,6 +30,7 @@ class Watchdog {
   void watch();
 
   std::chrono::duration<double> limit_;
+  std::string field_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::steady_clock::time_point begun_;

@@ -68,6 +68,7 @@ TEST(Error, SaysWhatAndThenTheHint) {
   EXPECT_THROW(CHECK(1 + 1 == 3, "sums"), BugError);
   EXPECT_THROW(throw_errno("open", "x", ENOENT), UsageError);
   EXPECT_THROW(throw_errno("write", "x", ENOSPC), SystemError);
+  EXPECT_THROW(throw_errno("write", "x", EROFS), UsageError);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "checkpoint/tensorflow.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder_lock.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
@@ -252,6 +254,15 @@ TEST_F(Convert, TransformersComputesTheSameLogitsFromATensorflowCheckpoint) {
         << name;
 }
 
+TEST_F(Convert, AnOlderCheckpointForADamagedOneIsSaidLoudly) {
+  fs::copy(dir_.file("run/model/checkpoint-10"), dir_.file("run/model/checkpoint-20"));
+  const CapturedLog log;
+  EXPECT_EQ(convert("run/model", "tf/m.ckpt").step, 10);
+  EXPECT_THAT(log.text(), HasSubstr(str("convert: ", dir_.file("run/model/checkpoint-20"),
+                                        ", the newest, is damaged: this is the model of step 10, ",
+                                        dir_.file("run/model/checkpoint-10"))));
+}
+
 TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("run/model", "out"),
               HasSubstr("out: its name does not say which form it is to have\n  hint: give --to"));
@@ -276,6 +287,12 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("run/model", "tf/m.ckpt"), HasSubstr("tf/m.ckpt is there already"));
   convert("tf/m.ckpt", "copy/checkpoint-3");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-3"), HasSubstr("is there already"));
+  {
+    const FolderLock training(dir_.file("copy"), "train");
+    EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-4"),
+                HasSubstr("copy is in use by process "));
+  }
+  EXPECT_EQ(checkpoint_steps(dir_.file("copy")), std::vector<std::int64_t>{3});
   fs::remove(dir_.file("tf/bert_config.json"));
   ConvertJob given = to(ModelForm::hugging_face);
   write_file(dir_.file("v.txt"), vocabulary_of(99));

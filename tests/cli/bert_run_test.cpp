@@ -154,6 +154,25 @@ TEST_F(BertRun, AGivenModelIsEvaluatedWithoutTraining) {
   EXPECT_THAT(read_file(dir_.file("out/eval_results.txt")), HasSubstr("global_step = 0\n"));
 }
 
+TEST_F(BertRun, AStepThatIsNotFiniteIsReplayed) {
+  const std::string flags =
+      out() + "--do_train --num_train_steps=9 --num_warmup_steps=0 --learning_rate=1e30 ";
+  const CommandOutput ran = run(flags);
+  EXPECT_EQ(ran.status, 1) << ran.text;
+  std::string folder;
+  for (const auto& entry : fs::directory_iterator(dir_.file("out")))
+    if (entry.path().filename().string().starts_with("bad-batch-")) folder = entry.path();
+  ASSERT_NE(folder, "") << ran.text;
+  const CommandOutput again = run(str(flags, "--replay=", folder));
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_THAT(again.text, AllOf(HasSubstr("norm of the gradient "),
+                                HasSubstr("  bert/embeddings/word_embeddings\n"),
+                                HasSubstr("the first tensor that is not finite")));
+  EXPECT_THAT(run(str(flags, "--replay=", dir_.file("bert"))).text,
+              HasSubstr("replay: no checkpoint in"));
+  EXPECT_THAT(run(flags + "--hang-minutes=-1").text, HasSubstr("--hang-minutes"));
+}
+
 TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   const auto refused = [&](const std::string& flags) {
     const CommandOutput ran = run(out() + flags);
@@ -174,6 +193,16 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   EXPECT_THAT(refused("--do_eval --devices=2 --eval_batch_size=3"),
               HasSubstr("--eval_batch_size 3 does not divide over 2 devices"));
   EXPECT_THAT(refused("--do_train --input_file=" + dir_.file("none*")), HasSubstr("--input_file"));
+  EXPECT_THAT(refused("--do_eval"),
+              HasSubstr(str("--output_dir ", dir_.file("out"),
+                            " holds no checkpoint to evaluate\n"
+                            "  hint: add --do_train, or name weights with --init_checkpoint")));
+  // As absl takes them: an empty text is one, an empty number is none.
+  EXPECT_THAT(refused("--tpu_name= --master= --init_checkpoint= --vocab_file= --do_eval"),
+              HasSubstr("holds no checkpoint to evaluate"));
+  EXPECT_THAT(refused("--num_train_steps= --do_train"), HasSubstr("--num_train_steps= has no val"));
+  EXPECT_THAT(refused("--do_train= --do_eval"), HasSubstr("--do_train= has no value"));
+  EXPECT_THAT(refused("--do_train --input_file="), HasSubstr("--input_file: is empty"));
 }
 
 // Each fault of the files, by what a user would see.

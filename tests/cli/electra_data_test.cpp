@@ -129,7 +129,7 @@ TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
                       " --output-dir ", dir_.file("out"), uncased_, " & pid=$!; while [ ! -e ",
                       dir_.file("out/pretrain_data.tfrecord-0-of-1000.work/job.json"),
                       " ] && kill -0 $pid; do sleep 0.01; done; kill -TERM $pid; wait $pid"));
-  EXPECT_EQ(ended.status, 128 + 15);
+  EXPECT_EQ(ended.status, 75);
   EXPECT_THAT(ended.text,
               HasSubstr("\nstopped: the same command goes on, what is finished is kept\n"));
 }

@@ -91,9 +91,9 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
 
   const std::string hparams = read_file(data("models/m/hparams.json"));
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
-              HasSubstr("checkpoint-6 is beyond the 2 steps of this run: nothing is left to do; "
-                        "raise num_train_steps to go on"));
-  EXPECT_THAT(pretrain({{"learning_rate", 1}}).text, HasSubstr("is the end of the 6 steps"));
+              HasSubstr("checkpoint-6 is of step 6, beyond num_train_steps 2: no step is left"));
+  EXPECT_THAT(pretrain({{"learning_rate", 1}}).text,
+              HasSubstr("is the end of this run, num_train_steps 6: "));
   EXPECT_EQ(read_file(data("models/m/hparams.json")), hparams);
 
   const CommandOutput further =

@@ -179,7 +179,7 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
   EXPECT_THAT(estimator("m", data + "--mode=eval_once --module_config.mask_token_id=9").text,
               HasSubstr("checkpoint_9: was trained with mask_token_id 4, not 9"));
   const CommandOutput again = estimator("m", data + "--mode=eval_wait");
-  EXPECT_THAT(again.text, AllOf(HasSubstr("step 9 has reached max_train_steps 9"),
+  EXPECT_THAT(again.text, AllOf(HasSubstr("eval: step 9, the last, is evaluated"),
                                 Not(HasSubstr("evaluating"))));
 }
 

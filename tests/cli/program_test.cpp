@@ -255,7 +255,7 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
   expect_refusal("run" + on("m") + " --set vocab.lower_case=false",
                  HasSubstr("vocab.lower_case was true, is false"));
   expect_refusal("pretrain" + on("m") + " --set train.seed=9",
-                 HasSubstr("was made with seed 12345, this run has 9"));
+                 HasSubstr("was made with train.seed 12345, this run has 9"));
   expect_refusal("export" + on("m") + " --set model.num_attention_heads=4 --out " + dir_.file("x"),
                  HasSubstr("was made with model.num_attention_heads 2, this run has 4"));
   EXPECT_EQ(files("m"), before);
@@ -298,7 +298,7 @@ TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
   for (const char* out : {"m", "n"}) {
     const CommandOutput resumed = smelt("pretrain" + on(out) + " --resume --set train.steps=1");
     EXPECT_EQ(resumed.status, 0) << resumed.text;
-    EXPECT_THAT(resumed.text, HasSubstr("is beyond the 1 steps of this run"));
+    EXPECT_THAT(resumed.text, HasSubstr("beyond train.steps 1: no step is left"));
   }
 }
 

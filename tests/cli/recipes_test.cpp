@@ -18,6 +18,16 @@ TEST(Recipes, EachIsLoadedAndBuilt) {
     EXPECT_NO_THROW(load_recipe(source_path("recipes/" + name), {})) << name;
 }
 
+TEST(Recipes, WhatGoesOnWithAModelDescribesTheSame) {
+  for (const char* size : {"", "-small"}) {
+    const auto of = [&](const char* name) {
+      return load_recipe(source_path(str("recipes/bert-", name, size, ".yaml")), {});
+    };
+    const Recipe first = of("from-scratch"), second = of("continue");
+    EXPECT_EQ(first.model, second.model) << size;
+  }
+}
+
 TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
   TempDir dir;
   write_file(dir.file("r.yaml"), "out: x\n");

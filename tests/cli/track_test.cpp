@@ -48,6 +48,27 @@ class TrackedRun : public testing::Test {
   TempDir dir_;
 };
 
+// It waits for the text of a pipe, which nobody writes.
+TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
+  const std::string waiting = recipe(str(" --set text.input=", dir_.file("pipe")));
+  const CommandOutput ended = run_command(str(
+      "exec 2>&1; mkfifo ", dir_.file("pipe"), "; ", SMELT_PROGRAM, " run ", waiting,
+      " & pid=$!; while [ ! -e ", dir_.file("m/text"), " ] && kill -0 $pid; do sleep 0.01; done; ",
+      SMELT_PROGRAM, " status ", dir_.file("m"), "; kill -TERM $pid; wait $pid"));
+  EXPECT_EQ(ended.status, 75) << ended.text;
+  EXPECT_THAT(ended.text, AllOf(HasSubstr("state     has not begun to train yet (stage text), by "
+                                          "process "),
+                                HasSubstr("\nstopped: the same command goes on")));
+  EXPECT_FALSE(exists(dir_.file("m/text/train.txt")));
+  EXPECT_THAT(
+      program("status --json " + dir_.file("m")).text,
+      AllOf(HasSubstr("has not begun to train yet (stage text)\""), HasSubstr("\"alive\":false")));
+  EXPECT_THAT(program("status " + dir_.path()).text, HasSubstr("no metrics.jsonl in it or in its"));
+  ASSERT_EQ(program("run " + recipe(" --set train.steps=1 --set eval.every=1")).status, 0);
+  EXPECT_THAT(list_folder(dir_.file("m/text")),
+              testing::UnorderedElementsAre("train.txt", "heldout.txt"));
+}
+
 TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   const CommandOutput run = program("run " + recipe());
   ASSERT_EQ(run.status, 0) << run.text;
@@ -110,12 +131,28 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
   EXPECT_THAT(dry.text, testing::ContainsRegex("steps +20 of 8: 160 examples"));
   EXPECT_THAT(dry.text, HasSubstr("nothing was made"));
   EXPECT_FALSE(exists(dir_.file("m")));
+  EXPECT_THAT(dry.text, testing::ContainsRegex("disk +checkpoints need up to [0-9.]+ [kMG]?B, "
+                                               "[0-9.]+ [kMGT]?B are free\n"));
+  EXPECT_THAT(dry.text, HasSubstr("activations and temporaries, which only the compiler knows"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set text.input=" + dir_.file("none"))).text,
               HasSubstr("error: text.input"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set out=" + dir_.file("text.txt/m"))).text,
               HasSubstr("Not a directory"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set train.init=" + dir_.file("none"))).text,
               HasSubstr("error: "));
+}
+
+TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
+  ASSERT_EQ(program("run " + recipe(" --set train.steps=2")).status, 0);
+  EXPECT_THAT(program("run --dry-run " + recipe()).text,
+              testing::ContainsRegex("goes on from +st"));
+  const CommandOutput other = program("run --dry-run " + recipe(" --set train.seed=9"));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.text,
+              HasSubstr("checkpoint-2: was made with train.seed 12345, this run has 9"));
+  remove_file(dir_.file("m/data/train.tfrecord"));
+  EXPECT_THAT(program("run --dry-run " + recipe()).text,
+              HasSubstr("step 2, once its data are there again"));
 }
 
 TEST_F(TrackedRun, TextsToFillNeedEvaluationsThatFillThem) {

@@ -118,7 +118,7 @@ TEST(Safetensors, EveryTruncationIsRefused) {
   EXPECT_THAT(refusal(bytes.substr(0, 5)), HasSubstr("truncated: 5 bytes"));
   EXPECT_THAT(refusal(bytes.substr(0, 20)), HasSubstr("only 12 follow its length"));
   EXPECT_THAT(refusal(bytes + "x"),
-              HasSubstr("the tensors end at byte 44 of the data, which has 45"));
+              HasSubstr("the tensors end at byte 44 of the data, which has 45 bytes"));
 }
 
 TEST(Safetensors, EveryCorruptedByteOfTheHeaderIsRefusedOrHarmless) {

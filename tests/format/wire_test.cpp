@@ -135,9 +135,9 @@ TEST(Wire, EveryCutInsideAFieldIsRefused) {
 
 TEST(Wire, RefusesWhatNoWriterWrites) {
   EXPECT_THAT(wire_error("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s),
-              HasSubstr("a varint over 64 bits at byte 1 of 11"));
+              HasSubstr("a varint over 64 bits at byte 1 of 11 bytes"));
   EXPECT_THAT(wire_error(std::string(12, '\x80')), HasSubstr("a varint over 64 bits"));
-  EXPECT_THAT(wire_error("\x02\x00"s), HasSubstr("field number 0 at byte 0 of 2"));
+  EXPECT_THAT(wire_error("\x02\x00"s), HasSubstr("field number 0 at byte 0 of 2 bytes"));
   EXPECT_THAT(wire_error("\x80\x80\x80\x80\x10"s), HasSubstr("field number 536870912"));
   EXPECT_THAT(wire_error("\x0b"s), HasSubstr("wire type 3"));
   EXPECT_THAT(wire_error("\x0f"s), HasSubstr("wire type 7"));

@@ -38,18 +38,18 @@ std::vector<Record> killed_run() {
 }
 
 TEST(MetricsFile, WhatIsBeyondTheCheckpointIsTakenBackAndItsStepsAreLost) {
-  const KeptRecords kept = kept_records(killed_run(), 5, 1100);
+  const KeptRecords kept = kept_records(killed_run(), 5);
   ASSERT_EQ(kept.records.size(), 3u);  // the start, steps 2 and 4
   EXPECT_EQ(kept.records.back()["step"], 4);
   // Step 5 is in the checkpoint: half of the line of step 6 is not lost.
   EXPECT_DOUBLE_EQ(kept.spent[Spent::step], 2);
   EXPECT_DOUBLE_EQ(kept.spent[Spent::lost], 2 + 4);
   EXPECT_DOUBLE_EQ(kept.spent[Spent::input], 1);
-  EXPECT_DOUBLE_EQ(kept.spent[Spent::down], 1100 - 1008);
+  EXPECT_DOUBLE_EQ(seconds_down(killed_run(), 1100), 1100 - 1008);
   double before = 0;
   for (const Record& r : killed_run())
     if (r.contains("spent")) before += spent_times(r["spent"]).total();
-  double after = kept.spent.total() - kept.spent[Spent::down];
+  double after = kept.spent.total();
   for (const Record& r : kept.records)
     if (r.contains("spent")) after += spent_times(r["spent"]).total();
   EXPECT_DOUBLE_EQ(after, before);  // no second vanishes
@@ -58,10 +58,28 @@ TEST(MetricsFile, WhatIsBeyondTheCheckpointIsTakenBackAndItsStepsAreLost) {
 TEST(MetricsFile, ARunThatWasDoneWasNotDown) {
   auto records = killed_run();
   records.push_back({{"kind", "end"}, {"step", 10}, {"time", 1010.0}, {"why", "done"}});
-  EXPECT_EQ(kept_records(records, 10, 9999).spent[Spent::down], 0);
+  EXPECT_EQ(seconds_down(records, 9999), 0);
   records.back()["why"] = "stopped";
-  EXPECT_DOUBLE_EQ(kept_records(records, 10, 1015).spent[Spent::down], 5);
-  EXPECT_EQ(kept_records(records, 10, 10).spent[Spent::down], 0);  // a clock that was set back
+  EXPECT_DOUBLE_EQ(seconds_down(records, 1015), 5);
+  EXPECT_EQ(seconds_down(records, 10), 0);  // a clock that was set back
+  EXPECT_EQ(seconds_down({}, 10), 0);
+}
+
+TEST(MetricsFile, ARunThatGoesBackHasNotStartedAgain) {
+  const TempDir dir;
+  MetricsFile file(dir.file("m"), 4, {{"of", 10}});
+  file.add("line", 6, {{"loss", 1.0}}, spent_times({{"step", 3}, {"data_loading_sync", 1}}));
+  file.went_back(3, spent_times({{"step", 2}, {"program_startup", 1}}));  // before its start
+  file.add("line", 5, {{"loss", 0.5}});
+  const RunRecord run = read_run(dir.file("m"));
+  EXPECT_EQ(run.starts, 1);
+  EXPECT_EQ(run.of, 10);
+  EXPECT_EQ(run.step, 5);
+  EXPECT_EQ(state_text(run), "training");
+  ASSERT_EQ(run.lines.at("loss").size(), 1u);
+  EXPECT_EQ(run.spent[Spent::step], 0);
+  EXPECT_EQ(run.spent[Spent::lost], 3 + 2);
+  EXPECT_EQ(run.spent.total(), 3 + 1 + 2 + 1);
 }
 
 void expect_goes_on(const std::string& folder) {

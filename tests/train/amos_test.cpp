@@ -188,8 +188,9 @@ TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
                         "of bert/encoder/layer_1/output/dense/kernel []\n  hint: give them one "
                         "shape, or set train.layers to unrolled"));
   EXPECT_EQ(refusal(bert_amos()), "no error");
-  EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})), HasSubstr("was made with optimizer.eta"));
-  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with optimizer.algorithm \"amos\""));
+  EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})),
+              HasSubstr("was made with train.eta_rules"));
+  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with train.optimizer \"amos\""));
 }
 
 }  // namespace

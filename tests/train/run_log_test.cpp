@@ -5,11 +5,16 @@
 
 #include <chrono>
 
+#include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "tasks/jestimator_bert_task.h"
 #include "track/run_record.h"
+#include "train/gradient_values.h"
+#include "train/job_program.h"
 #include "train/model_flops.h"
+#include "train/program_cost.h"
 #include "train/small_run.h"
 
 namespace smelt {
@@ -23,6 +28,13 @@ class RunLogTest : public SmallRun {
     TrainJob out = job(model, steps);
     out.track.log_every = 2;
     out.save_every = 3;
+    return out;
+  }
+  // The bytes of all of a run's event files.
+  std::string events_of(const std::string& model) const {
+    std::string out;
+    const std::string folder = dir_.file(model + "/train");
+    for (const std::string& name : list_folder(folder)) out += read_file(join_path(folder, name));
     return out;
   }
 };
@@ -78,6 +90,78 @@ TEST_F(RunLogTest, ARunThatFailsSaysHow) {
   const RunRecord run = read_run(dir_.file("m"));
   EXPECT_EQ(run.end->at("why"), "failed");
   EXPECT_THAT(run.end->at("message").get<std::string>(), HasSubstr("train: "));
+}
+
+// Of a device that is not here, by the name that PJRT gives it.
+TEST_F(RunLogTest, MfuIsOperationsOverSecondsAndThePeakOfAllDevices) {
+  const Task task = bert_task(bert());
+  RunLog log(task, {.log_every = 1});
+  const ReportLayout layout{.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = {}};
+  log.begin({.folder = dir_.file("m"),
+             .total = 1,
+             .batch_size = 8,
+             .devices = 4,
+             .device_kind = "TPU v3",
+             .products = DType::bf16,
+             .settings = nlohmann::json::object(),
+             .data = {}},
+            layout);
+  log.ready();
+  log.step_done(1, std::vector<float>{1, 1, 1});
+  log.end(1, "done");
+  const RunRecord run = read_run(dir_.file("m"));
+  EXPECT_EQ(run.start["peak_flops"], 4 * 123e12 / 2);
+  const double rate = run.lines.at("sequences_per_second").back().value;
+  const double mfu = rate * training_flops(task) / (4 * 61.5e12);
+  EXPECT_GT(mfu, 0);
+  EXPECT_NEAR(run.lines.at("mfu").back().value, mfu, 1e-5 * mfu);
+  EXPECT_THAT(log_.text(), HasSubstr("MFU is of 246.0 TFLOP/s (4 x TPU v3, bf16)"));
+}
+
+TEST_F(RunLogTest, WhatAStepCostsIsToldOnceItIsCompiled) {
+  train(told_job("m", 2));
+  const std::string text = read_file(dir_.file("m/metrics.jsonl"));
+  const std::size_t at = text.find("{\"kind\":\"ready\"");
+  ASSERT_NE(at, std::string::npos);
+  const auto cost = Record::parse(text.substr(at, text.find('\n', at) - at)).at("cost");
+  EXPECT_GE(cost.at("flops"), 8 * training_flops(bert_task(bert())));
+  EXPECT_GT(cost.at("bytes_accessed"), 0);
+  EXPECT_GT(cost.at("argument_bytes"), 0);
+  EXPECT_THAT(log_.text(), HasSubstr("a step on each device, by the compiler's count: "));
+  EXPECT_THAT(events_of("m"), HasSubstr("run/cost"));
+  EXPECT_EQ(cost_text({{"flops", 1.5e9}, {"temporary_bytes", 2e6}}),
+            "1.50e+09 operations, 2.0 MB temporaries");
+  EXPECT_EQ(cost_text(Record::object()), "");
+}
+
+TEST_F(RunLogTest, HistogramsOfGradientsStandBesideTheOthers) {
+  TrainJob plain = told_job("plain", 4), looked = told_job("looked", 4);
+  looked.track.histograms_every = 2;
+  looked.track.gradient_histograms = true;
+  train(plain);
+  train(looked);
+  EXPECT_EQ(state("looked", 4), state("plain", 4));  // looking changes nothing
+  const std::string events = events_of("looked");
+  for (const char* kind : {"weights", "updates", "gradients"})
+    EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
+}
+
+TEST_F(RunLogTest, GradientsToLookAtAreTheClippedOnes) {
+  TrainJob one = job("m", 1);
+  one.config.optimizer = adamw({.beta1 = 0, .weight_decay = 0});
+  one.config.clip_norm = 0.01;
+  one.save_first = true;
+  train(one);
+  const auto client = open_device("cpu", 1);
+  const Checkpoint first = load_checkpoint(dir_.file("m"), 0);
+  const StepProgram program = training_program(one, "cpu");
+  const ModelState state =
+      ModelState::restore(*client, program.placement, program.state, first.tensors, first.path);
+  const auto source = open_training_data(one);
+  const HostState gradients = GradientValues(client, one).of(source->batch(0, 8), state, 0);
+  const auto after = this->state("m", 1);
+  const std::string name = "bert/pooler/dense/kernel";
+  EXPECT_EQ(tensor_values<float>(gradients.tensors.at(name)), after.at(name + "/adam_m"));
 }
 
 TEST_F(RunLogTest, ADryRunTellsNothing) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -37,8 +39,25 @@ class SaverTest : public SmallRun {
     };
     return job;
   }
+  // Checked and saved every 3 steps.
+  TrainJob best_job(const std::string& model, std::int64_t steps) const {
+    TrainJob out = job(model, steps);
+    out.keep_best = "masked_lm_loss";
+    out.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
+    out.save_every = out.check_every = 3;
+    return out;
+  }
   std::vector<std::int64_t> steps(const std::string& folder) const {
     return checkpoint_steps(dir_.file(folder));
+  }
+  nlohmann::json settings(const std::string& folder, std::int64_t step) const {
+    return checkpoint_state(committed_path(dir_.file(folder), step));
+  }
+  void save_as_best(std::int64_t step, const nlohmann::json& score) const {
+    save_checkpoint(dir_.file("model/best"), step, {}, {{"score", score}});
+  }
+  bool is_shared(const std::string& a, const std::string& b) const {
+    return std::filesystem::equivalent(dir_.file(a + "/COMMIT"), dir_.file(b + "/COMMIT"));
   }
 };
 
@@ -71,8 +90,9 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
   const std::string message = error_of([&] { train(run); });
   full.reset();
   EXPECT_THAT(message, AllOf(HasSubstr("train: the state of step 12 is not saved: write: "),
-                             HasSubstr("hint: mend that; the checkpoint of step 5 is good: run "
-                                       "the same command again")));
+                             HasSubstr("; the checkpoint of step 5 is good: run the same command "
+                                       "again")));
+  EXPECT_EQ(message.find("hint: "), message.rfind("hint: "));
   EXPECT_EQ(train(job("model", 12)).first_step, 5);
 }
 
@@ -96,28 +116,77 @@ TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
   EXPECT_THAT(steps("model"), ElementsAre(10, 12));
   EXPECT_THAT(steps("model/save"), ElementsAre(4, 8, 12));
   EXPECT_THAT(steps("model/best"), ElementsAre(best));
-  const auto score = nlohmann::json::parse(read_file(dir_.file("model/best/score.json")));
-  EXPECT_EQ(score["value"], least);
-  EXPECT_EQ(score["step"], best);
+  const auto score = settings("model/best", best)["score"];
+  EXPECT_EQ(score, nlohmann::json({{"name", "masked_lm_loss"}, {"value", least}}));
   EXPECT_EQ(state("model/save", 12), state("model", 12));
 }
 
+// Wherever a kill comes between the places of one save, the run that goes on misses none of them.
+TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
+  TrainJob run = best_job("model", 6);
+  run.keep_every = 3;
+  train(run);
+  const auto best = steps("model/best");
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_TRUE(is_shared("model/save/checkpoint-6", "model/checkpoint-6"));
+  for (const char* later : {"", "save/"})
+    remove_tree(dir_.file(str("model/", later, "checkpoint-6")));
+  train(run);
+  EXPECT_THAT(steps("model/save"), ElementsAre(3, 6));
+  EXPECT_EQ(steps("model/best"), best);
+}
+
+TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
+  TrainJob run = best_job("model", 9);
+  std::optional<FileSizeLimit> full;
+  run.checked = [&](const TrainCheck& check) {
+    if (check.step == 3) full.emplace(1000);
+    if (check.step == 6) full.reset();
+  };
+  const TrainJob waits = with_each_step(run, [&](std::int64_t step) {
+    while (step == 5 && log_.text().find("is not saved") == std::string::npos)
+      std::this_thread::yield();
+  });
+  train(waits);
+  EXPECT_THAT(log_.text(), HasSubstr("the state of step 3 is not saved"));
+  EXPECT_THAT(steps("model/best"), ElementsAre(testing::Ge(6)));
+}
+
 TEST_F(SaverTest, AResumedRunKnowsTheBestOfBefore) {
-  TrainJob run = job("model", 3);
+  TrainJob run = best_job("model", 3);
   run.keep_best = "masked_lm_accuracy";  // the highest
-  run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
-  run.check_every = 3;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
-  write_file(dir_.file("model/best/score.json"),
-             R"({"name": "masked_lm_accuracy", "value": 2, "step": 3})");
+  save_as_best(3, {{"name", "masked_lm_accuracy"}, {"value", 2}});
   run.config.schedule.total_steps = 6;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
-  write_file(dir_.file("model/best/score.json"), "damaged");
+  save_as_best(4, {{"name", "masked_lm_loss"}, {"value", 0}});  // of another measure
+  remove_tree(dir_.file("model/best/checkpoint-3"));
   run.config.schedule.total_steps = 9;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
+  remove_file(dir_.file("model/best/checkpoint-9/manifest.json"));
+  run.config.schedule.total_steps = 12;
+  train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("manifest.json is missing\n  hint: "));
+  EXPECT_THAT(steps("model/best"), ElementsAre(12));
+}
+
+// The check of the last step, cut off by a signal, is still to be made.
+TEST_F(SaverTest, ACheckThatASignalCutsOffIsMadeAgain) {
+  std::vector<std::int64_t> checked;
+  TrainJob run = best_job("model", 6);
+  run.checked = [&](const TrainCheck& check) { checked.push_back(check.step); };
+  const TrainJob cut = with_each_step(run, [](std::int64_t step) {
+    if (step == 6) std::raise(SIGTERM);
+  });
+  EXPECT_THAT(error_of([&] { train(cut); }), HasSubstr("stopped by a signal at step 6 of 6"));
+  EXPECT_THAT(checked, ElementsAre(3));
+  train(run);
+  EXPECT_THAT(checked, ElementsAre(3, 6));
+  train(run);  // once
+  EXPECT_THAT(checked, ElementsAre(3, 6));
 }
 
 TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
@@ -189,7 +258,8 @@ TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
   train(run);
   run.config.schedule.total_steps = 12;
   emulator_->fault(R"([{"match": "GET .*alt=media", "do": "cut"}])");
-  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("instead of 34\n  hint: run the command a"));
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr(" bytes from byte 0 on instead of 34 bytes\n  hint: run the"));
   EXPECT_EQ(train(run).first_step, 9);
   TrainJob whole = job("whole", 9);
   train(whole);

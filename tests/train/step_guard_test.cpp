@@ -13,6 +13,7 @@
 #include "ops/ops.h"
 #include "store/path.h"
 #include "support/error_of.h"
+#include "track/run_record.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
 #include "train/small_run.h"
@@ -152,7 +153,7 @@ TEST_F(StepGuardTest, FrozenParametersStayAndElementsOfTheGradientAreCut) {
   for (const float m : after.at("line/kernel/adam_m")) EXPECT_NEAR(std::abs(m), 1e-4, 1e-10);
   run.config.rules = {};
   EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr("was made with optimizer.rules.rate [\"line/bias = 0\"], this run has []"));
+              HasSubstr("was made with train.rate_rules [\"line/bias = 0\"], this run has []"));
 }
 
 TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
@@ -240,7 +241,22 @@ TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("train: the loss of step 7 is a spike, and the run went back to step 5 10 "
-                        "times already"));
+                        "times already\n  hint: raise train.rewind_skip or lower "
+                        "train.learning_rate; if it is no spike, raise train.spike_sigmas or"));
+}
+
+TEST_F(StepGuardTest, ARewindIsNoOtherStartAndNoTimeIsCountedTwice) {
+  TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
+  run.track.log_every = 1;
+  const double start = wall_seconds();
+  EXPECT_NE(error_of([&] { train(run); }), "no error");  // after ten rewinds
+  const RunRecord told = read_run(run.model_dir);
+  EXPECT_EQ(told.starts, 1);
+  EXPECT_EQ(told.of, 12);
+  EXPECT_EQ(told.spent[Spent::down], 0);
+  EXPECT_GT(told.spent[Spent::lost], 0);
+  EXPECT_LE(told.spent.total(), wall_seconds() - start);
 }
 
 }  // namespace

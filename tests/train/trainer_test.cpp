@@ -78,12 +78,15 @@ TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
   EXPECT_EQ(again.last_step, 3);
   EXPECT_EQ(again.compile_seconds, 0);
   EXPECT_THAT(log_.text(),
-              AllOf(HasSubstr("checkpoint-3 is the end of the 3 steps of this run: nothing is left "
-                              "to do; raise train.steps to go on\n"),
+              AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3: no step is "
+                              "left\n  hint: raise train.steps to go on\n"),
                     Not(HasSubstr("resuming"))));
   finished.config.schedule.total_steps = 1;
   train(finished);
-  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-3 is beyond the 1 steps of this run"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("checkpoint-3 is of step 3, beyond train.steps 1: no step is left, "
+                        "and the model stays that of step 3\n  hint: raise train.steps, "
+                        "or choose another output folder"));
 }
 
 // Gets SIGTERM while it is at a step.
@@ -94,6 +97,15 @@ TrainJob stopped_at(TrainJob job, std::int64_t step) {
     return std::string();
   };
   return job;
+}
+
+using TrainerDeathTest = TrainerTest;
+
+TEST_F(TrainerDeathTest, ASignalBeforeTheFirstStepEndsTheCommandAtOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  TrainJob run = job("model", 3);
+  run.accepted = [] { std::raise(SIGTERM); };  // once it is compiled
+  EXPECT_EXIT(train(run), testing::ExitedWithCode(75), "stopped: the same command goes on");
 }
 
 TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
@@ -130,7 +142,7 @@ TEST_F(TrainerTest, EachSettingOfACheckpointIsHeldAndNamed) {
     return error_of([&] { train(other); });
   };
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 4; }),
-              HasSubstr("checkpoint-0: was made with batch_size 8, this run has 4"));
+              HasSubstr("checkpoint-0: was made with train.batch_size 8, this run has 4"));
   EXPECT_THAT(refusal([](auto& j) {
                 BertTask deeper = bert();
                 deeper.model.num_hidden_layers = 2;
@@ -138,19 +150,37 @@ TEST_F(TrainerTest, EachSettingOfACheckpointIsHeldAndNamed) {
               }),
               HasSubstr("was made with model.num_hidden_layers 1, this run has 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.seed = 9; }),
-              HasSubstr("was made with seed 12345, this run has 9"));
+              HasSubstr("was made with train.seed 12345, this run has 9"));
   EXPECT_THAT(refusal([](auto& j) { j.config.optimizer = adamw({.weight_decay = 0.5}); }),
-              HasSubstr("was made with optimizer.weight_decay 0.01, this run has 0.5"));
+              HasSubstr("was made with train.weight_decay 0.01, this run has 0.5"));
   EXPECT_THAT(refusal([](auto& j) { j.config.clip_norm = 2; }),
-              HasSubstr("was made with optimizer.clip_norm 1.0, this run has 2.0"));
+              HasSubstr("was made with train.clip_norm 1.0, this run has 2.0"));
   EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
-              HasSubstr("was made with reduction \"global\", this run has \"per_replica\""));
+              HasSubstr("was made with train.reduction \"global\", this run has \"per_replica\""));
   EXPECT_THAT(refusal([](auto& j) {
                 BertTask alone = bert();
                 alone.next_sentence = false;
                 j.task = bert_task(alone);
               }),
-              HasSubstr("was made with next_sentence true, this run has false"));
+              HasSubstr("was made with data.next_sentence true, this run has false"));
+  EXPECT_THAT(
+      refusal([](auto& j) {
+        j.config.seed = 9;
+        j.config.batch_size = 4;
+      }),
+      HasSubstr(
+          "with train.batch_size 8, this run has 4; with train.seed 12345, this run has 9\n"));
+  EXPECT_THAT(refusal([](auto& j) {
+                BertTask other = bert();
+                other.model.hidden_size = 32;
+                other.model.intermediate_size = 16;
+                other.model.num_attention_heads = 4;
+                other.model.num_hidden_layers = 3;
+                other.model.initializer_range = 0.1;
+                j.task = bert_task(other);
+                j.config.seed = 9;
+              }),
+              HasSubstr("; 1 more differ\n"));
   EXPECT_THAT(refusal([](auto& j) { j.config.schedule.learning_rate = 1e-4; }), "no error");
 }
 
@@ -166,7 +196,8 @@ TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
   one.config.reduction = Reduction::per_replica;
   train(one);
   one.config.devices = 2;
-  EXPECT_THAT(error_of([&] { train(one); }), HasSubstr("was made with devices 1, this run has 2"));
+  EXPECT_THAT(error_of([&] { train(one); }),
+              HasSubstr("was made with train.devices 1, this run has 2"));
 }
 
 TEST_F(TrainerTest, ADifferenceInTheLastRecordIsAnotherData) {

@@ -1,0 +1,40 @@
+#include "train/gradient_values.h"
+
+#include "train/job_program.h"
+
+namespace smelt {
+namespace {
+
+// One whose new value of a parameter is its gradient.
+Optimizer no_optimizer() {
+  Optimizer out;
+  out.slots = [](const Parameter&) { return std::vector<Slot>(); };
+  out.update = [](const OptimizerStep&, const Parameter&, std::span<const Tensor>,
+                  Tensor gradient) { return UpdatedParameter{.value = gradient, .slots = {}}; };
+  return out;
+}
+
+StepProgram program_for(const TrainJob& job, std::string_view platform) {
+  TrainJob looking = job;
+  looking.config.optimizer = no_optimizer();
+  looking.config.ema_decay = 0;
+  looking.config.spikes = {};
+  StepProgram out = training_program(looking, platform);
+  out.program.donated_by.clear();  // the state is needed afterwards
+  return out;
+}
+
+}  // namespace
+
+GradientValues::GradientValues(std::shared_ptr<const Client> client, const TrainJob& job)
+    : program_(program_for(job, client->platform_name())),
+      compiled_(std::move(client), program_,
+                advice_for_training("train: the gradients of a step", job.fields)) {}
+
+HostState GradientValues::of(const Batch& batch, const ModelState& state,
+                             std::int64_t argument) const {
+  Execution execution = compiled_.run(batch, state, argument);
+  return ModelState::of_results(program_.placement, program_.state, execution.results).download();
+}
+
+}  // namespace smelt

@@ -1,0 +1,26 @@
+// The gradients of a step, for who looks at them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "train/compiled_step.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+class GradientValues {
+ public:
+  // Compiles the job's step with the gradients in the place of its update.
+  GradientValues(std::shared_ptr<const Client> client, const TrainJob& job);
+  // As the optimizer gets them, clipped, by the names of the parameters; of a parameter that no
+  // loss depends on, or that is frozen, its value. `argument` is the step as programs take it. The
+  // state stays as it is.
+  HostState of(const Batch& batch, const ModelState& state, std::int64_t argument) const;
+
+ private:
+  StepProgram program_;
+  CompiledStep compiled_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+#include "train/program_cost.h"
+
+#include <iomanip>
+
+#include "base/progress.h"
+
+namespace smelt {
+namespace {
+
+void put(Record& out, const char* name, double value) {
+  if (value > 0) out[name] = value;
+}
+
+// What a plugin cannot say ends nothing.
+template <class Ask>
+void asking(const Ask& ask) try {
+  ask();
+} catch (const PjrtError&) {
+}
+
+}  // namespace
+
+Record program_cost(const CompiledProgram& program) {
+  Record out = Record::object();
+  asking([&] {
+    const auto cost = program.cost();
+    for (const auto& [name, by_xla] :
+         {std::pair{"flops", "flops"}, {"bytes_accessed", "bytes accessed"}})
+      if (const auto found = cost.find(by_xla); found != cost.end()) put(out, name, found->second);
+  });
+  asking([&] {
+    const CompiledMemory memory = program.memory();
+    put(out, "argument_bytes", static_cast<double>(memory.argument_bytes));
+    put(out, "temporary_bytes", static_cast<double>(memory.temporary_bytes));
+    put(out, "peak_bytes", static_cast<double>(memory.peak_bytes));
+  });
+  return out;
+}
+
+std::string cost_text(const Record& cost) {
+  std::vector<std::string> out;
+  if (cost.contains("flops"))
+    out.push_back(
+        str(std::scientific, std::setprecision(2), cost["flops"].get<double>(), " operations"));
+  for (const auto& [name, words] : {std::pair{"bytes_accessed", "read and written"},
+                                    {"argument_bytes", "arguments"},
+                                    {"temporary_bytes", "temporaries"},
+                                    {"peak_bytes", "at the peak"}})
+    if (cost.contains(name)) out.push_back(str(bytes_text(cost[name].get<double>()), " ", words));
+  return join(out, ", ");
+}
+
+}  // namespace smelt

@@ -1,0 +1,18 @@
+// What a compiled program takes, by its compiler's own count.
+#pragma once
+
+#include <string>
+
+#include "runtime/compiled_program.h"
+#include "track/metrics_file.h"
+
+namespace smelt {
+
+// Of one device: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes", "peak_bytes"}.
+// What the plugin does not say, or calls 0, is not there. A loop's body counts once.
+Record program_cost(const CompiledProgram& program);
+
+// "1.23e+09 operations, 45.6 MB read and written, …": of what there is; empty for nothing.
+std::string cost_text(const Record& cost);
+
+}  // namespace smelt
