@@ -1,11 +1,10 @@
 #include "cli/text_flags.h"
 
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <string>
 
-#include "base/str.h"
+#include "cli/figures.h"
 
 namespace smelt {
 
@@ -38,16 +37,6 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
           [&flags, names](const std::string& name) { flags.control = names.at(name); },
           "what vanishes: bert (Cc, Cf) or electra (all C*)")
       ->check(CLI::IsMember({"bert", "electra"}));
-}
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string rounded(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
 }
 
 void add_document_flags(CLI::App& command, DocumentOptions& o) {
