@@ -9,6 +9,7 @@
 #include "data/token_files.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/snapshots.h"
