@@ -46,9 +46,10 @@ void add_train(CLI::App& vocab) {
   command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")
       ->required();
   command
-      ->add_option("--type", job->type,
-                   "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
-      ->capture_default_str();
+      ->add_option_function<std::string>(
+          "--type", [job](const std::string& word) { job->type = parse_vocabulary_type(word); },
+          "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
+      ->default_str("wordpiece");
   command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
   command->add_option("--min-frequency", o.min_frequency, "wordpiece: a rarer pair is not merged")
       ->capture_default_str();

@@ -123,9 +123,9 @@ void make_text(const Recipe& r) {
   if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
-  job.text.format = {.name = r.text.format, .field = r.text.field};
-  job.text.sentences = r.text.sentences;
-  job.text.dedup = r.text.dedup;
+  job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
+  job.text.sentences = parse_sentences(r.text.sentences);
+  job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
   job.text.strict = r.text.strict;
   job.train_out = paths.train_text;
