@@ -9,6 +9,7 @@ recorded the undisturbed run's losses of every step, to the last bit, and left t
 must each place's last run, which is left alone.
 """
 import argparse
+import contextlib
 import glob
 import hashlib
 import json
@@ -252,7 +253,8 @@ def main():
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     places = arguments.places.split(",")
-    with tempfile.TemporaryDirectory() as work, Emulator() as emulator:
+    in_bucket = Emulator() if "bucket" in places else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory() as work, in_bucket as emulator:
         if arguments.recipe is None:
             arguments.recipe = work + "/tiny.yaml"
             with open(arguments.recipe, "w") as file:

@@ -1,6 +1,7 @@
 // A value that a user names by a word.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -12,16 +13,34 @@
 
 namespace smelt {
 
-// The value of the word. UsageError "<what> '<word>' is unknown" for one that is not among them.
-template <class Value>
-Value choose(std::string_view what, std::string_view word,
-             std::initializer_list<std::pair<std::string_view, Value>> choices) {
+// The value of the word, as a list of {word, value} has it. UsageError "<what> '<word>' is unknown"
+// for one that is not among them.
+template <class List>
+auto choose_of(std::string_view what, std::string_view word, const List& choices) {
   std::vector<std::string> known;
   for (const auto& [name, value] : choices) {
     if (name == word) return value;
     known.emplace_back(name);
   }
   throw UsageError(str(what, " '", word, "' is unknown"), did_you_mean(word, known));
+}
+
+template <class Value>
+Value choose(std::string_view what, std::string_view word,
+             std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  return choose_of(what, word, choices);
+}
+
+// The words of an enumeration's values.
+template <class Value, std::size_t N>
+using NamedValues = std::array<std::pair<std::string_view, Value>, N>;
+
+template <class Value, std::size_t N>
+std::string_view word_of(Value value, const NamedValues<Value, N>& words) {
+  for (const auto& [word, its_value] : words)
+    if (its_value == value) return word;
+  CHECK(false, "a value without a word");
+  return {};
 }
 
 }  // namespace smelt

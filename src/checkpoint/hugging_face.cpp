@@ -42,6 +42,7 @@ json hugging_face_config(const json& bert, const char* class_name) {
 json original_config(const json& config, const std::string& where) {
   if (!config.is_object() || text_field(config, "model_type", "") != "bert")
     throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
+  check_encoder_form(config, where);
   json original = json::object();
   for (const std::string& name : shared_fields())
     if (config.contains(name)) original[name] = config.at(name);

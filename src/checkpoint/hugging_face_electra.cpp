@@ -38,6 +38,7 @@ ElectraPart part_of(const json& config, const std::string& where) {
   else if (classes != json::array({kDiscriminatorClass}) && classes != json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
                      str("architectures must be ", kDiscriminatorClass, " or ", kGeneratorClass));
+  check_encoder_form(config, where);
   part.encoder = parse_config<BertConfig>(config, where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);

@@ -1,5 +1,7 @@
 #include "checkpoint/model_folder.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "checkpoint/lazy_files.h"
+#include "models/encoder.h"
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/tokenizer_config.h"
@@ -19,6 +22,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
+                     *kEpsilon = "layer_norm_eps";
 constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
     {{"pad_token", "[PAD]"},
      {"unk_token", "[UNK]"},
@@ -54,9 +59,9 @@ json whole_config(const ModelFolder& model, DType dtype) {
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const auto& [role, token] : kSpecialTokens) token_id(lines, token);
-  json config = {{"layer_norm_eps", 1e-12},
+  json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", token_id(lines, "[PAD]")},
-                 {"position_embedding_type", "absolute"},
+                 {kPositions, kAbsolute},
                  {"tie_word_embeddings", true},
                  {"torch_dtype", torch_dtype(dtype)}};
   config.update(model.config);
@@ -234,6 +239,17 @@ json read_model_config(const std::string& folder) {
   const json config =
       json::parse(read_file(join_path(folder, "config.json"), kSmallFileBytes), nullptr, false);
   return config.is_object() ? config : json();
+}
+
+void check_encoder_form(const json& config, const std::string& where) {
+  const std::string positions = text_field(config, kPositions, kAbsolute);
+  if (positions != kAbsolute)
+    throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
+                     "take a model whose positions are absolute");
+  const json epsilon = config.value(kEpsilon, json(kLayerNormEpsilon));
+  if (epsilon != kLayerNormEpsilon)
+    spdlog::warn("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
+                 kLayerNormEpsilon);
 }
 
 OpenedFolder open_model_folder(const std::string& folder, json config,

@@ -42,6 +42,9 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 
 // config.json; null when it is not JSON. SystemError when it is not there.
 nlohmann::json read_model_config(const std::string& folder);
+// What transformers' encoders have several forms of and ours one: UsageError for positions that are
+// not absolute; another epsilon of the layer norms is only warned of.
+void check_encoder_form(const nlohmann::json& config, const std::string& where);
 struct OpenedFolder {
   ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none
   LazyTensors parameters;  // f32

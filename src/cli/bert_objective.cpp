@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/hugging_face.h"
+#include "cli/bert_report.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
@@ -184,6 +185,7 @@ ObjectiveType bert_objective() {
   type.check = check;
   type.make_examples = make_bert_examples;
   type.task = task;
+  type.record_report = bert_record_report();
   type.model_files = [](const Recipe& r) {
     return std::map<std::string, std::string>{
         {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};

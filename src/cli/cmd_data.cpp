@@ -9,6 +9,7 @@
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_records.h"
 #include "cli/cmd_tokens.h"
+#include "cli/figures.h"
 #include "cli/text_flags.h"
 #include "examples/bert_examples.h"
 #include "examples/electra_examples.h"
@@ -28,7 +29,7 @@ void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary)
   const std::int64_t length = job.options.seq_length;
   const double filled = share(summary.counts[0], summary.examples) / static_cast<double>(length);
   std::cout << "examples: " << summary.examples << ", of " << length << " tokens, "
-            << rounded(100 * (1 - filled), 1) << " % padding\n"
+            << percent(1 - filled) << " padding\n"
             << "written:  " << job.output;
   if (job.shards > 1) std::cout << ", in " << job.shards << " files";
   std::cout << "\n";

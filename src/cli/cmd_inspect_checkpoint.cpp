@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/stored_model.h"
 #include "cli/cmd_convert.h"
+#include "train/parameter_scales.h"
 
 namespace smelt {
 namespace {
@@ -33,16 +33,11 @@ struct InspectedModel {
   std::size_t damaged = 0;
 };
 
-double root_mean_square(const LazyTensor& tensor) {
+double rms_of(const LazyTensor& tensor) {
   const std::vector<std::byte> bytes = as_dtype(tensor, DType::f64).read();
-  double sum = 0;
-  for (std::size_t i = 0; i < bytes.size(); i += sizeof(double)) {
-    double value = 0;
-    std::memcpy(&value, bytes.data() + i, sizeof value);
-    sum += value * value;
-  }
-  const auto count = static_cast<double>(bytes.size() / sizeof(double));
-  return count == 0 ? 0 : std::sqrt(sum / count);
+  const std::span values(reinterpret_cast<const double*>(bytes.data()),
+                         bytes.size() / sizeof(double));
+  return root_mean_square(values);
 }
 
 InspectedModel inspect_model(const std::string& path) {
@@ -51,7 +46,7 @@ InspectedModel inspect_model(const std::string& path) {
   for (const auto& [name, tensor] : out.model.tensors) {
     InspectedTensor found{.name = name, .shape = tensor.shape};
     try {
-      found.rms = root_mean_square(tensor);
+      found.rms = rms_of(tensor);
     } catch (const UsageError& error) {
       found.fault = error.what();
       ++out.damaged;

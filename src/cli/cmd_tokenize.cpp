@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "cli/figures.h"
 #include "cli/text_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -211,11 +212,10 @@ std::string statistics_json(const Statistics& s) {
 
 std::string statistics_text(const Statistics& s) {
   std::ostringstream out;
-  const double unknown =
-      s.pieces == 0 ? 0 : 100.0 * static_cast<double>(s.unknown) / static_cast<double>(s.pieces);
   out << std::fixed << "texts:    " << s.texts << ", " << s.bytes
       << " bytes\npieces:   " << s.pieces << ", of them " << s.unknown << " unknown ("
-      << std::setprecision(3) << unknown << " %)\nencoding: " << s.encode_seconds
+      << std::setprecision(3) << 100 * share(s.unknown, s.pieces)
+      << " %)\nencoding: " << s.encode_seconds
       << " s of one processor, without reading and counting\n"
       << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters"
       << std::setw(14) << "pieces" << std::setw(14) << "unknown";

@@ -123,7 +123,8 @@ void add_data_convert_command(CLI::App& data) {
     job->input = join(*inputs, ",");
     convert_snapshots(*job, [](const ConvertedSnapshot& one) {
       std::cout << one.output << ": " << one.tokens << " tokens, "
-                << bytes_text(static_cast<double>(one.bytes)) << std::endl;
+                << bytes_text(static_cast<double>(one.bytes)) << "\n"
+                << std::flush;
     });
   });
 }

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/str.h"
+#include "cli/figures.h"
 #include "cli/text_flags.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary_extend.h"
@@ -45,9 +46,10 @@ void add_train(CLI::App& vocab) {
   command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")
       ->required();
   command
-      ->add_option("--type", job->type,
-                   "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
-      ->capture_default_str();
+      ->add_option_function<std::string>(
+          "--type", [job](const std::string& word) { job->type = parse_vocabulary_type(word); },
+          "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
+      ->default_str("wordpiece");
   command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
   command->add_option("--min-frequency", o.min_frequency, "wordpiece: a rarer pair is not merged")
       ->capture_default_str();
@@ -76,10 +78,8 @@ void print_extended(const ExtendJob& job, const ExtendSummary& s) {
   std::cout << "added:   " << s.added.size() << " words in " << s.unused << " unused places:";
   for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
   std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> "
-            << s.pieces_after << " (" << std::fixed << std::setprecision(1)
-            << 100 *
-                   (1 - static_cast<double>(s.pieces_after) / static_cast<double>(s.pieces_before))
-            << " % fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after
+            << s.pieces_after << " (" << percent(1 - share(s.pieces_after, s.pieces_before))
+            << " fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after
             << " words\nwritten: " << job.out << "\n";
 }
 
@@ -100,10 +100,6 @@ void add_extend(CLI::App& vocab) {
   command->callback([job] { print_extended(*job, extend_vocabulary(*job)); });
 }
 
-double share(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 nlohmann::ordered_json as_json(const VocabularyReport& r) {
   nlohmann::ordered_json out{{"vocabulary", r.vocabulary},
                              {"size", r.size},
@@ -116,18 +112,11 @@ nlohmann::ordered_json as_json(const VocabularyReport& r) {
   for (const ScriptCount& s : r.scripts)
     out["scripts"][s.script] = {{"characters", s.characters},
                                 {"pieces", s.pieces},
-                                {"unknown", share(static_cast<std::int64_t>(s.unknown),
-                                                  static_cast<std::int64_t>(s.pieces))}};
+                                {"unknown", share(s.unknown, s.pieces)}};
   return out;
 }
 
 using Value = std::function<std::string(const VocabularyReport&)>;
-
-std::string number(double value, int digits) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << value;
-  return out.str();
-}
 
 void print_row(const std::string& name, const std::vector<VocabularyReport>& reports,
                const Value& value) {
@@ -138,10 +127,7 @@ void print_row(const std::string& name, const std::vector<VocabularyReport>& rep
 
 std::string unknown_in(const VocabularyReport& r, const std::string& script) {
   for (const ScriptCount& s : r.scripts)
-    if (s.script == script)
-      return number(
-          100 * share(static_cast<std::int64_t>(s.unknown), static_cast<std::int64_t>(s.pieces)),
-          3);
+    if (s.script == script) return rounded(100 * share(s.unknown, s.pieces), 3);
   return "-";
 }
 
@@ -155,11 +141,11 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
   print_row("words", reports, [](const auto& r) { return str(r.words); });
   print_row("pieces", reports, [](const auto& r) { return str(r.pieces); });
   print_row("pieces a word", reports,
-            [](const auto& r) { return number(share(r.pieces, r.words), 3); });
+            [](const auto& r) { return rounded(share(r.pieces, r.words), 3); });
   print_row("whole words, %", reports,
-            [](const auto& r) { return number(100 * share(r.whole_words, r.words), 2); });
+            [](const auto& r) { return rounded(100 * share(r.whole_words, r.words), 2); });
   print_row("unknown pieces, %", reports,
-            [](const auto& r) { return number(100 * share(r.unknown, r.pieces), 3); });
+            [](const auto& r) { return rounded(100 * share(r.unknown, r.pieces), 3); });
   for (const ScriptCount& s : reports.front().scripts)
     print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
 }

@@ -45,11 +45,8 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
-void add_inputs(const Recipe& r, Lines& lines) {
-  lines.title("reads");
-  if (r.text.input.empty())
-    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const auto files = expand_patterns(r.text.input, "text.input");
+void add_text(const Recipe& r, Lines& lines) {
+  const auto files = text_inputs(r);
   for (const std::string& file : files) {
     char first = 0;
     (void)InputFile(file).read({&first, 1});
@@ -59,6 +56,11 @@ void add_inputs(const Recipe& r, Lines& lines) {
   if (!r.vocab.file.empty())
     lines.add("vocab.file",
               str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
+}
+
+void add_inputs(const Recipe& r, Lines& lines) {
+  lines.title("reads");
+  if (r.type->reads_text) add_text(r, lines);
   if (!r.train.init.empty()) {
     check_weights_folder(r.train.init);
     lines.add("train.init", r.train.init);
@@ -83,7 +85,9 @@ void add_program(const Recipe& r, Lines& lines) {
   lines.title("trains");
   lines.add("device",
             str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
-  lines.add("parameters", str(p.parameters, " (with ", r.vocab.size, " word pieces at most)"));
+  lines.add("parameters",
+            str(p.parameters,
+                r.type->reads_text ? str(" (with ", r.vocab.size, " word pieces at most)") : ""));
   lines.add("memory, all devices",
             str(bytes(p.value_bytes), " parameters, ", bytes(p.value_bytes), " gradients, ",
                 bytes(p.slot_bytes), " optimizer, ", bytes(p.batch_bytes),
@@ -136,9 +140,11 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
                          const std::string& remark = {}) {
     lines.add(name, str(path, remark, exists(path) ? "   (is there)" : ""));
   };
-  place("text", p.train_text);
-  place("text held out", p.heldout_text);
-  place("vocabulary", p.vocab);
+  if (r.type->reads_text) {
+    place("text", p.train_text);
+    place("text held out", p.heldout_text);
+    place("vocabulary", p.vocab);
+  }
   place("examples", p.train_records);
   place("examples held out", p.heldout_records);
   place("checkpoints", p.model_dir,

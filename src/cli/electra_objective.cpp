@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/electra_model.h"
+#include "cli/figures.h"
 #include "cli/objectives.h"
 #include "cli/pipeline.h"
 #include "cli/recipe_checks.h"
@@ -79,12 +80,6 @@ std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
   job.overwrite = true;
   job.seed = data.seed;
   return build_electra_examples(job).examples;
-}
-
-std::string percent(double share) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(1) << 100 * share << " %";
-  return out.str();
 }
 
 // What the discriminator finds and the generator guesses, beside what a guess without a model gets.

@@ -26,6 +26,12 @@ void add_objective_type(ObjectiveType type) {
   CHECK(added, name);
 }
 
+std::vector<const ObjectiveType*> objective_types() {
+  std::vector<const ObjectiveType*> out;
+  for (const auto& [name, type] : all()) out.push_back(&type);
+  return out;
+}
+
 const ObjectiveType& objective_type(const std::string& name, const std::string& where) {
   const auto found = all().find(name);
   if (found != all().end()) return found->second;

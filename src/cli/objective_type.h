@@ -11,6 +11,7 @@
 
 #include "checkpoint/stored_model.h"
 #include "cli/recipe.h"
+#include "cli/record_report.h"
 #include "format/config.h"
 #include "tasks/task.h"
 #include "tokenize/tokenizer_options.h"
@@ -31,9 +32,11 @@ struct ObjectiveType {
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
   std::string records = "tfrecord";  // what files of its examples end in
+  bool reads_text = true;  // false: without text and vocabulary, and without the stages of both
   // From text and vocabulary to records; how many examples there are.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;
+  RecordReport record_report = {};  // of its examples' files
   // Files to write beside the checkpoints, by name: the original's configuration.
   std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
     return std::map<std::string, std::string>();
@@ -52,6 +55,7 @@ struct ObjectiveType {
 
 // A name already known is a bug.
 void add_objective_type(ObjectiveType type);
+std::vector<const ObjectiveType*> objective_types();
 // UsageError beginning with `where` for an unknown one.
 const ObjectiveType& objective_type(const std::string& name, const std::string& where);
 

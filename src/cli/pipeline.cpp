@@ -124,9 +124,9 @@ void make_text(const Recipe& r) {
   if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
-  job.text.format = {.name = r.text.format, .field = r.text.field};
-  job.text.sentences = r.text.sentences;
-  job.text.dedup = r.text.dedup;
+  job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
+  job.text.sentences = parse_sentences(r.text.sentences);
+  job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
   job.text.strict = r.text.strict;
   job.train_out = paths.train_text;
@@ -281,39 +281,59 @@ void export_model(const Recipe& r, const std::string& folder) {
   r.type->export_folder(r, folder);
 }
 
-// The stages in their order. What the recipe calls `section` is what a stage's outputs depend on.
-static std::vector<Stage> stages_of(const Recipe& r, const std::vector<std::string>& inputs,
-                                    const Beginning& beginning) {
+std::vector<std::string> text_inputs(const Recipe& r) {
+  if (r.text.input.empty())
+    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
+  return expand_patterns(r.text.input, "text.input");
+}
+
+// From text to records. What the recipe calls `section` is what a stage's outputs depend on.
+static std::vector<Stage> data_stages(const Recipe& r, const std::vector<std::string>& records) {
+  const RecipePaths p(r);
+  const auto& section = r.sections;
+  if (!r.type->reads_text)
+    return {{"data", {section.at("data"), section.at("model")}, {}, records, [r] {
+               make_examples(r);
+             }}};
+  nlohmann::json vocabulary = section.at("vocab");
+  if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
+  return {{"text",
+           section.at("text"),
+           text_inputs(r),
+           {p.train_text, p.heldout_text},
+           [r] { make_text(r); }},
+          {"vocab",
+           vocabulary,
+           {r.vocab.file.empty() ? p.train_text : r.vocab.file},
+           {p.vocab},
+           [r] { make_vocabulary(r); }},
+          {"data",
+           {section.at("data"), section.at("vocab")},
+           {p.train_text, p.heldout_text, p.vocab},
+           records,
+           [r] { make_examples(r); }}};
+}
+
+// The stages in their order.
+static std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning) {
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
-  const std::vector<std::string> texts{p.train_text, p.heldout_text};
   const std::vector<std::string> records{p.train_records, p.heldout_records};
   const nlohmann::json training{section("model"), section("train"), section("data")};
-  nlohmann::json vocabulary = section("vocab");
-  if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
-  std::vector<Stage> stages{{"text", section("text"), inputs, texts, [r] { make_text(r); }},
-                            {"vocab",
-                             vocabulary,
-                             {r.vocab.file.empty() ? p.train_text : r.vocab.file},
-                             {p.vocab},
-                             [r] { make_vocabulary(r); }},
-                            {"data",
-                             {section("data"), section("vocab")},
-                             {p.train_text, p.heldout_text, p.vocab},
-                             records,
-                             [r] { make_examples(r); }},
-                            {"train",
-                             training,
-                             {p.train_records},
-                             {p.model_dir},
-                             [r, beginning] { train_model(r, beginning); }},
-                            {"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
-                               std::cout << evaluation_report(r, evaluate_model(r));
-                             }}};
-  if (r.type->export_folder)
-    stages.push_back({"export", training, {p.train_records, p.vocab}, {p.hugging_face}, [r, p] {
+  std::vector<Stage> stages = data_stages(r, records);
+  stages.push_back({"train", training, {p.train_records}, {p.model_dir}, [r, beginning] {
+                      train_model(r, beginning);
+                    }});
+  stages.push_back({"eval", {training, section("eval")}, records, {p.evaluation}, [r] {
+                      std::cout << evaluation_report(r, evaluate_model(r));
+                    }});
+  if (r.type->export_folder) {
+    std::vector<std::string> inputs{p.train_records};
+    if (r.type->reads_text) inputs.push_back(p.vocab);
+    stages.push_back({"export", training, inputs, {p.hugging_face}, [r, p] {
                         export_model(r, p.hugging_face);
                       }});
+  }
   return stages;
 }
 
@@ -330,7 +350,8 @@ static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
     if (!r.train.init.empty()) check_weights_folder(r.train.init);
     return;
   }
-  for (const Stage& stage : std::span(stages).first(3))
+  const auto train = std::ranges::find(stages, "train", &Stage::name);
+  for (const Stage& stage : std::span(stages.begin(), train))
     if (const auto change = changed_since(r.out, stage))
       throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
                        "choose another folder with --set out=… for a new run");
@@ -338,14 +359,11 @@ static void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
 
 void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
-  check_model_is_of(r, stages_of(r, expand_patterns(r.text.input, "text.input"), beginning),
-                    beginning);
+  check_model_is_of(r, stages_of(r, beginning), beginning);
 }
 
 void run_recipe(const Recipe& r, const Beginning& beginning) {
-  if (r.text.input.empty())
-    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  const auto stages = stages_of(r, expand_patterns(r.text.input, "text.input"), beginning);
+  const auto stages = stages_of(r, beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads

@@ -1,5 +1,5 @@
-// A recipe's stages: text, vocabulary, examples, training, evaluation, export. Each can be run
-// alone.
+// A recipe's stages: text and vocabulary, where its kind of model reads text, examples, training,
+// evaluation, export. Each can be run alone.
 #pragma once
 
 #include <string>
@@ -39,6 +39,8 @@ TrainJob train_job(const TrainSection& train, Task task);
 // recipe.program afterwards.
 void check_program(const Recipe& recipe, const Task& task);
 
+// The files of text.input; UsageError when there are none.
+std::vector<std::string> text_inputs(const Recipe& recipe);
 void make_text(const Recipe& recipe);
 void make_vocabulary(const Recipe& recipe);
 void make_examples(const Recipe& recipe);

@@ -1,11 +1,10 @@
 #include "cli/text_flags.h"
 
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <string>
 
-#include "base/str.h"
+#include "cli/figures.h"
 
 namespace smelt {
 
@@ -15,9 +14,10 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
                   "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
       ->required();
   command
-      .add_option("--format", format.name,
-                  "text, jsonl, tsv, csv or parquet; auto goes by the file's name")
-      ->capture_default_str();
+      .add_option_function<std::string>(
+          "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
+          "text, jsonl, tsv, csv or parquet; auto goes by the file's name")
+      ->default_str("auto");
   command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
   command.add_flag("--strict", strict, "refuse text that is not UTF-8 or holds NUL bytes");
@@ -40,26 +40,19 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
       ->check(CLI::IsMember({"bert", "electra"}));
 }
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string rounded(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 void add_document_flags(CLI::App& command, DocumentOptions& o) {
   add_input_flags(command, o.input, o.format, o.strict);
   command
-      .add_option("--sentences", o.sentences, "lines: one a line; prose: cut by Unicode's rules")
-      ->capture_default_str();
+      .add_option_function<std::string>(
+          "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
+          "lines: one a line; prose: cut by Unicode's rules")
+      ->default_str("lines");
   command
-      .add_option("--dedup", o.dedup,
-                  "what to leave out: none; lines, or exact or near duplicates of documents, that "
-                  "stood before")
-      ->capture_default_str();
+      .add_option_function<std::string>(
+          "--dedup", [&o](const std::string& word) { o.dedup = parse_dedup(word); },
+          "what to leave out: none; lines, or exact or near duplicates of documents, that stood "
+          "before")
+      ->default_str("none");
   command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
       ->capture_default_str();
 }

@@ -21,7 +21,5 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);
 
 // What was read of a text, on standard output.
 void print_text_counts(const CorpusCounts& text);
-double share(std::uint64_t part, std::uint64_t whole);  // 0 of nothing
-std::string rounded(double value, int digits);
 
 }  // namespace smelt

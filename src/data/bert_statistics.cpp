@@ -29,22 +29,6 @@ Features bert_features(BertShape shape, std::int64_t vocab_size) {
           integers("next_sentence_labels", {1}, 2, "labels of")};
 }
 
-std::optional<BertShape> bert_shape(const std::vector<ExampleFeature>& features) {
-  const auto count = [&](std::string_view name) -> std::int64_t {
-    const auto* found = find_feature(features, name, ExampleKind::integers);
-    return found == nullptr ? 0 : static_cast<std::int64_t>(found->count);
-  };
-  const BertShape shape{.seq_length = count("input_ids"),
-                        .max_predictions = count("masked_lm_positions")};
-  for (const Feature& wanted : bert_features(shape, 0)) {
-    const auto kind = wanted.dtype == DType::f32 ? ExampleKind::reals : ExampleKind::integers;
-    const auto* found = find_feature(features, wanted.name, kind);
-    if (found == nullptr || static_cast<std::int64_t>(found->count) != wanted.count())
-      return std::nullopt;
-  }
-  return shape;
-}
-
 BertRow::BertRow(const Batch& record)
     : input_ids(record.arrays[0].values<std::int32_t>()),
       input_mask(record.arrays[1].values<std::int32_t>()),
@@ -59,7 +43,8 @@ BertStatistics::BertStatistics(BertShape s)
       lengths(static_cast<std::size_t>(s.seq_length) + 1),
       mask_positions(static_cast<std::size_t>(s.max_predictions) + 1) {}
 
-void BertStatistics::add(const BertRow& row, SpecialIds ids) {
+void BertStatistics::add(const Batch& record, SpecialIds ids) {
+  const BertRow row(record);
   const auto length = static_cast<std::size_t>(std::ranges::count(row.input_mask, 1));
   tokens += length;
   ++lengths[length];
@@ -81,7 +66,8 @@ void BertStatistics::add(const BertRow& row, SpecialIds ids) {
   ++mask_positions[predicted];
 }
 
-void BertStatistics::add(const BertStatistics& others) {
+void BertStatistics::add(const KindStatistics& of_others) {
+  const auto& others = dynamic_cast<const BertStatistics&>(of_others);
   tokens += others.tokens;
   predictions += others.predictions;
   random_next += others.random_next;
@@ -92,6 +78,32 @@ void BertStatistics::add(const BertStatistics& others) {
   masks.kept += others.masks.kept;
   masks.random += others.masks.random;
   unknown += others.unknown;
+}
+
+DescribedFigures BertStatistics::settings() const {
+  return {{"seq_length", shape.seq_length}, {"max_predictions", shape.max_predictions}};
+}
+
+DescribedFigures BertStatistics::counts() const { return {{"masked_tokens", predictions}}; }
+
+std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& features,
+                                            std::int64_t id_limit) {
+  const auto count = [&](std::string_view name) -> std::int64_t {
+    const auto* found = find_feature(features, name, ExampleKind::integers);
+    return found == nullptr ? 0 : static_cast<std::int64_t>(found->count);
+  };
+  const BertShape shape{.seq_length = count("input_ids"),
+                        .max_predictions = count("masked_lm_positions")};
+  RecordKind kind{.features = bert_features(shape, id_limit),
+                  .has_masks = true,
+                  .statistics = [shape] { return std::make_unique<BertStatistics>(shape); }};
+  for (const Feature& wanted : kind.features) {
+    const auto kind = wanted.dtype == DType::f32 ? ExampleKind::reals : ExampleKind::integers;
+    const auto* found = find_feature(features, wanted.name, kind);
+    if (found == nullptr || static_cast<std::int64_t>(found->count) != wanted.count())
+      return std::nullopt;
+  }
+  return kind;
 }
 
 }  // namespace smelt

@@ -7,17 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "data/batch.h"
-#include "format/example.h"
+#include "data/record_kind.h"
 
 namespace smelt {
 
 struct BertShape {
   std::int64_t seq_length = 0, max_predictions = 0;
 };
-
-// Of records with these features; nullopt when they are not BERT's.
-std::optional<BertShape> bert_shape(const std::vector<ExampleFeature>& features);
 
 // The seven features, in the order of BertRow; ids from `vocab_size` on are refused.
 Features bert_features(BertShape shape, std::int64_t vocab_size);
@@ -32,21 +28,18 @@ struct BertRow {
   std::int32_t next_sentence_label;
 };
 
-// The ids of a vocabulary that are counted; -1: none.
-struct SpecialIds {
-  std::int32_t mask = -1, unknown = -1;
-};
-
 // What stands at the places of the predictions. A random token that happens to be the right one
 // counts as kept.
 struct MaskCounts {
   std::uint64_t masked = 0, kept = 0, random = 0;
 };
 
-struct BertStatistics {
+struct BertStatistics : KindStatistics {
   explicit BertStatistics(BertShape shape);
-  void add(const BertRow& row, SpecialIds ids);
-  void add(const BertStatistics& others);
+  void add(const Batch& record, SpecialIds ids) override;
+  void add(const KindStatistics& others) override;
+  DescribedFigures settings() const override;
+  DescribedFigures counts() const override;
 
   BertShape shape;
   std::uint64_t tokens = 0;       // not padding
@@ -58,5 +51,9 @@ struct BertStatistics {
   MaskCounts masks;                           // with the id of [MASK]
   std::uint64_t unknown = 0;                  // tokens that are [UNK], with its id
 };
+
+// Of BERT; its statistics are BertStatistics.
+std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& features,
+                                            std::int64_t id_limit);
 
 }  // namespace smelt

@@ -22,8 +22,9 @@ constexpr std::uint64_t kChunkRecords = 4096;  // that a thread takes at once
 // What a record must be.
 struct Expected {
   std::vector<ExampleFeature> features;
-  std::optional<BertShape> bert;
-  Features checked;  // BERT's, or the ids that a vocabulary names
+  std::optional<RecordKind> kind;
+  std::size_t kind_number = 0;
+  Features checked;  // the kind's, or the ids that a vocabulary names
   SpecialIds ids;
 };
 
@@ -34,7 +35,7 @@ class Inspector {
       : index_(index), expected_(expected) {
     for (const ExampleFeature& feature : expected.features)
       features_.push_back({.feature = feature, .integers = {}, .reals = {}});
-    if (expected.bert) bert_.emplace(*expected.bert);
+    if (expected.kind) kind_ = expected.kind->statistics();
     if (!expected.checked.empty()) row_ = empty_batch(expected.checked, 1);
   }
 
@@ -54,10 +55,10 @@ class Inspector {
   void add_to(RecordStatistics& all) const {
     if (all.features.empty()) {
       all.features = features_;
-      all.bert = bert_;
+      all.kind = kind_;
     } else {
       for (std::size_t i = 0; i < features_.size(); ++i) all.features[i].add(features_[i]);
-      if (bert_) all.bert->add(*bert_);
+      if (kind_) all.kind->add(*kind_);
     }
     all.bad_records += bad_records_;
   }
@@ -70,7 +71,7 @@ class Inspector {
     const Example example(data, place);
     check_features(example, expected_.features, place);
     if (!expected_.checked.empty()) put_record(data, index_, record, expected_.checked, row_, 0);
-    if (bert_) bert_->add(BertRow(row_), expected_.ids);
+    if (kind_) kind_->add(row_, expected_.ids);
     for (FeatureStatistics& feature : features_) feature.add(example);
   }
   void refuse(std::uint64_t record, const char* fault) {
@@ -83,7 +84,7 @@ class Inspector {
   const RecordIndex& index_;
   const Expected& expected_;
   std::vector<FeatureStatistics> features_;
-  std::optional<BertStatistics> bert_;
+  std::shared_ptr<KindStatistics> kind_;
   Batch row_;
   std::string buffer_;
   std::uint64_t bad_records_ = 0, first_bad_ = std::numeric_limits<std::uint64_t>::max();
@@ -112,12 +113,12 @@ void count_all(const RecordIndex& index, const Expected& expected, int threads,
 
 RecordSample sample_of(const RecordIndex& index, const Expected& expected, std::uint64_t record) {
   const std::string data = index.read(record), place = index.place(record);
-  RecordSample sample{.place = place, .example = Example(data, place), .bert = {}};
+  RecordSample sample{.place = place, .example = Example(data, place), .row = {}};
   check_features(sample.example, expected.features, place);
   if (expected.checked.empty()) return sample;
   Batch row = empty_batch(expected.checked, 1);
   put_record(data, index, record, expected.checked, row, 0);
-  if (expected.bert) sample.bert = std::move(row);
+  if (expected.kind) sample.row = std::move(row);
   return sample;
 }
 
@@ -142,39 +143,41 @@ void compare(const DataDescription& description, const RecordIndex& index, const
       out.contradictions.push_back(
           str(what, " ", described, " in the description, ", found, " found"));
   };
-  const auto compare_setting = [&](const char* name, std::int64_t found) {
-    if (const auto said = description.all.find(name); said != description.all.end())
-      compare_one(name, *said, nlohmann::json(found));
+  const auto compare_each = [&](const DescribedFigures& figures) {
+    for (const auto& [name, found] : figures)
+      if (const auto said = description.all.find(name); said != description.all.end())
+        compare_one(name, *said, found);
   };
-  if (out.bert) {
-    compare_setting("seq_length", out.bert->shape.seq_length);
-    compare_setting("max_predictions", out.bert->shape.max_predictions);
-  }
+  if (out.kind) compare_each(out.kind->settings());
   if (!vocab.empty() && description.vocabulary_crc32c)
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
                 crc32c(read_file(vocab)));
   if (description.files.size() != index.files().size())
     return;  // another part of the data than it describes
   if (description.examples) compare_one("examples", *description.examples, out.records);
-  if (out.bert && out.bad_records == 0 && description.masked_tokens)
-    compare_one("masked_tokens", *description.masked_tokens, out.bert->predictions);
+  if (out.kind && out.bad_records == 0) compare_each(out.kind->counts());
 }
 
 Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   Expected out;
   out.features = first_features(index);
-  out.bert = bert_shape(out.features);
   std::int64_t vocab_size = std::numeric_limits<std::int32_t>::max();
-  if (!options.vocab.empty()) {
-    const Vocabulary vocabulary = Vocabulary::load(options.vocab);
-    vocab_size = vocabulary.size();
-    // Records of another kind hold no masks.
-    out.ids = {.mask = out.bert ? vocabulary.id("[MASK]") : vocabulary.find("[MASK]").value_or(-1),
-               .unknown = vocabulary.find("[UNK]").value_or(-1)};
-  }
+  std::optional<Vocabulary> vocabulary;
+  if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
+  if (vocabulary) vocab_size = vocabulary->size();
   const std::int64_t limit = options.vocab_size.value_or(vocab_size);
-  if (out.bert) {
-    out.checked = bert_features(*out.bert, limit);
+  for (std::size_t i = 0; i < options.kinds.size() && !out.kind; ++i) {
+    out.kind = options.kinds[i](out.features, limit);
+    out.kind_number = i;
+  }
+  if (vocabulary) {
+    const bool has_masks = out.kind && out.kind->has_masks;
+    out.ids = {
+        .mask = has_masks ? vocabulary->id("[MASK]") : vocabulary->find("[MASK]").value_or(-1),
+        .unknown = vocabulary->find("[UNK]").value_or(-1)};
+  }
+  if (out.kind) {
+    out.checked = out.kind->features;
   } else if (!options.vocab.empty() || options.vocab_size) {
     const ExampleFeature* ids = find_feature(out.features, kTokenIds, ExampleKind::integers);
     if (ids == nullptr)
@@ -201,6 +204,7 @@ RecordStatistics inspect_records(const InspectOptions& options) {
   out.records = index.size();
   out.bytes = index.bytes();
   out.ids = expected.ids;
+  out.kind_number = expected.kind_number;
   count_all(index, expected, options.threads == 0 ? available_threads() : options.threads, out);
   keep_samples(index, expected, options.samples, out);
   if (const auto description = find_description(index.files()))

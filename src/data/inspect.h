@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/bert_statistics.h"
 #include "data/feature_statistics.h"
+#include "data/record_kind.h"
 
 namespace smelt {
 
@@ -15,13 +15,13 @@ inline constexpr std::string_view kTokenIds = "input_ids";
 
 struct InspectOptions {
   std::string input;  // comma list of files and patterns
-  // Of examples with the feature kTokenIds, BERT's among them: a file, without which masks cannot
-  // be told from other tokens; ids from this number on are refused, by default the vocabulary's
-  // size.
+  // Of examples with the feature kTokenIds: a file, without which masks cannot be told from other
+  // tokens; ids from this number on are refused, by default the vocabulary's size.
   std::string vocab = {};
   std::optional<std::int64_t> vocab_size = {};
   std::int64_t samples = 0;  // examples to keep, evenly spread over all
   int threads = 0;           // 0: all cores
+  std::vector<FindRecordKind> kinds = {};
 };
 
 struct BadRecord {
@@ -33,13 +33,14 @@ struct BadRecord {
 struct RecordSample {
   std::string place;
   Example example;
-  std::optional<Batch> bert;  // of one row, BertRow's
+  std::optional<Batch> row;  // of one row, of the kind's features
 };
 
 struct RecordStatistics {
   std::uint64_t files = 0, records = 0, bytes = 0;
   std::vector<FeatureStatistics> features;  // that the first record has, in its order
-  std::optional<BertStatistics> bert;       // when they are BERT's
+  std::shared_ptr<KindStatistics> kind;     // when they are of one of the kinds
+  std::size_t kind_number = 0;              // of them
   SpecialIds ids;                           // that were counted
   std::uint64_t bad_records = 0;            // counted nowhere else
   std::optional<BadRecord> first_bad;

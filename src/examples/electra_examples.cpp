@@ -44,10 +44,9 @@ void check_not_inside(const std::string& output, const std::string& folder) {
           "name a folder outside of it");
 }
 
-ExampleSummary build_original(ElectraExamplesJob job) {
+ExampleSummary build_original(const ElectraExamplesJob& job) {
   if (!job.folder.empty()) check_not_inside(job.output, job.folder);
   check_plain_text(job.text);
-  if (job.archives) job.text.format.name = "archives";  // another text of the same files
   const CheckedJob checked =
       job.folder.empty()
           ? CheckedJob(job)

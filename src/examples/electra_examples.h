@@ -21,7 +21,6 @@ struct ElectraExamplesJob : ExampleJob {
   ElectraOptions options;
   // Order original: all files of this folder, as the original takes them, and not `text.input`.
   std::string folder;
-  bool archives = false;  // order original: the files are tar archives of texts (store/archive.h)
 };
 
 // The outputs appear whole. UsageError for wrong options, missing or empty input, a vocabulary

@@ -47,8 +47,10 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
 
 Json text_settings(const CheckedJob& checked) {
   const DocumentOptions& text = checked.job.text;
-  return {{"files", checked.inputs},  {"format", text.format.name}, {"field", text.format.field},
-          {"cut_by", text.sentences}, {"left_out", text.dedup},     {"max_lines", text.max_lines},
+  const std::string_view format = checked.job.archives ? "archives" : name(text.format.file);
+  return {{"files", checked.inputs},      {"format", format},
+          {"field", text.format.field},   {"cut_by", name(text.sentences)},
+          {"left_out", name(text.dedup)}, {"max_lines", text.max_lines},
           {"strict", text.strict}};
 }
 

@@ -15,6 +15,7 @@ namespace smelt {
 
 struct ExampleJob {
   DocumentOptions text;
+  bool archives = false;    // the inputs are tar archives (electra_examples.h)
   std::string vocab;        // the tokenizer's file
   std::string output;       // comma list of files
   std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and

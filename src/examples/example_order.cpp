@@ -1,28 +1,25 @@
 #include "examples/example_order.h"
 
-#include <array>
-
 #include "base/choice.h"
 #include "examples/require.h"
 
 namespace smelt {
 namespace {
 
-const std::array<std::string_view, 2> kOrders{"shuffled", "original"};
+constexpr NamedValues<ExampleOrder, 2> kOrders{
+    {{"shuffled", ExampleOrder::shuffled}, {"original", ExampleOrder::original}}};
 
 }  // namespace
 
 ExampleOrder parse_example_order(std::string_view name) {
-  return choose<ExampleOrder>(
-      "training data: order", name,
-      {{kOrders[0], ExampleOrder::shuffled}, {kOrders[1], ExampleOrder::original}});
+  return choose_of("training data: order", name, kOrders);
 }
 
-std::string_view name(ExampleOrder order) { return kOrders.at(static_cast<std::size_t>(order)); }
+std::string_view name(ExampleOrder order) { return word_of(order, kOrders); }
 
 void check_plain_text(const DocumentOptions& text) {
-  require(text.format.name == "auto" && text.sentences == "lines" && text.dedup == "none" &&
-              text.max_lines == 0,
+  require(text.format.file == FileFormat::by_name && text.sentences == Cut::lines &&
+              text.dedup == Dedup::none && text.max_lines == 0,
           "order original reads text files as they are, one sentence a line",
           "take the shuffled order");
 }

@@ -11,19 +11,13 @@
 
 namespace smelt {
 
-Cut parse_sentences(std::string_view word, std::string_view what) {
-  return choose<Cut>(what, word, {{"lines", Cut::lines}, {"prose", Cut::prose}});
-}
-
-Dedup parse_dedup(std::string_view word, std::string_view what) {
-  return choose<Dedup>(what, word,
-                       {{"none", Dedup::none},
-                        {"lines", Dedup::lines},
-                        {"exact", Dedup::exact},
-                        {"near", Dedup::near}});
-}
-
 namespace {
+
+constexpr NamedValues<Cut, 2> kCuts{{{"lines", Cut::lines}, {"prose", Cut::prose}}};
+constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
+                                         {"lines", Dedup::lines},
+                                         {"exact", Dedup::exact},
+                                         {"near", Dedup::near}}};
 
 // What ICU reads at once stays bounded, also in a text without empty lines.
 constexpr std::size_t kMaxParagraphBytes = 1 << 20;
@@ -36,10 +30,21 @@ std::int64_t parse_max_lines(std::int64_t lines) {
 
 }  // namespace
 
+Cut parse_sentences(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kCuts);
+}
+
+Dedup parse_dedup(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kDedups);
+}
+
+std::string_view name(Cut cut) { return word_of(cut, kCuts); }
+std::string_view name(Dedup dedup) { return word_of(dedup, kDedups); }
+
 struct DocumentReader::State {
   explicit State(const DocumentOptions& options)
-      : cut(parse_sentences(options.sentences)),
-        dedup(parse_dedup(options.dedup)),
+      : cut(options.sentences),
+        dedup(options.dedup),
         blanks_end_documents(options.blanks_end_documents),
         lines_left(parse_max_lines(options.max_lines)),
         source(expand_patterns(options.input, "input"), options.format,

@@ -39,22 +39,24 @@ constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 enum class Cut { lines, prose };
 enum class Dedup { none, lines, exact, near };
 
-// The words of DocumentOptions. UsageError "<what> '<word>' is unknown" for another one.
-Cut parse_sentences(std::string_view word, std::string_view what = "input: --sentences");
-Dedup parse_dedup(std::string_view word, std::string_view what = "input: --dedup");
+// Their words. UsageError "<what> '<word>' is unknown" for another one.
+Cut parse_sentences(std::string_view word, std::string_view what = "--sentences");
+Dedup parse_dedup(std::string_view word, std::string_view what = "--dedup");
+std::string_view name(Cut cut);
+std::string_view name(Dedup dedup);
 
 struct DocumentOptions {
   std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format;
-  // "lines": a line is a sentence; in text files an empty line ends a document. "prose": an empty
-  // line ends a paragraph, which is cut into sentences by Unicode's rules; a document of a text
+  // lines: a line is a sentence; in text files an empty line ends a document. prose: an empty line
+  // ends a paragraph, which is cut into sentences by Unicode's rules; a document of a text
   // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV, CSV or Parquet
   // is always one document.
-  std::string sentences = "lines";
+  Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: an empty line of a text file in lines is nothing
-  // What is left out: "none"; "lines" (in prose: paragraphs) that stood before; documents that
-  // stood before, "exact" or "near" (text/duplicates.h, which says what it costs in memory).
-  std::string dedup = "none";
+  // What is left out: lines (in prose: paragraphs) that stood before; documents that stood before,
+  // exact or near (text/duplicates.h, which says what it costs in memory).
+  Dedup dedup = Dedup::none;
   std::int64_t max_lines = 0;  // stop after so many lines (rows) of input in all; 0: no limit
   bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
 };
@@ -67,7 +69,7 @@ struct DocumentCounts {
 
 class DocumentReader {
  public:
-  // UsageError for an unknown format, field or option, a missing file.
+  // UsageError for an option out of range, a missing file.
   explicit DocumentReader(const DocumentOptions& options);
   ~DocumentReader();
 

@@ -18,10 +18,7 @@ void clean(std::string& line) {
 
 LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
                        Utf8Filter::Mode utf8)
-    : files_(std::move(files)),
-      format_(parse_file_format(format.name)),
-      field_(format.field),
-      utf8_(utf8) {
+    : files_(std::move(files)), format_(format.file), field_(format.field), utf8_(utf8) {
   for (const std::string& file : files_) (void)format_of(file, format_);
 }
 

@@ -11,9 +11,9 @@
 
 namespace smelt {
 
-// How to find the text in a file, in the words of a command line.
+// How to find the text in a file.
 struct TextFormat {
-  std::string name = "auto";   // parse_file_format (text/rows.h)
+  FileFormat file = FileFormat::by_name;
   std::string field = "text";  // where the text is in a file of rows
 };
 
@@ -22,7 +22,7 @@ class LineSource {
  public:
   enum class Event { line, row_end, file_end, end };
 
-  // UsageError for an unknown format, and for any file whose name says what cannot be read.
+  // UsageError for any file whose name says what cannot be read.
   LineSource(std::vector<std::string> files, const TextFormat& format, Utf8Filter::Mode utf8);
 
   // A line of text, stripped as str.strip() does and without '\r', possibly empty; or the end of a

@@ -8,17 +8,14 @@
 
 namespace smelt {
 
-FileFormat parse_file_format(std::string_view word, std::string_view what) {
-  return choose<FileFormat>(what, word,
-                            {{"auto", FileFormat::by_name},
-                             {"text", FileFormat::text},
-                             {"jsonl", FileFormat::jsonl},
-                             {"tsv", FileFormat::tsv},
-                             {"csv", FileFormat::csv},
-                             {"parquet", FileFormat::parquet}});
-}
-
 namespace {
+
+constexpr NamedValues<FileFormat, 6> kFormats{{{"auto", FileFormat::by_name},
+                                               {"text", FileFormat::text},
+                                               {"jsonl", FileFormat::jsonl},
+                                               {"tsv", FileFormat::tsv},
+                                               {"csv", FileFormat::csv},
+                                               {"parquet", FileFormat::parquet}}};
 
 FileFormat format_by_name(const std::string& path) {
   const std::string file = lower_case_name(path);
@@ -39,6 +36,12 @@ FileFormat format_by_name(const std::string& path) {
 }
 
 }  // namespace
+
+FileFormat parse_file_format(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kFormats);
+}
+
+std::string_view name(FileFormat format) { return word_of(format, kFormats); }
 
 FileFormat format_of(const std::string& path, FileFormat said) {
   const FileFormat format = said == FileFormat::by_name ? format_by_name(path) : said;

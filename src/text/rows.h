@@ -14,7 +14,8 @@ namespace smelt {
 enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet };
 
 // "auto", "text", "jsonl", "tsv", "csv" or "parquet". UsageError "<what> '<word>' is unknown".
-FileFormat parse_file_format(std::string_view word, std::string_view what = "input: --format");
+FileFormat parse_file_format(std::string_view word, std::string_view what = "--format");
+std::string_view name(FileFormat format);
 
 // by_name: what the path's ending says (".gz", ".bz2" and ".zst" do not count), other names are
 // text. Capitals are the same. UsageError for a name that says what cannot be read (.json, .xz).

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/choice.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nearest_name.h"
 #include "base/parallel.h"
 #include "store/folder.h"
 #include "tokenize/sentencepiece_trainer.h"
@@ -14,13 +14,14 @@
 namespace smelt {
 namespace {
 
+constexpr NamedValues<VocabularyType, 3> kTypes{{{"wordpiece", VocabularyType::wordpiece},
+                                                 {"unigram", VocabularyType::unigram},
+                                                 {"bpe", VocabularyType::bpe}}};
+
 bool is_model(const std::string& path) { return path.ends_with(".model"); }
 
 void check(const VocabularyJob& job) {
-  const std::vector<std::string> types{"wordpiece", "unigram", "bpe"};
-  if (std::ranges::find(types, job.type) == types.end())
-    throw UsageError(str("vocab: type '", job.type, "' is unknown"), did_you_mean(job.type, types));
-  if (is_model(job.out) && job.type == "wordpiece")
+  if (is_model(job.out) && job.type == VocabularyType::wordpiece)
     throw UsageError(
         str("vocab: --out ", job.out, " is a SentencePiece model, the type is wordpiece"),
         "say --type unigram or bpe, or name a .txt file");
@@ -65,7 +66,7 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
   };
   const std::int64_t room = job.trainer.vocab_size - std::ssize(tokens);
   const std::string model =
-      train_sentencepiece(next, {.type = job.type,
+      train_sentencepiece(next, {.type = std::string(word_of(job.type, kTypes)),
                                  .size = room + 1,
                                  .coverage = job.coverage,
                                  .kind = SentencePieceOptions::Kind::for_wordpiece});
@@ -76,7 +77,7 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
 
 void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
   const std::string model = train_sentencepiece([&](std::string& text) { return lines.next(text); },
-                                                {.type = job.type,
+                                                {.type = std::string(word_of(job.type, kTypes)),
                                                  .size = job.trainer.vocab_size,
                                                  .coverage = job.coverage,
                                                  .special = job.trainer.reserved});
@@ -86,6 +87,10 @@ void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummar
 
 }  // namespace
 
+VocabularyType parse_vocabulary_type(std::string_view word) {
+  return choose_of("vocab: --type", word, kTypes);
+}
+
 VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const auto start = Clock::now();
   check(job);
@@ -94,8 +99,9 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
   if (is_model(job.out)) {
     train_model(job, lines, summary);
   } else {
-    const Vocabulary vocabulary(job.type == "wordpiece" ? train_wordpieces(job, lines, summary)
-                                                        : train_by_sentencepiece(job, lines),
+    const Vocabulary vocabulary(job.type == VocabularyType::wordpiece
+                                    ? train_wordpieces(job, lines, summary)
+                                    : train_by_sentencepiece(job, lines),
                                 job.out);
     save_tokenizer_config(job.out, job.tokenizer);
     vocabulary.save(job.out);

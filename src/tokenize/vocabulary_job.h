@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "tokenize/tokenizer_options.h"
 #include "tokenize/word_counts.h"
@@ -11,13 +11,17 @@
 
 namespace smelt {
 
+// wordpiece: merges of pairs within words (tokenize/wordpiece_trainer.h); unigram and bpe: by
+// SentencePiece (tokenize/sentencepiece_trainer.h).
+enum class VocabularyType { wordpiece, unigram, bpe };
+// UsageError for an unknown word.
+VocabularyType parse_vocabulary_type(std::string_view word);
+
 struct VocabularyJob {
   LinesOptions text;
   std::string out;  // vocab.txt; or x.model, a SentencePiece model, for types unigram and bpe
-  // "wordpiece": merges of pairs within words (tokenize/wordpiece_trainer.h); "unigram" and "bpe":
-  // by SentencePiece (tokenize/sentencepiece_trainer.h), whose pieces become WordPieces when `out`
-  // is not a model.
-  std::string type = "wordpiece";
+  // SentencePiece's pieces become WordPieces when `out` is not a model.
+  VocabularyType type = VocabularyType::wordpiece;
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
   std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
   double coverage = 0.9995;         // of the text's characters, for unigram and bpe
@@ -35,7 +39,7 @@ struct VocabularySummary {
 
 // Words are the BasicTokenizer's, whose options are stored beside the vocabulary
 // (tokenize/tokenizer_config.h). The same text, however it is cut into files, gives the same bytes.
-// UsageError for a missing or empty corpus, an unknown type or an output that exists.
+// UsageError for a missing or empty corpus or an output that exists.
 VocabularySummary train_vocabulary(const VocabularyJob& job);
 
 }  // namespace smelt

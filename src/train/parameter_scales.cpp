@@ -1,25 +1,12 @@
 #include "train/parameter_scales.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
-#include <span>
 #include <sstream>
 
 #include "base/error.h"
 
 namespace smelt {
-namespace {
-
-double root_mean_square(std::span<const std::byte> bytes) {
-  const std::span values(reinterpret_cast<const float*>(bytes.data()),
-                         bytes.size() / sizeof(float));
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value) * value;
-  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
-}
-
-}  // namespace
 
 std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state) {
   std::vector<ParameterScale> out;
@@ -27,7 +14,9 @@ std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const Ho
     for (const std::string& name : tensor.names()) {
       const TensorView& view = state.tensors.at(name);
       CHECK(view.shape.dtype == DType::f32, name);
-      out.push_back({name, view.shape.dims, root_mean_square(view.data)});
+      const std::span values(reinterpret_cast<const float*>(view.data.data()),
+                             view.data.size() / sizeof(float));
+      out.push_back({name, view.shape.dims, root_mean_square(values)});
     }
   return out;
 }

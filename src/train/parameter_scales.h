@@ -1,12 +1,22 @@
 // How large a model's parameters have become.
 #pragma once
 
+#include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "train/model_state.h"
 
 namespace smelt {
+
+// 0 of nothing.
+template <class Real>
+double root_mean_square(std::span<const Real> values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
+}
 
 struct ParameterScale {
   std::string name;

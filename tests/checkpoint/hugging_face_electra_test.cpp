@@ -210,6 +210,10 @@ TEST_F(ElectraFolder, AnotherFolderIsRefused) {
     write_file(dir_.file("d/config.json"), config.dump());
     return error_of([&] { import_hugging_face_electra(dir_.file("d")); });
   };
+  config["position_embedding_type"] = "relative_key_query";
+  EXPECT_THAT(refusal_of(),
+              HasSubstr("position_embedding_type is 'relative_key_query', not 'absolute'"));
+  config.erase("position_embedding_type");
   config.erase("embedding_size");
   EXPECT_THAT(refusal_of(), HasSubstr("embedding_size is missing or not a whole number above 0"));
   config["architectures"] = {"BertForPreTraining"};

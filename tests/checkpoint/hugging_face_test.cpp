@@ -164,6 +164,21 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   EXPECT_THAT(log.text(), HasSubstr("gelu (by erf) is taken as BERT's own gelu (by tanh)"));
 }
 
+TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  config["layer_norm_eps"] = 1e-5;
+  write_file(dir_.file("hf/config.json"), config.dump());
+  const CapturedLog log;
+  EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_size"], 32);
+  EXPECT_THAT(log.text(), HasSubstr("hf/config.json: layer_norm_eps 1e-05 is taken as 1e-12"));
+  config["position_embedding_type"] = "relative_key";
+  write_file(dir_.file("hf/config.json"), config.dump());
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("position_embedding_type is 'relative_key', not 'absolute'\n  hint: take a "
+                        "model whose positions are absolute"));
+}
+
 TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
   const TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
   bert_.parameters.emplace("bert/pooler/dense/bias/adam_m", slot);

@@ -39,6 +39,11 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
                  HasSubstr("did you mean '--input_file'?"));
   expect_refusal("pretrian x.yaml", HasSubstr("did you mean 'pretrain'?"));
   expect_refusal("vocab train --out b", HasSubstr("--input is required"));
+  expect_refusal("data bert --dedup nearly",
+                 HasSubstr("error: --dedup 'nearly' is unknown\n  hint: did you mean 'near'?"));
+  expect_refusal("data tokens --sentences line", HasSubstr("--sentences 'line' is unknown"));
+  expect_refusal("vocab train --format json", HasSubstr("--format 'json' is unknown"));
+  expect_refusal("vocab train --type unigramm", HasSubstr("did you mean 'unigram'?"));
   expect_refusal("", HasSubstr("subcommand is required"));
 }
 

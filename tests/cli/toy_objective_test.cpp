@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/dry_run.h"
 #include "cli/evaluation.h"
 #include "cli/objective_type.h"
 #include "cli/pipeline.h"
@@ -16,6 +17,7 @@
 #include "nn/layers.h"
 #include "ops/ops.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/missing.h"
@@ -28,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // Records of numbers x and their weighted sum y.
 std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
@@ -76,6 +79,7 @@ ObjectiveType line_type() {
   type.help = "a weighted sum";
   type.model = {{"width", 4, "numbers in x"}};
   type.data = {{"examples", 256, "records of each set"}};
+  type.reads_text = false;
   type.make_examples = make_sums;
   type.task = line_task;
   return type;
@@ -116,8 +120,7 @@ TEST_F(ToyObjective, IsDescribedInARecipe) {
 TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe whole = recipe("whole");
-  make_examples(whole);
-  train_model(whole);
+  run_recipe(whole);
   const Evaluation e = evaluate_model(whole);
   EXPECT_LT(e.measure("square_error").value, 1e-3);
   EXPECT_EQ(e.examples, 256);
@@ -139,6 +142,20 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
     EXPECT_EQ(tensor_values<float>(got.tensors.at(name)), tensor_values<float>(view)) << name;
   EXPECT_THAT(error_of([&] { train_model(recipe("resumed", {"model.width=2"})); }),
               HasSubstr("x has 3 values, not 2"));
+}
+
+TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
+  SMELT_OPEN_CPU(client, 1);
+  const Recipe few = recipe("few", {"train.steps=3"});
+  EXPECT_THAT(dry_run_text(few, {}),
+              AllOf(HasSubstr("  examples held out "), Not(HasSubstr("  vocabulary  "))));
+  run_recipe(few);
+  EXPECT_THAT(list_folder(few.out), testing::ElementsAre(".stages", "data", "model"));
+  run_recipe(few);
+  for (const char* stage : {"data", "train", "eval"})
+    EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": finished before")));
+  EXPECT_THAT(error_of([&] { run_recipe(recipe("few", {"model.width=2"})); }),
+              HasSubstr("holds a model of other data: data.width was 3, is 2"));
 }
 
 TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {

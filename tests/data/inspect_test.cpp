@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/bert_statistics.h"
 #include "format/crc32c.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
@@ -31,7 +32,12 @@ std::string vocabulary() {
 class Inspect : public testing::Test {
  protected:
   Inspect() { write_file(vocab_, vocabulary()); }
-  InspectOptions options() const { return {.input = dir_.file("*.tfrecord"), .vocab = vocab_}; }
+  InspectOptions options() const {
+    return {.input = dir_.file("*.tfrecord"), .vocab = vocab_, .kinds = {find_bert_records}};
+  }
+  static const BertStatistics& bert(const RecordStatistics& s) {
+    return dynamic_cast<const BertStatistics&>(*s.kind);
+  }
   void describe(const nlohmann::json& change = nlohmann::json::object()) const {
     nlohmann::json description{{"kind", "bert"},
                                {"files", {"a.tfrecord"}},
@@ -62,16 +68,16 @@ TEST_F(Inspect, CountsByHand) {
   EXPECT_EQ(s.records, 6u);
   EXPECT_EQ(s.files, 1u);
   EXPECT_EQ(s.bytes, read_file(dir_.file("a.tfrecord")).size());
-  EXPECT_EQ(s.bert->tokens, 35u);
-  EXPECT_THAT(s.bert->lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
-  EXPECT_EQ(s.bert->predictions, 6u);
-  EXPECT_THAT(s.bert->mask_positions, ElementsAre(1, 4, 1));
-  EXPECT_EQ(s.bert->masks.masked, 3u);
-  EXPECT_EQ(s.bert->masks.kept, 1u);
-  EXPECT_EQ(s.bert->masks.random, 2u);
-  EXPECT_EQ(s.bert->unknown, 1u);
-  EXPECT_EQ(s.bert->random_next, 3u);
-  EXPECT_EQ(s.bert->largest_id, 65);
+  EXPECT_EQ(bert(s).tokens, 35u);
+  EXPECT_THAT(bert(s).lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
+  EXPECT_EQ(bert(s).predictions, 6u);
+  EXPECT_THAT(bert(s).mask_positions, ElementsAre(1, 4, 1));
+  EXPECT_EQ(bert(s).masks.masked, 3u);
+  EXPECT_EQ(bert(s).masks.kept, 1u);
+  EXPECT_EQ(bert(s).masks.random, 2u);
+  EXPECT_EQ(bert(s).unknown, 1u);
+  EXPECT_EQ(bert(s).random_next, 3u);
+  EXPECT_EQ(bert(s).largest_id, 65);
   EXPECT_EQ(s.bad_records, 0u);
   EXPECT_FALSE(s.first_bad.has_value());
   EXPECT_EQ(s.ids.mask, 4);
@@ -87,8 +93,8 @@ TEST_F(Inspect, CountsTheSameOnAnyNumberOfThreads) {
   one.threads = 1;
   many.threads = 7;
   const RecordStatistics a = inspect_records(one), b = inspect_records(many);
-  EXPECT_EQ(a.bert->lengths, b.bert->lengths);
-  EXPECT_EQ(a.bert->tokens, b.bert->tokens);
+  EXPECT_EQ(bert(a).lengths, bert(b).lengths);
+  EXPECT_EQ(bert(a).tokens, bert(b).tokens);
   EXPECT_EQ(a.bad_records, 9u);
   EXPECT_EQ(b.bad_records, 9u);
   EXPECT_EQ(a.first_bad->record, 500u);
@@ -113,7 +119,7 @@ TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
   EXPECT_EQ(s.first_bad->offset, 3 * size);
   EXPECT_THAT(s.first_bad->fault,
               HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
-  EXPECT_EQ(s.bert->tokens, 5u * 6);  // of the good ones
+  EXPECT_EQ(bert(s).tokens, 5u * 6);  // of the good ones
 }
 
 TEST_F(Inspect, SamplesAreSpreadOverAllRecords) {
@@ -165,9 +171,9 @@ TEST_F(Inspect, EmptyListsAreCountedAsTheyAre) {
   });
   const RecordStatistics s = inspect_records(options());
   EXPECT_EQ(s.bad_records, 0u);
-  ASSERT_TRUE(s.bert.has_value());
-  EXPECT_THAT(s.bert->lengths, ElementsAre(3));
-  EXPECT_EQ(s.bert->largest_id, 0);
+  ASSERT_NE(s.kind, nullptr);
+  EXPECT_THAT(bert(s).lengths, ElementsAre(3));
+  EXPECT_EQ(bert(s).largest_id, 0);
   ASSERT_EQ(s.features.size(), 7u);
   EXPECT_EQ(s.features[0].values, 0u);
   EXPECT_FALSE(s.features[0].integers.has_value());
@@ -183,8 +189,9 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
     append_record(bytes, writer.take());
   }
   write_file(dir_.file("a.tfrecord"), bytes);
-  const RecordStatistics s = inspect_records({.input = dir_.file("a.tfrecord"), .samples = 10});
-  EXPECT_FALSE(s.bert.has_value());
+  const RecordStatistics s = inspect_records(
+      {.input = dir_.file("a.tfrecord"), .samples = 10, .kinds = {find_bert_records}});
+  EXPECT_EQ(s.kind, nullptr);
   EXPECT_EQ(s.bad_records, 1u);
   EXPECT_THAT(
       s.first_bad->fault,
@@ -201,7 +208,50 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
   EXPECT_EQ(text.zeros, 1u);
   EXPECT_EQ(text.integers->largest, 9);
   EXPECT_EQ(s.samples.size(), 9u);
-  EXPECT_FALSE(s.samples[0].bert.has_value());
+  EXPECT_FALSE(s.samples[0].row.has_value());
+}
+
+// A kind that src/ does not know: records of one number.
+struct NumberStatistics : KindStatistics {
+  void add(const Batch& record, SpecialIds) override {
+    sum += record.arrays[0].values<std::int32_t>()[0];
+  }
+  void add(const KindStatistics& others) override {
+    sum += dynamic_cast<const NumberStatistics&>(others).sum;
+  }
+  DescribedFigures settings() const override { return {{"numbers", 1}}; }
+  DescribedFigures counts() const override { return {{"sum", sum}}; }
+  std::int64_t sum = 0;
+};
+
+std::optional<RecordKind> find_numbers(const std::vector<ExampleFeature>& features,
+                                       std::int64_t id_limit) {
+  if (features.size() != 1 || features[0].name != "number") return std::nullopt;
+  return RecordKind{.features = {{.name = "number", .limit = id_limit}},
+                    .statistics = [] { return std::make_unique<NumberStatistics>(); }};
+}
+
+TEST_F(Inspect, AKindThatOnlyTheCallerKnowsIsCountedAndHeldToItsDescription) {
+  std::string bytes;
+  for (std::int32_t i = 0; i < 9000; ++i) {
+    ExampleWriter writer;
+    writer.integers("number", std::vector<std::int32_t>{i});
+    append_record(bytes, writer.take());
+  }
+  write_file(dir_.file("a.tfrecord"), bytes);
+  InspectOptions options{.input = dir_.file("a.tfrecord"),
+                         .samples = 1,
+                         .threads = 3,
+                         .kinds = {find_bert_records, find_numbers}};
+  write_file(dir_.file("a.tfrecord.json"), R"({"files": ["a.tfrecord"], "numbers": 2, "sum": 7})");
+  const RecordStatistics s = inspect_records(options);
+  EXPECT_EQ(s.kind_number, 1u);
+  EXPECT_EQ(dynamic_cast<const NumberStatistics&>(*s.kind).sum, 8999 * 9000 / 2);
+  EXPECT_TRUE(s.samples.at(0).row.has_value());
+  EXPECT_THAT(s.contradictions, ElementsAre("numbers 2 in the description, 1 found",
+                                            "sum 7 in the description, 40495500 found"));
+  options.vocab_size = 8999;
+  EXPECT_EQ(inspect_records(options).bad_records, 1u);
 }
 
 std::string refusal(const std::function<void()>& action) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/bert_statistics.h"
 #include "data/inspect.h"
 #include "store/file.h"
 #include "support/captured_log.h"
@@ -163,10 +164,13 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
 TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
   const BuildSummary summary =
       build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
-  const RecordStatistics s = inspect_records({.input = dir_.file("out.tfrecord")});
+  const RecordStatistics s =
+      inspect_records({.input = dir_.file("out.tfrecord"), .kinds = {find_bert_records}});
   EXPECT_EQ(s.records, summary.examples);
-  EXPECT_EQ(s.bert->predictions, summary.masked_tokens);
-  EXPECT_EQ(s.bert->shape.seq_length, 32);
+  ASSERT_NE(s.kind, nullptr);
+  const auto& bert = dynamic_cast<const BertStatistics&>(*s.kind);
+  EXPECT_EQ(bert.predictions, summary.masked_tokens);
+  EXPECT_EQ(bert.shape.seq_length, 32);
   EXPECT_EQ(s.bad_records, 0u);
   EXPECT_GT(inspect_records({.input = dir_.file("out.tfrecord"), .vocab_size = 6}).bad_records, 0u);
 }

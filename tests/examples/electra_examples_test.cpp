@@ -355,7 +355,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
 TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
   ElectraExamplesJob wrong = job();
   wrong.order = ExampleOrder::original;
-  wrong.text.sentences = "prose";
+  wrong.text.sentences = Cut::prose;
   EXPECT_THAT(refusal(wrong),
               HasSubstr("order original reads text files as they are, one sentence a line\n"
                         "  hint: take the shuffled order"));

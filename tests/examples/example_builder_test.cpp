@@ -215,7 +215,7 @@ TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
                           "name another with --work"));
   }
   ExampleJob wrong = stopped;
-  wrong.text.format.name = "jsnol";
+  wrong.text.max_lines = -1;
   EXPECT_NE(error_of([&] { build(wrong); }), "no error");
   EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
   EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));

@@ -205,7 +205,7 @@ TEST_F(ShuffledOrder, TextThatStandsTwiceGivesTheExamplesOfOnceWithoutDuplicates
   const std::string once = bytes(job("once.txt", "out"));
   BertExamplesJob twice = job("once.txt", "twice");
   twice.text.input += "," + dir_.file("again.txt");
-  twice.text.dedup = "exact";
+  twice.text.dedup = Dedup::exact;
   EXPECT_EQ(build_bert_examples(twice).text.duplicate_documents, 40u);
   EXPECT_EQ(read_file(twice.output), once);
 }

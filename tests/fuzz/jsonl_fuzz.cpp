@@ -22,10 +22,10 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".jsonl");
-  for (const char* sentences : {"lines", "prose"}) try {
+  for (const Cut sentences : {Cut::lines, Cut::prose}) try {
       DocumentOptions options;
       options.input = path;
-      options.format.name = "jsonl";
+      options.format.file = FileFormat::jsonl;
       options.sentences = sentences;
       DocumentReader reader(options);
       std::size_t bytes = 0;

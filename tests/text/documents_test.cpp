@@ -17,6 +17,7 @@
 #include "base/stream_random.h"
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/error_of.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -125,7 +126,7 @@ TEST_F(Documents, OfTextEndWithEmptyLinesAndFiles) {
 TEST_F(Documents, OfProseAreCutByUnicodesRules) {
   DocumentOptions prose =
       from(write("a.txt", "First one. Is this\nthe second?  Yes!\n\nA paragraph."));
-  prose.sentences = "prose";
+  prose.sentences = Cut::prose;
   EXPECT_THAT(read(prose), ElementsAre(ElementsAre("First one.", "Is this the second?", "Yes!",
                                                    "A paragraph.")));
   std::string long_text;
@@ -217,7 +218,7 @@ TEST_F(Documents, OfRowsHoldTheirEmptyLines) {
   DocumentOptions rows = from(write("a.jsonl", R"({"text": "One.\n\nTwo. Three."})"
                                                "\n"));
   EXPECT_THAT(read(rows), ElementsAre(ElementsAre("One.", "Two. Three.")));
-  rows.sentences = "prose";
+  rows.sentences = Cut::prose;
   EXPECT_THAT(read(rows), ElementsAre(ElementsAre("One.", "Two.", "Three.")));
 }
 
@@ -247,26 +248,24 @@ TEST_F(Documents, ThatStoodBeforeAreLeftOutOnDemand) {
       from(write("a.txt", "Same thing.\nHere\n\nOther.\n\nsame  THING.\nhere\n\nHere\nNew.\n"));
   DocumentCounts counts;
   EXPECT_EQ(read(text).size(), 4u);
-  text.dedup = "exact";
+  text.dedup = Dedup::exact;
   EXPECT_THAT(read(text, &counts), ElementsAre(ElementsAre("Same thing.", "Here"),
                                                ElementsAre("Other."), ElementsAre("Here", "New.")));
   EXPECT_EQ(counts.duplicate_documents, 1u);
-  text.dedup = "lines";
+  text.dedup = Dedup::lines;
   EXPECT_THAT(read(text, &counts), ElementsAre(ElementsAre("Same thing.", "Here"),
                                                ElementsAre("Other."), ElementsAre("New.")));
   EXPECT_EQ(counts.duplicate_lines, 3u);
 }
 
 TEST_F(Documents, RefuseUnknownOptions) {
-  DocumentOptions wrong = from(write("a.txt", "a"));
-  wrong.format.name = "json";
-  EXPECT_THAT(refusal(wrong),
+  EXPECT_THAT(error_of<UsageError>([] { parse_file_format("json"); }),
               HasSubstr("--format 'json' is unknown\n  hint: did you mean 'jsonl'?"));
-  wrong = from(wrong.input);
-  wrong.dedup = "nearly";
-  EXPECT_THAT(refusal(wrong),
+  EXPECT_THAT(error_of<UsageError>([] { parse_dedup("nearly"); }),
               HasSubstr("--dedup 'nearly' is unknown\n  hint: did you mean 'near'?"));
-  wrong = from(wrong.input);
+  EXPECT_THAT(error_of<UsageError>([] { parse_sentences("line"); }),
+              HasSubstr("--sentences 'line' is unknown\n  hint: did you mean 'lines'?"));
+  DocumentOptions wrong = from(write("a.txt", "a"));
   wrong.max_lines = -1;
   EXPECT_THAT(refusal(wrong), HasSubstr("--demo -1 is less than 0"));
   EXPECT_THAT(refusal(from(dir_.file("none.txt"))), HasSubstr("none.txt"));
@@ -350,7 +349,7 @@ TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
   DocumentOptions json = from(write("a.json", "{\"text\": \"One.\"}\n"));
   EXPECT_THAT(refusal(json), HasSubstr("a.json: a JSON file as a whole is not read, only JSONL is\n"
                                        "  hint: write one object a line"));
-  json.format.name = "jsonl";
+  json.format.file = FileFormat::jsonl;
   EXPECT_THAT(read(json), ElementsAre(ElementsAre("One.")));
 }
 

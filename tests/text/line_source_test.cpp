@@ -25,7 +25,8 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
   EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
   EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
-  EXPECT_THAT(refusal("a.Zip", {.name = "csv"}), HasSubstr("a.Zip: zip files are not unpacked"));
+  EXPECT_THAT(refusal("a.Zip", {.file = FileFormat::csv}),
+              HasSubstr("a.Zip: zip files are not unpacked"));
 }
 
 TEST(LineSource, RefusesArchivesPackedOrNot) {

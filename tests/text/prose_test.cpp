@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class Prose : public testing::Test {
  protected:
-  ProseJob job(std::string_view text, const std::string& sentences) {
+  ProseJob job(std::string_view text, Cut sentences) {
     write_file(dir_.file("in.txt"), text);
     ProseJob job{.text = {},
                  .train_out = dir_.file("train"),
@@ -27,7 +27,7 @@ class Prose : public testing::Test {
                  .seed = 1};
     job.text.input = dir_.file("in.txt");
     job.text.sentences = sentences;
-    job.text.dedup = "lines";
+    job.text.dedup = Dedup::lines;
     return job;
   }
   std::string refusal(const ProseJob& job) {
@@ -52,7 +52,7 @@ std::string paragraphs(int count) {
 }
 
 TEST_F(Prose, BecomesSentencesInDocuments) {
-  const ProseSummary s = prepare_prose(job(paragraphs(40), "prose"));
+  const ProseSummary s = prepare_prose(job(paragraphs(40), Cut::prose));
   EXPECT_EQ(s.documents, 2);
   EXPECT_EQ(s.heldout_documents, 1);
   EXPECT_EQ(s.sentences, 80);
@@ -62,13 +62,13 @@ TEST_F(Prose, BecomesSentencesInDocuments) {
 }
 
 TEST_F(Prose, DropsParagraphsThatStoodBefore) {
-  const ProseSummary s = prepare_prose(job(paragraphs(40) + paragraphs(3), "prose"));
+  const ProseSummary s = prepare_prose(job(paragraphs(40) + paragraphs(3), Cut::prose));
   EXPECT_EQ(s.read.duplicate_lines, 3u);
   EXPECT_EQ(s.sentences, 80);
 }
 
 TEST_F(Prose, SentencesStayAsTheyAre) {
-  ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", "lines");
+  ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", Cut::lines);
   lines.heldout = 1e-9;  // only the first document, which always is
   const ProseSummary s = prepare_prose(lines);
   EXPECT_EQ(s.documents, 3);
@@ -79,7 +79,7 @@ TEST_F(Prose, SentencesStayAsTheyAre) {
 TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += str("Document ", i, "\n\n");
-  const ProseJob sentences = job(text, "lines");
+  const ProseJob sentences = job(text, Cut::lines);
   const ProseSummary s = prepare_prose(sentences);
   EXPECT_NEAR(static_cast<double>(s.heldout_documents), 400, 60);
   const std::string first = read_file(dir_.file("heldout"));
@@ -89,7 +89,7 @@ TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
 
 TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
   for (const double share : {1e-9, 0.05, 0.999}) {
-    ProseJob two = job("a\n\nb\n", "lines");
+    ProseJob two = job("a\n\nb\n", Cut::lines);
     two.heldout = share;
     prepare_prose(two);
     EXPECT_EQ(read_file(two.heldout_out), "a\n\n");
@@ -116,7 +116,7 @@ TEST_F(Prose, AShareThatIsAboutAsAskedIsNot) {
 }
 
 TEST_F(Prose, TheEndOfAFileEndsTheDocument) {
-  ProseJob files = job("One. Two.", "prose");
+  ProseJob files = job("One. Two.", Cut::prose);
   write_file(dir_.file("in2.txt"), "Three.\n\nFour.");
   files.text.input = dir_.file("in*.txt");
   EXPECT_EQ(prepare_prose(files).documents, 2);
@@ -128,23 +128,21 @@ TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
   prepare_prose(
       job("ca\xff"
           "fe\n\ntwo\n",
-          "lines"));
+          Cut::lines));
   EXPECT_EQ(read_file(dir_.file("heldout")), "cafe\n\n");
   EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out, the first in"));
 }
 
 TEST_F(Prose, RefusesWhatCannotBeSplit) {
-  EXPECT_THAT(refusal(job(" \n\n", "prose")), HasSubstr("holds no text"));
-  EXPECT_THAT(refusal(job("Only one document.", "prose")),
+  EXPECT_THAT(refusal(job(" \n\n", Cut::prose)), HasSubstr("holds no text"));
+  EXPECT_THAT(refusal(job("Only one document.", Cut::prose)),
               HasSubstr("holds 1 documents; at least 2"));
-  EXPECT_THAT(refusal(job("a\n\nb", "line")),
-              HasSubstr("--sentences 'line' is unknown\n  hint: did you mean 'lines'?"));
   for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
-    ProseJob wrong = job("a\n\nb", "lines");
+    ProseJob wrong = job("a\n\nb", Cut::lines);
     wrong.heldout = share;
     EXPECT_THAT(refusal(wrong), HasSubstr("must be above 0 and below 1")) << share;
   }
-  ProseJob strict = job("fine\n\nbad \xff\n", "prose");
+  ProseJob strict = job("fine\n\nbad \xff\n", Cut::prose);
   strict.text.strict = true;
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 bytes)"));
 }

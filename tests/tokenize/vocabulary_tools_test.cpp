@@ -47,7 +47,7 @@ std::string made_up_text(int lines) {
 
 class VocabularyTools : public testing::Test {
  protected:
-  VocabularyJob job(const std::string& out, const std::string& type = "wordpiece") {
+  VocabularyJob job(const std::string& out, VocabularyType type = VocabularyType::wordpiece) {
     VocabularyJob job;
     job.text.input = dir_.file("in.txt");
     job.out = dir_.file(out);
@@ -138,7 +138,7 @@ TEST_F(VocabularyTools, ReservedTokensStandAfterTheSpecialOnes) {
 
 TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
   for (const char* type : {"unigram", "bpe"}) {
-    const VocabularyJob by = job(str(type, ".txt"), type);
+    const VocabularyJob by = job(str(type, ".txt"), parse_vocabulary_type(type));
     const VocabularySummary s = train_vocabulary(by);
     EXPECT_EQ(s.size, 120);
     const BertTokenizer tokenizer = BertTokenizer::load(by.out, {});
@@ -155,7 +155,7 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
   if (run_command("command -v spm_train").status != 0)
     SKIP_OR_FAIL_WITHOUT("oracle", "no spm_train: install the package sentencepiece");
   for (const char* type : {"unigram", "bpe"}) {
-    const VocabularyJob by = job(str(type, ".model"), type);
+    const VocabularyJob by = job(str(type, ".model"), parse_vocabulary_type(type));
     train_vocabulary(by);
     const SentencePieceTokenizer model(by.out);
     EXPECT_EQ(model.token(0), "<pad>");
@@ -174,7 +174,7 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
 
 TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreNamed) {
   const auto pieces_of = [&](const std::string& name, const std::vector<std::string>& special) {
-    VocabularyJob by = job(name, "unigram");
+    VocabularyJob by = job(name, VocabularyType::unigram);
     by.trainer.reserved = special;
     train_vocabulary(by);
     const SentencePieceTokenizer model(by.out);
@@ -200,15 +200,15 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
 }
 
 TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
-  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.txt", "unigramm")); }),
-              HasSubstr("type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
+  EXPECT_THAT(error_of<UsageError>([&] { parse_vocabulary_type("unigramm"); }),
+              HasSubstr("vocab: --type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
               HasSubstr("a.model is a SentencePiece model, the type is wordpiece"));
-  VocabularyJob wrong = job("a.txt", "bpe");
+  VocabularyJob wrong = job("a.txt", VocabularyType::bpe);
   wrong.coverage = 1.5;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
               HasSubstr("the coverage is 1.5, not above 0 and at most 1"));
-  wrong = job("a.txt", "bpe");
+  wrong = job("a.txt", VocabularyType::bpe);
   wrong.trainer.vocab_size = 8;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
               HasSubstr("bpe pieces cannot be trained: "));
@@ -220,8 +220,9 @@ TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
               HasSubstr("--unused -1 or --threads 0 is less than 0"));
   write_file(dir_.file("in.txt"), "\n \n");
-  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("b.txt", "unigram")); }),
-              HasSubstr("the text holds no words"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train_vocabulary(job("b.txt", VocabularyType::unigram)); }),
+      HasSubstr("the text holds no words"));
 }
 
 TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
