@@ -71,12 +71,15 @@ class ModelState::Staging {
   Room whole, part;
 };
 
+ModelState::ModelState(const Placement& placement, const StateLayout& layout)
+    : layout_(std::make_shared<const StateLayout>(layout)),
+      mesh_(placement.partition.mesh),
+      buffers_(static_cast<std::size_t>(placement.devices)) {}
+
 // Some threads: what they hold is one tensor each.
 ModelState::ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
                        const Source& source)
-    : layout_(std::make_shared<const StateLayout>(layout)),
-      mesh_(placement.partition.mesh),
-      buffers_(static_cast<std::size_t>(placement.devices)) {
+    : ModelState(placement, layout) {
   constexpr int kMostThreads = 8;
   const std::vector<std::size_t> order = by_size(layout);
   std::vector<std::vector<Buffer>> made(order.size());

@@ -48,6 +48,7 @@ class ModelState {
   using Source =
       std::function<std::span<const std::byte>(const StateTensor& tensor, Staging& staging)>;
 
+  ModelState(const Placement& placement, const StateLayout& layout);
   ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
              const Source& source);
   std::vector<Buffer> put(const Client& client, const StateTensor& tensor,
