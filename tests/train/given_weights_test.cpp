@@ -249,11 +249,12 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
               EndsWith("nothing holds neither a checkpoint nor config.json\n  hint: name a model "
                        "folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a "
                        "Hugging Face folder of a BERT or an ELECTRA"));
-  std::filesystem::rename(dir_.file("given"), dir_.file("model"));
-  EXPECT_THAT(
-      refusal("", [](auto&) {}),
-      EndsWith(str("is no model's folder\n  hint: did you mean '", dir_.file("model"), "'?")));
-  std::filesystem::rename(dir_.file("model"), dir_.file("given"));
+  std::filesystem::create_directory(dir_.file("out"));
+  std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
+  EXPECT_THAT(refusal("out", [](auto&) {}),
+              EndsWith(str("out is no model's folder\n  hint: did you mean '",
+                           dir_.file("out/model"), "'?")));
+  std::filesystem::rename(dir_.file("out/model"), dir_.file("given"));
   EXPECT_EQ(refusal("given", [](auto& t) { t.model.num_attention_heads = 4; }), "no error");
   EXPECT_THAT(log_.text(),
               HasSubstr("given/checkpoint-5: was made with model.num_attention_heads 2, "
