@@ -98,11 +98,11 @@ TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
 }
 
 TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
-  prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", "lines"));
+  prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", Cut::lines));
   EXPECT_THAT(log_.text(),
               HasSubstr("text: 1 of 2 documents are held out, with 3 of 4 sentences: 75.0 % of the "
                         "text, where text.heldout is 20.0 %"));
-  ProseJob all = job("One.\n\nTwo.\nThree.\nFour.\nFive.\nSix.\nSeven.\nEight.\n", "lines");
+  ProseJob all = job("One.\n\nTwo.\nThree.\nFour.\nFive.\nSix.\nSeven.\nEight.\n", Cut::lines);
   all.heldout = 0.4;
   prepare_prose(all);
   EXPECT_THAT(log_.text(), HasSubstr("1 of 8 sentences: 12.5 % of the text"));
@@ -111,7 +111,7 @@ TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
 TEST_F(Prose, AShareThatIsAboutAsAskedIsNot) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += str("Document ", i, "\n\n");
-  prepare_prose(job(text, "lines"));
+  prepare_prose(job(text, Cut::lines));
   EXPECT_EQ(log_.text().find("held out"), std::string::npos);
 }
 
