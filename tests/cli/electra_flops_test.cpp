@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
