@@ -62,8 +62,8 @@ class StoredAnswersTest : public testing::Test {
   }
   std::vector<float> found(const std::string& name) const {
     std::vector<float> out;
-    for (const JudgedToken& token : open(name).detect({"word7 word9 word30"})[0])
-      out.push_back(token.probability);
+    const auto judged = open(name).detect({"word7 word9 word30"});
+    for (const JudgedToken& token : judged.at(0)) out.push_back(token.probability);
     return out;
   }
   std::string guesses(const std::string& name) const {
