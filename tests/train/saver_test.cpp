@@ -136,6 +136,18 @@ TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
   EXPECT_EQ(steps("model/best"), best);
 }
 
+// The folder of step 3 in the model's cannot be taken: the other places have it nevertheless.
+TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
+  TrainJob run = best_job("model", 3);
+  run.keep_every = 3;
+  write_file(dir_.file("model/checkpoint-3/notes.txt"), "of somebody else");
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the state of step 3 is not saved: "));
+  EXPECT_THAT(steps("model/save"), ElementsAre(3));
+  EXPECT_THAT(steps("model/best"), ElementsAre(3));
+  EXPECT_TRUE(is_shared("model/save/checkpoint-3", "model/best/checkpoint-3"));
+  EXPECT_THAT(steps("model"), ElementsAre());
+}
+
 TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
   TrainJob run = best_job("model", 9);
   std::optional<FileSizeLimit> full;
