@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What checkpoints of BERT-base with its optimizer's slots (110M parameters, 1.3 GB) cost a training, in one run.
 
-Needs build/release/smelt (scripts/build). The same training runs without saves and with one every few steps. The line of
+Needs build/release/smelt (scripts/build). The same training runs without saves and with one every few steps, in turns. The line of
 a step that is saved comes when its step has ended, so the time between two such lines is that of the steps in between
 and of one save: what is more than as many steps take without saves is what the save costs, its waiting and what its
 writing takes from the steps beside it. Then the last checkpoint is restored, as the program says itself, in turns with a
@@ -99,9 +99,9 @@ def main():
     p.add_argument("--model", default="base", choices=SIZES)
     p.add_argument("--batch", type=int, default=8)
     p.add_argument("--seq", type=int, default=128)
-    p.add_argument("--steps", type=int, default=40)
+    p.add_argument("--steps", type=int, default=30)
     p.add_argument("--every", type=int, default=10)
-    p.add_argument("--rounds", type=int, default=3, help="of restoring")
+    p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     args = p.parse_args()
     with tempfile.TemporaryDirectory() as work:
@@ -110,11 +110,15 @@ def main():
         made = [args.smelt, "run", yaml, "--set", "train.steps=1", "--set", "model.num_hidden_layers=1"]
         subprocess.run([*made, "--set", "eval.steps=1"], check=True, capture_output=True)
         train = [args.smelt, "pretrain", yaml, "--fresh", "--overwrite"]
-        none, plain_memory = step_times([*train, "--set", f"train.save_every={args.steps}"])
-        times, memory = step_times(train)
-        saved = range(args.every, args.steps, args.every)
-        step = (none[args.steps] - none[2]) / (args.steps - 2)
-        costs = [times[s + args.every] - times[s] - args.every * step for s in saved]
+        steps, costs = [], []
+        for _ in range(args.rounds):
+            none, plain_memory = step_times([*train, "--set", f"train.save_every={args.steps}"])
+            times, memory = step_times(train)
+            last = args.steps - 1  # the lines of steps that are not saved come a step later
+            steps.append((none[last] - none[args.every]) / (last - args.every))
+            costs += [times[s + args.every] - times[s] - args.every * steps[-1]
+                      for s in range(args.every, args.steps, args.every)]
+        step = statistics.median(steps)
         folder = Path(work) / f"out/model/checkpoint-{args.steps}"
         resume = [args.smelt, "pretrain", yaml, "--resume", "--set", f"train.steps={args.steps + 1}"]
         print(json.dumps({

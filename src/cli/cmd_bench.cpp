@@ -211,19 +211,25 @@ void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
       ->check(CLI::IsMember(optimizer_names()));
 }
 
+// "" for a name or a file, else what is wrong.
+std::string check_model(const std::string& value) {
+  if (models().contains(value) || value == kElectra || value == kJestimator || exists(value))
+    return "";
+  std::vector<std::string> names{kElectra, kJestimator};
+  for (const auto& [name, config] : models()) names.push_back(name);
+  return str("'", value, "' is neither a file nor one of ", join(names, ", "));
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
   auto* command = app.add_subcommand("bench", "time a training step on made-up examples, as JSON");
   auto o = std::make_shared<BenchOptions>();
-  std::vector<std::string> names;
-  for (const auto& [name, config] : models()) names.push_back(name);
-  names.insert(names.end(), {kElectra, kJestimator});
   command
       ->add_option("--model", o->model,
                    "BERT's tiny, small, base or large, electra-small or jestimator-base; or a "
                    "bert_config.json, with its own dropout")
-      ->check(CLI::IsMember(names) | CLI::ExistingFile);
+      ->check(check_model, "NAME");
   command->add_option("--device", o->device, "cpu, gpu or tpu")
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
       ->capture_default_str();

@@ -39,21 +39,27 @@ FreeBlocks& free_blocks() {
 
 }  // namespace
 
-CopyMemory::Block CopyMemory::take(std::size_t size) {
+CopyMemory::Block CopyMemory::take(std::size_t size, After after) {
   FreeBlocks& free = free_blocks();
-  const std::lock_guard lock(free.mutex);
-  if (const auto found = free.by_size.find(size); found != free.by_size.end()) {
-    std::byte* const block = found->second;
-    free.by_size.erase(found);
-    return {block, {size}};
+  if (after == After::kept) {
+    const std::lock_guard lock(free.mutex);
+    if (const auto found = free.by_size.find(size); found != free.by_size.end()) {
+      std::byte* const block = found->second;
+      free.by_size.erase(found);
+      return {block, {size, after}};
+    }
   }
   void* const block = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) throw std::bad_alloc();
-  return {static_cast<std::byte*>(block), {size}};
+  return {static_cast<std::byte*>(block), {size, after}};
 }
 
 void CopyMemory::GiveBack::operator()(std::byte* block) const noexcept try {
+  if (after == After::freed) {
+    ::munmap(block, std::max<std::size_t>(size, 1));
+    return;
+  }
   FreeBlocks& free = free_blocks();
   const std::lock_guard lock(free.mutex);
   free.by_size.emplace(size, block);

@@ -12,16 +12,19 @@ namespace smelt {
 void keep_freed_memory();
 
 // Memory for copies of what devices hold. It lies outside the heap, where such blocks would take
-// the place that a step's temporaries had, and is kept for the next copy of the same size.
+// the place that a step's temporaries had.
 class CopyMemory {
  public:
+  // Whether a block that is given back stays for the next of its size, or goes to the system.
+  enum class After { kept, freed };
   struct GiveBack {
     std::size_t size = 0;
+    After after = After::freed;
     void operator()(std::byte* block) const noexcept;
   };
   using Block = std::unique_ptr<std::byte[], GiveBack>;
   // Not filled. std::bad_alloc.
-  static Block take(std::size_t size);
+  static Block take(std::size_t size, After after);
 };
 
 }  // namespace smelt

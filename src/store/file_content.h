@@ -7,9 +7,9 @@
 
 namespace smelt {
 
-// A local file is mapped, for it to be read side by side from any place and given up by the system
-// at any time; it must not be cut meanwhile. Of a store, or where nothing can be mapped, the bytes
-// are read into memory. Copies share them.
+// A file on a disk of this machine is mapped, after all of it was read once, so that what cannot be
+// read is said; the system may give its pages up at any time. It must not be cut meanwhile. Of a
+// store or a network's disk the bytes are read into memory. Copies share them.
 class FileContent {
  public:
   explicit FileContent(const std::string& path);  // UsageError when missing or unreadable

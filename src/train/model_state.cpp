@@ -126,6 +126,10 @@ ModelState ModelState::fresh(const Client& client, const Placement& placement,
 ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const StateLayout& layout, const TensorMap& tensors,
                                const std::string& where) {
+  for (const StateTensor& tensor : layout.tensors)  // in their order, so that the first is named
+    if (tensor.saved)
+      for (const std::string& name : tensor.names())
+        (void)find_tensor(tensors, name, tensor.shape_of_one(), where);
   return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
             const Shape one = tensor.shape_of_one();
             if (tensor.saved && tensor.layers == 0)

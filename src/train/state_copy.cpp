@@ -35,11 +35,12 @@ std::optional<std::string> first_not_finite(const HostState& state) {
   return std::nullopt;
 }
 
-StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t device)
+StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t device,
+                      CopyMemory::After after)
     : tensor(tensor),
       device(device),
       size(buffer.shape().size_bytes()),
-      values(CopyMemory::take(size)),
+      values(CopyMemory::take(size, after)),
       copied(buffer.start_copy_to_host({values.get(), size})) {}
 
 StateCopy::Part::~Part() {
@@ -56,11 +57,13 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
     if (!layout_->tensors[i].saved) continue;
     const Sharding& sharding = layout_->tensors[i].sharding;
+    // What is copied on into a whole makes way for it.
+    const auto after = is_whole(sharding) ? CopyMemory::After::kept : CopyMemory::After::freed;
     std::set<std::int64_t> begun;
     for (std::size_t device = 0; device < buffers.size(); ++device) {
       const auto number = static_cast<std::int64_t>(device);
       if (begun.insert(is_whole(sharding) ? 0 : part_number(mesh_, sharding, number)).second)
-        parts_.emplace_back(buffers[device][i], i, number);
+        parts_.emplace_back(buffers[device][i], i, number, after);
     }
   }
 }
@@ -74,7 +77,7 @@ void StateCopy::place(Part part, CopyMemory::Block& whole) const {
     return;
   }
   const std::size_t size = tensor.shape.size_bytes();
-  if (whole == nullptr) whole = CopyMemory::take(size);
+  if (whole == nullptr) whole = CopyMemory::take(size, CopyMemory::After::kept);
   place_part(mesh_, tensor.sharding, tensor.shape, part.device, {part.values.get(), part.size},
              {whole.get(), size});
 }

@@ -37,7 +37,7 @@ class StateCopy {
 
  private:
   struct Part {
-    Part(const Buffer& buffer, std::size_t tensor, std::int64_t device);
+    Part(const Buffer& buffer, std::size_t tensor, std::int64_t device, CopyMemory::After after);
     Part(Part&&) = default;
     ~Part();  // waits: until then the memory is the copy's
 

@@ -138,7 +138,8 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
                    HasSubstr(str("--dropout ", rate, " is not between 0 and 0.99")));
   expect_refused("bench --seq 128 --attention-rows 48",
                  AllOf(HasSubstr("attention: 128 tokens in blocks of 48"), HasSubstr("hint: ")));
-  expect_refused("bench --model huge", HasSubstr("--model: huge not in {"));
+  expect_refused("bench --model huge",
+                 HasSubstr("--model: 'huge' is neither a file nor one of electra-small"));
   expect_refused("bench --optimizer adam", HasSubstr("--optimizer: adam not in {"));
   expect_refused("bench --updates amos,adam", HasSubstr("--updates: adam not in {"));
   expect_refused("bench --batch 6 --devices 4",

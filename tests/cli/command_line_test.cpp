@@ -63,9 +63,11 @@ TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
   expect_refusal("electra run_pretraining --data-dir d --model-name m --hparams {} --hparams {}",
                  AllOf(HasSubstr("run_pretraining: --hparams is given 2 times\n"),
                        HasSubstr("hint: give it once")));
-  expect_refusal("electra build_pretraining_dataset --corpus-dir= --output-dir=",
-                 AllOf(HasSubstr("error: --corpus-dir= has no value\n"),
+  expect_refusal("eval r.yaml --set=",
+                 AllOf(HasSubstr("error: --set= has no value\n"),
                        HasSubstr("hint: leave it out, or put a value behind the =")));
+  expect_refusal("electra build_pretraining_dataset --corpus-dir= --output-dir=",
+                 HasSubstr("--corpus-dir: is empty\n"));
   expect_refusal("export r.yaml --out ''", HasSubstr("smelt export: --out: is empty\n"));
   expect_refusal("electra run_pretraining --data-dir d --model-name ''",
                  HasSubstr("--model-name: is empty\n"));
