@@ -86,8 +86,9 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
     return number;
   });
   const std::string folder = parent_path(prefix);
-  for (const char* name : {"bert_config.json", "electra_config.json"})
-    if (out.config.is_null()) out.config = json_file(join_path(folder, name));
+  const bool is_electra = model_type_of(out.tensors) == "electra";
+  out.config =
+      json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
   find_vocabulary({folder}, std::nullopt, out);
   return out;
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/stop_notice.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/evaluation.h"
@@ -366,6 +367,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning) {
   const auto stages = stages_of(r, beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out);
+  const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);

@@ -98,6 +98,7 @@ void forget_stage(const std::string& out, const std::string& name) {
 }
 
 bool run_stage(const std::string& out, const Stage& stage) {
+  const StopNotice notice;
   const std::string record = record_path(out, stage.name);
   const nlohmann::json now = fingerprint(out, stage);
   const bool outputs_there =
@@ -108,7 +109,6 @@ bool run_stage(const std::string& out, const Stage& stage) {
   }
   spdlog::info("{}: started", stage.name);
   remove_file(record);
-  const StopNotice notice;
   stage.make();
   write_file(record, now.dump(1) + "\n");
   return true;

@@ -70,7 +70,8 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where) 
   check_unknown_fields(json, where);
   if (!json.contains("vocab_size"))
     throw UsageError(str(where, ": vocab_size is missing"), "set it to the lines of vocab.txt");
-  const auto config = parse_config<BertConfig>(json, where);
+  auto config = parse_config<BertConfig>(json, where);
+  if (config.hidden_act == "gelu_new") config.hidden_act = "gelu";  // as transformers calls it
   check_bert_config(config, where);
   return config;
 }

@@ -1,30 +1,12 @@
-// The host's memory beside a device.
+// How this process holds memory while the CPU plugin runs steps in it.
 #pragma once
-
-#include <cstddef>
-#include <memory>
 
 namespace smelt {
 
-// Freed memory stays in the process, in one heap: the CPU plugin asks for a step's temporaries anew
-// each time, and what was given back to the system comes back a page at a time. To be called before
-// other threads are started.
+// Keeps what is freed instead of giving it back to the system: a step's temporaries are asked for
+// anew each time, and faulting their pages in again costs more than computing on them
+// (docs/performance.md). To be called before the plugin's threads start. For the whole process and
+// for good; does nothing where the C library is not glibc.
 void keep_freed_memory();
-
-// Memory for copies of what devices hold. It lies outside the heap, where such blocks would take
-// the place that a step's temporaries had.
-class CopyMemory {
- public:
-  // Whether a block that is given back stays for the next of its size, or goes to the system.
-  enum class After { kept, freed };
-  struct GiveBack {
-    std::size_t size = 0;
-    After after = After::freed;
-    void operator()(std::byte* block) const noexcept;
-  };
-  using Block = std::unique_ptr<std::byte[], GiveBack>;
-  // Not filled. std::bad_alloc.
-  static Block take(std::size_t size, After after);
-};
 
 }  // namespace smelt

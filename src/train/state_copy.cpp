@@ -35,12 +35,11 @@ std::optional<std::string> first_not_finite(const HostState& state) {
   return std::nullopt;
 }
 
-StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t device,
-                      CopyMemory::After after)
+StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t device)
     : tensor(tensor),
       device(device),
       size(buffer.shape().size_bytes()),
-      values(CopyMemory::take(size, after)),
+      values(std::make_unique_for_overwrite<std::byte[]>(size)),
       copied(buffer.start_copy_to_host({values.get(), size})) {}
 
 StateCopy::Part::~Part() {
@@ -57,19 +56,17 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
     if (!layout_->tensors[i].saved) continue;
     const Sharding& sharding = layout_->tensors[i].sharding;
-    // What is copied on into a whole makes way for it.
-    const auto after = is_whole(sharding) ? CopyMemory::After::kept : CopyMemory::After::freed;
     std::set<std::int64_t> begun;
     for (std::size_t device = 0; device < buffers.size(); ++device) {
       const auto number = static_cast<std::int64_t>(device);
       if (begun.insert(is_whole(sharding) ? 0 : part_number(mesh_, sharding, number)).second)
-        parts_.emplace_back(buffers[device][i], i, number, after);
+        parts_.emplace_back(buffers[device][i], i, number);
     }
   }
 }
 
 // Frees the part: of all parts and all whole tensors there is never more than one twice.
-void StateCopy::place(Part part, CopyMemory::Block& whole) const {
+void StateCopy::place(Part part, HostState::Memory& whole) const {
   const StateTensor& tensor = layout_->tensors[part.tensor];
   part.copied.await();
   if (is_whole(tensor.sharding)) {
@@ -77,12 +74,12 @@ void StateCopy::place(Part part, CopyMemory::Block& whole) const {
     return;
   }
   const std::size_t size = tensor.shape.size_bytes();
-  if (whole == nullptr) whole = CopyMemory::take(size, CopyMemory::After::kept);
+  if (whole == nullptr) whole = std::make_unique_for_overwrite<std::byte[]>(size);
   place_part(mesh_, tensor.sharding, tensor.shape, part.device, {part.values.get(), part.size},
              {whole.get(), size});
 }
 
-void StateCopy::add(std::size_t index, CopyMemory::Block whole) {
+void StateCopy::add(std::size_t index, HostState::Memory whole) {
   const StateTensor& tensor = layout_->tensors[index];
   const Shape one = tensor.shape_of_one();
   std::span<const std::byte> rest(whole.get(), tensor.shape.size_bytes());
@@ -96,7 +93,7 @@ void StateCopy::add(std::size_t index, CopyMemory::Block whole) {
 const HostState& StateCopy::host() {
   while (!parts_.empty()) {
     const std::size_t tensor = parts_.front().tensor;
-    CopyMemory::Block whole;
+    HostState::Memory whole;
     while (!parts_.empty() && parts_.front().tensor == tensor) {
       place(std::move(parts_.front()), whole);
       parts_.pop_front();

@@ -9,15 +9,16 @@
 
 #include "format/safetensors.h"
 #include "runtime/buffer.h"
-#include "runtime/host_memory.h"
 #include "train/state_layout.h"
 
 namespace smelt {
 
 // Named tensors on the host, with the memory behind the views.
 struct HostState {
+  using Memory = std::unique_ptr<std::byte[]>;  // not filled before the values come
+
   TensorMap tensors;
-  std::vector<CopyMemory::Block> memory;
+  std::vector<Memory> memory;
 };
 
 // The first tensor, by name, that holds a NaN or an infinity.
@@ -37,18 +38,18 @@ class StateCopy {
 
  private:
   struct Part {
-    Part(const Buffer& buffer, std::size_t tensor, std::int64_t device, CopyMemory::After after);
+    Part(const Buffer& buffer, std::size_t tensor, std::int64_t device);
     Part(Part&&) = default;
     ~Part();  // waits: until then the memory is the copy's
 
     std::size_t tensor;
     std::int64_t device;
     std::size_t size;
-    CopyMemory::Block values;
+    HostState::Memory values;
     Event copied;
   };
-  void place(Part part, CopyMemory::Block& whole) const;
-  void add(std::size_t tensor, CopyMemory::Block whole);
+  void place(Part part, HostState::Memory& whole) const;
+  void add(std::size_t tensor, HostState::Memory whole);
 
   std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;

@@ -24,6 +24,12 @@ std::string refusal(const char* text) {
   return "no error";
 }
 
+TEST(BertConfigs, TransformersNameOfTheGeluIsTheOriginals) {
+  const BertConfig c =
+      parse_bert_config(R"({"vocab_size": 9, "hidden_act": "gelu_new"})", "c.json");
+  EXPECT_EQ(c.hidden_act, "gelu");
+}
+
 TEST(BertConfig, HasTheOriginalsDefaults) {
   const BertConfig c = parse_bert_config(R"({"vocab_size": 30522})", "c.json");
   EXPECT_EQ(c.hidden_size, 768);
