@@ -15,6 +15,7 @@
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "format/crc32c.h"
+#include "format/json_difference.h"
 #include "models/bert_config.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -98,6 +99,22 @@ const json& known_config(const StoredModel& model) {
   return model.config;
 }
 
+// What lies there is taken for the model's by whoever reads it.
+void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
+  const std::string config = join_path(folder, type + "_config.json");
+  const std::string vocab = join_path(folder, "vocab.txt");
+  constexpr const char* kHint = "choose another folder, or move that file away";
+  if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
+    throw UsageError(
+        str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
+  if (model.config.is_null() || !exists(config)) return;
+  const json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
+  if (const auto other = first_difference(there, model.config, ""))
+    throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
+                         other->was.dump(), " where ", model.where, " has ", other->is.dump()),
+                     kHint);
+}
+
 void put_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
   const std::string config = join_path(folder, type + "_config.json");
   const std::string vocab = join_path(folder, "vocab.txt");
@@ -117,6 +134,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
   const std::string path = checkpoint_path(folder, step);
   const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own
   if (exists(path)) throw_there(path);
+  check_beside(folder, model, type);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
   if (!type.empty()) put_beside(folder, model, type);
@@ -126,6 +144,10 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
 std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
                           const std::string& type) {
   if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
+  if (file_status(job.to).value_or(FileStatus{}).is_folder)
+    throw UsageError(str("convert: ", job.to, " is a folder"),
+                     str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
+  check_beside(parent_path(job.to), model, type);
   LazyTensors tensors = model.tensors;
   if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
     std::vector<std::byte> bytes(sizeof model.step);

@@ -20,8 +20,7 @@ bool is_folder(const std::string& path) {
 }
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
-  const std::string inner = join_path(folder, "model");  // of a recipe's folder
-  if (is_folder(inner) && latest_checkpoint(inner))
+  if (const std::string inner = model_folder_in(folder); !inner.empty())
     throw UsageError(str("init: ", folder, " is no model's folder"),
                      str("did you mean '", inner, "'?"));
   throw UsageError(
@@ -84,6 +83,11 @@ GivenWeights of_tensorflow(const std::string& prefix) {
 }
 
 }  // namespace
+
+std::string model_folder_in(const std::string& folder) {
+  std::string inner = join_path(folder, "model");
+  return is_folder(inner) && latest_checkpoint(inner) ? inner : "";
+}
 
 std::vector<std::string> hugging_face_folders(const std::string& folder) {
   const auto is_model = [](const std::string& path) {

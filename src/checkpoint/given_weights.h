@@ -38,4 +38,7 @@ void check_weights_folder(const std::string& folder);
 // The Hugging Face folders in a folder: itself, or those of an ELECTRA's two parts.
 std::vector<std::string> hugging_face_folders(const std::string& folder);
 
+// "<folder>/model" where that holds checkpoints, as a recipe's folder has it; else "".
+std::string model_folder_in(const std::string& folder);
+
 }  // namespace smelt

@@ -226,6 +226,9 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
+  if (const std::string inner = model_folder_in(path); !inner.empty())
+    throw UsageError(str(where, ": ", path, " is no model's folder"),
+                     str("did you mean '", inner, "'?"));
   throw UsageError(
       str(where, ": ", path,
           " holds neither a checkpoint of smelt's or TensorFlow's nor config.json"),

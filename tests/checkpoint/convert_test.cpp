@@ -303,6 +303,26 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given), HasSubstr("v.txt is not a JSON object"));
 }
 
+TEST_F(Convert, AnotherModelsFilesBesideAreRefused) {
+  write_file(dir_.file("v/vocab.txt"), "other\n");
+  EXPECT_THAT(refusal_of("run/model", "v/m.ckpt"),
+              HasSubstr("v/vocab.txt is there, and is not the vocabulary of "));
+  write_file(dir_.file("c/bert_config.json"), R"({"hidden_size": 77})");
+  EXPECT_THAT(refusal_of("run/model", "c/m.ckpt"),
+              HasSubstr("c/bert_config.json is there, and has hidden_size 77 where "));
+  EXPECT_THAT(refusal_of("run/model", "c", to(ModelForm::tensorflow)),
+              AllOf(HasSubstr("c is a folder\n  hint: give a prefix in it, as "),
+                    HasSubstr("c/model.ckpt")));
+  EXPECT_EQ(list_folder(dir_.file("c")), std::vector<std::string>{"bert_config.json"});
+  EXPECT_EQ(list_folder(dir_.file("v")), std::vector<std::string>{"vocab.txt"});
+}
+
+TEST_F(Convert, ARecipesFolderIsToldFromItsModels) {
+  EXPECT_THAT(refusal_of("run", "m.ckpt"),
+              AllOf(HasSubstr("run is no model's folder"), HasSubstr("did you mean '"),
+                    HasSubstr("run/model'?")));
+}
+
 TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
   convert("run/model", "tf/m.ckpt");
   json config = facts_["config"];
