@@ -23,6 +23,11 @@ std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
 // The step of a directory named exactly so, either way.
 std::optional<std::int64_t> step_of(std::string_view directory_name);
 
+// Gives a whole checkpoint its name back that a kill has left without, while it took the place of
+// one of its step: as "<name>.new", or the earlier one as "<name>.replaced". For who alone writes
+// in the folder; on an object store there are none.
+void take_back_checkpoints(const std::string& model_dir);
+
 // "tensors-00000-of-00002.safetensors"
 std::string shard_name(std::size_t index, std::size_t count);
 

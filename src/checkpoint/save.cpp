@@ -87,6 +87,12 @@ void rename_directory(const std::string& from, const std::string& to) {
 
 bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
 
+bool is_whole(const std::string& path) {
+  const std::string manifest = join_path(path, kManifestFile);
+  return is_committed(path) && exists(manifest) &&
+         read_file(join_path(path, kCommitFile)) == commit_text(read_file(manifest));
+}
+
 void remove_committed(const std::string& path) {
   if (is_committed(path)) remove_checkpoint(path);
 }
@@ -152,11 +158,27 @@ void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& 
   remove_steps(model_dir, std::span(steps).first(steps.size() - std::min(steps.size(), kept)));
 }
 
+}  // namespace
+
+void take_back_checkpoints(const std::string& model_dir) {
+  if (is_remote(model_dir) || !file_status(model_dir).value_or(FileStatus{}).is_folder) return;
+  for (const std::string_view suffix : {kNew, kReplaced})
+    for (const std::string& name : list_folder(model_dir)) {
+      if (!name.ends_with(suffix)) continue;
+      const std::string place = name.substr(0, name.size() - suffix.size());
+      const std::string from = join_path(model_dir, name), to = join_path(model_dir, place);
+      if (step_of(place) && is_whole(from) && !exists(to)) rename_directory(from, to);
+    }
+}
+
+namespace {
+
 using WriteMembers = std::function<void(const OutputDirectory&)>;
 
 void publish(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
              const WriteMembers& write) {
   CHECK(step >= 0 && options.max_to_keep >= 0);
+  take_back_checkpoints(model_dir);
   remove_remains(model_dir);
   const std::string path = checkpoint_path(model_dir, step, options.names);
   // An object store cannot rename: there the earlier one goes before the new one comes.

@@ -13,6 +13,7 @@
 #include "cli/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "track/event_log.h"
 #include "track/metrics_file.h"
@@ -66,25 +67,27 @@ void write_evaluation(const Recipe& r, const Evaluation& e) {
 class RecipeFollower {
  public:
   RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
-      : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {
-    for (const Record& told_before : told_evaluations(model_dir_))
-      told_.insert(evaluated_step(told_before));
-  }
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {}
 
   void run() {
     const std::int64_t last = recipe_.train.steps;
+    const FolderLock lock(events_folder(), "eval");  // another follower's lines would be lost
+    for (const Record& told_before : told_evaluations(model_dir_))
+      told_.insert(evaluated_step(told_before));
     spdlog::info("eval: following {} to step {}", model_dir_, last);
     const auto newest = told_.empty() ? std::nullopt : std::optional(*told_.rbegin());
     follow_checkpoints({.model_dir = model_dir_,
                         .last_step = last,
                         .newest = newest,
                         .seconds = is_remote(model_dir_) ? 15.0 : 1.0,  // what costs nothing
-                        .next = [&](const auto& steps) { return next(steps); },
+                        .next = [&](const auto& steps, bool) { return next(steps); },
                         .evaluate = [&](const std::string& path) { evaluate(path); },
                         .done = [&](std::int64_t step, const auto&) { told_.insert(step); }});
   }
 
  private:
+  std::string events_folder() const { return join_path(model_dir_, "eval"); }
+
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) const {
     const auto found =
         std::ranges::find_if(steps, [&](auto step) { return !told_.contains(step); });
@@ -112,7 +115,7 @@ class RecipeFollower {
     std::vector<Scalar> scalars;
     for (const MeasuredValue& m : e.measures)
       scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
-    if (!events_) events_.emplace(join_path(model_dir_, "eval"), e.global_step);
+    if (!events_) events_.emplace(events_folder(), e.global_step);
     events_->add(e.global_step, scalars);
   }
 

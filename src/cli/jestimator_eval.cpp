@@ -107,7 +107,7 @@ class Follower {
                         .last_step = flags_.max_train_steps,
                         .newest = last_,
                         .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
-                        .next = [&](const auto& steps) { return next(steps); },
+                        .next = [&](const auto& steps, bool done) { return next(steps, done); },
                         .evaluate = [&](const std::string& path) { evaluate(path); },
                         .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
   }
@@ -115,12 +115,17 @@ class Follower {
  private:
   std::string last_file() const { return join_path(folder_, "last_evaluated_ckpt"); }
 
-  // Not the oldest, as the original: a training removes it. The last one is evaluated in any case.
-  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
-    for (const std::int64_t step : steps) {
-      const bool is_last = flags_.max_train_steps && step >= *flags_.max_train_steps;
-      if ((step > steps.front() || is_last) && (!last_ || step > *last_)) return step;
-    }
+  bool is_last(std::int64_t step) const {
+    return flags_.max_train_steps && step >= *flags_.max_train_steps;
+  }
+
+  // Not the oldest, as the original: a training removes it. The last one is evaluated in any case,
+  // and nothing behind it.
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps, bool run_is_done) {
+    if (last_ && is_last(*last_)) return std::nullopt;
+    for (const std::int64_t step : steps)
+      if ((step > steps.front() || run_is_done || is_last(step)) && (!last_ || step > *last_))
+        return step;
     if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
       spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
     return std::nullopt;

@@ -236,9 +236,11 @@ void share_file(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::create_hard_link(from, to, error);
   if (!error) return;
-  error.clear();
-  fs::copy_file(from, to, error);
-  if (error) throw_errno("copy", to, error.value());
+  InputFile source(from);
+  OutputFile copy(to);
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (const std::size_t size = source.read(piece)) copy.write({piece.data(), size});
+  copy.commit();
 }
 
 OutputDirectory::OutputDirectory(std::string path, Earlier earlier)

@@ -25,6 +25,10 @@ class GrowingFile {
   void write_objects_every(double seconds) { object_seconds_ = seconds; }
   // SystemError on a full disk; the file may then end with a part of it.
   void add(std::string_view bytes);
+  // What an object lacks is written now.
+  void write_lacking() {
+    if (lacks_) write_object();
+  }
   const std::string& path() const { return path_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/error.h"
 #include "base/str.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -41,7 +42,12 @@ EventLog::EventLog(const std::string& folder, std::int64_t first_step)
   std::string bytes;
   append_event_version(bytes, wall_seconds());
   append_run_start(bytes, wall_seconds(), first_step);
-  file_.add(bytes);
+  try {
+    file_.add(bytes);
+  } catch (const Error&) {  // nor is a part of a beginning
+    remove_file(file_.path());
+    throw;
+  }
 }
 
 void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {

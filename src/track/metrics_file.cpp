@@ -91,13 +91,15 @@ MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Rec
 void MetricsFile::begin(const std::string& path, const KeptRecords& kept, const Record& first) {
   std::string text;
   for (const Record& record : kept.records) text += line_of(record);
-  file_.emplace(path, text + line_of(first));
+  auto file = std::make_unique<GrowingFile>(path, text + line_of(first));
+  file_ = std::move(file);
   file_->write_objects_every(30);
+  cut_short_ = false;
 }
 
 void MetricsFile::went_back(std::int64_t step, SpentTimes spent) {
   const std::string path = file_->path();
-  file_.reset();
+  file_->write_lacking();
   const KeptRecords kept = kept_records(read_metrics(path), step);
   spent[Spent::lost] += std::exchange(spent[Spent::step], 0);
   spent += kept.spent;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,13 +44,14 @@ class MetricsFile {
   void add(std::string_view kind, std::int64_t step, const Record& fields,
            const SpentTimes& spent = {});
   // The run goes back to an earlier step: as for one that begins there, without another start.
+  // Where that cannot be written the file stays as it is, to be added to.
   void went_back(std::int64_t step, SpentTimes spent);
   const std::string& path() const { return file_->path(); }
 
  private:
   void begin(const std::string& path, const KeptRecords& kept, const Record& first);
 
-  std::optional<GrowingFile> file_;
+  std::unique_ptr<GrowingFile> file_;
   bool cut_short_ = false;  // its last line, by a full disk
 };
 

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "track/run_record.h"
 #include "train/stop_signal.h"
@@ -28,13 +29,13 @@ class Follower {
   void run() {
     const StopSignal stop(kStopsFollowing);
     while (!StopSignal::raised()) {
-      if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
-        return spdlog::info("eval: step {}, the last, is evaluated", *newest_);
       const bool run_is_done = !job_.last_step && has_said_that_it_is_done();  // before the look
-      if (const auto step = job_.next(checkpoint_steps(job_.model_dir)))
+      if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);
       else if (run_is_done)
         return spdlog::info("eval: the run is done, and so are its checkpoints");
+      else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
+        return tell_last();
       else
         wait();
     }
@@ -43,10 +44,19 @@ class Follower {
   }
 
  private:
+  // Now: what an earlier start of a run that goes on has said counts no more.
   bool has_said_that_it_is_done() const {
     if (!exists(join_path(job_.model_dir, kMetricsFile))) return false;
     const RunRecord run = read_run(job_.model_dir);
-    return run.end && run.end->value("why", "") == "done";
+    return run.end && run.end->value("why", "") == "done" &&
+           (run.time >= begun_ || !folder_worker(job_.model_dir));
+  }
+
+  void tell_last() const {
+    if (passed_over_ == newest_)
+      spdlog::warn("eval: step {}, the last, was passed over", *newest_);
+    else
+      spdlog::info("eval: step {}, the last, is evaluated", *newest_);
   }
 
   void wait() const {
@@ -57,21 +67,32 @@ class Follower {
 
   void take(std::int64_t step) {
     const std::string path = committed_path(job_.model_dir, step);
+    const auto is_there = [&] { return exists(join_path(path, kCommitFile)); };
     try {
       job_.evaluate(path);
       ++evaluated_;
     } catch (const DamagedCheckpoint& error) {
-      spdlog::error("{}\n  it is not evaluated", error.what());
+      if (is_there())
+        spdlog::error("{}\n  it is not evaluated", error.what());
+      else
+        tell_removed(path);
+      passed_over_ = step;
     } catch (const UsageError&) {
-      if (exists(join_path(path, kCommitFile))) throw;
-      spdlog::warn("{} was removed before it was evaluated", path);
+      if (is_there()) throw;
+      tell_removed(path);
+      passed_over_ = step;
     }
     newest_ = std::max(newest_.value_or(step), step);
     job_.done(step, path);
   }
 
+  static void tell_removed(const std::string& path) {
+    spdlog::warn("{} was removed before it was evaluated", path);
+  }
+
   const FollowJob& job_;
-  std::optional<std::int64_t> newest_;
+  const double begun_ = wall_seconds();
+  std::optional<std::int64_t> newest_, passed_over_;
   std::int64_t evaluated_ = 0;
 };
 

@@ -14,16 +14,20 @@ struct FollowJob {
   std::optional<std::int64_t> last_step;  // of the run; empty: it ends when it says so
   std::optional<std::int64_t> newest;     // that was taken before
   double seconds = 1;                     // between two looks
-  // Which of these steps, ascending, is to be taken; nothing: none of them.
-  std::function<std::optional<std::int64_t>(const std::vector<std::int64_t>& steps)> next;
+  // Which of these steps, ascending, is to be taken; nothing: none of them. A run that is known to
+  // be done removes none any more.
+  std::function<std::optional<std::int64_t>(const std::vector<std::int64_t>& steps,
+                                            bool run_is_done)>
+      next;
   std::function<void(const std::string& path)> evaluate;
   // It is done with, evaluated or passed over: next() must not give it again.
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
 
 // Until the checkpoint of the last step is taken, or, where that is not known, metrics.jsonl says
-// that the run is done and no checkpoint is left. A damaged checkpoint, or one that the run has
-// removed meanwhile, is passed over with a logged word. Stopped at SIGTERM, SIGINT or SIGHUP.
+// that the run is done, since this began or with nobody working in the folder; and next() gives
+// none. A damaged checkpoint, or one that the run has removed meanwhile, is passed over with a
+// logged word. Stopped at SIGTERM, SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
 }  // namespace smelt

@@ -99,7 +99,7 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
                  flops_per_example_);
   }
   metrics_.emplace(facts.folder, facts.step, start_fields());
-  events_.emplace(join_path(facts.folder, "train"), facts.step + 1);
+  events_ = std::make_unique<EventLog>(join_path(facts.folder, "train"), facts.step + 1);
   const auto settings = flat_settings(start_fields());
   add_events([&](EventLog& events) { events.add_hyperparameters(settings); });
 }
@@ -195,14 +195,21 @@ void RunLog::went_back(std::int64_t step) {
   line_times_ = {};
   facts_.step = std::min(facts_.step, step);
   tally();
-  try {
-    if (metrics_) metrics_->went_back(step, std::exchange(since_record_, {}));
-    if (events_) events_.emplace(join_path(facts_.folder, "train"), step + 1);
-  } catch (const Error& error) {
-    spdlog::warn("{}; the run goes on", error.what());
-    metrics_.reset();
-    events_.reset();
-  }
+  const auto try_to = [](const auto& take_back) {
+    try {
+      take_back();
+    } catch (const Error& error) {
+      spdlog::warn("{}; the run goes on, and adds to what is there", error.what());
+    }
+  };
+  if (metrics_)
+    try_to([&] {
+      metrics_->went_back(step, since_record_);
+      since_record_ = {};
+    });
+  if (events_)
+    try_to(
+        [&] { events_ = std::make_unique<EventLog>(join_path(facts_.folder, "train"), step + 1); });
 }
 
 Record RunLog::means() const {

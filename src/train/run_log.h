@@ -127,7 +127,7 @@ class RunLog {
   std::optional<double> peak_;  // operations a second of all devices
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;
-  std::optional<EventLog> events_;
+  std::unique_ptr<EventLog> events_;
   std::optional<ReportSums> since_line_;
   std::optional<ReportSums> last_;
   std::deque<std::int64_t> tokens_ahead_;  // of steps that have not ended

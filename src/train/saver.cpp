@@ -8,16 +8,35 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
+#include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
 namespace {
 
-constexpr const char* kScore = "score";  // in the settings of what was saved as the best
+constexpr const char* kScore = "score";           // in the settings of what was saved as the best
+constexpr const char* kScoreFile = "score.json";  // beside what an earlier version saved as that
+
+// Places of a save, as messages end on them.
+constexpr std::string_view kModel = "";
+constexpr std::string_view kBest = " as the best";
+constexpr std::string_view kForEver = " in save/";
 
 // A loss is best where it is lowest, all else where it is highest.
 bool is_better(const std::string& name, double value, double than) {
   return name.ends_with("loss") ? value < than : value > than;
+}
+
+// {"name": …, "value": …} of a step in a folder of the best; of an earlier version's, what lies
+// beside it of the same step. Null: none.
+nlohmann::json score_of(const std::string& folder, std::int64_t step) {
+  const auto settings = checkpoint_state(committed_path(folder, step));
+  if (settings.contains(kScore)) return settings.at(kScore);
+  const std::string path = join_path(folder, kScoreFile);
+  if (!exists(path)) return nullptr;
+  auto score = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  return score.is_object() && score.value("step", nlohmann::json()) == step ? score : nullptr;
 }
 
 // The best value of a measure in a folder of the best, which a kill may have left two in.
@@ -25,10 +44,10 @@ std::optional<double> score_in(const std::string& folder, const std::string& nam
   std::optional<double> best;
   if (name.empty()) return best;
   for (const std::int64_t step : checkpoint_steps(folder)) try {
-      const auto settings = checkpoint_state(committed_path(folder, step));
-      const auto score = settings.value(kScore, nlohmann::json::object());
-      if (score.value("name", "") != name) continue;
-      const auto value = score.at("value").get<double>();
+      const auto score = score_of(folder, step);
+      if (!score.is_object() || score.value("name", nlohmann::json()) != name) continue;
+      const auto value = score.value("value", nlohmann::json());
+      if (!value.is_number()) continue;
       if (!best || is_better(name, value, *best)) best = value;
     } catch (const DamagedCheckpoint& error) {
       spdlog::warn("{}\n  it counts as none", error.what());
@@ -80,7 +99,8 @@ void Saver::look() {
     wait();
 }
 
-void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings) {
+void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings,
+                 Watchdog& watchdog) {
   CHECK(!under_way_.valid());
   if (kinds.regular) {
     newest_ = step;
@@ -91,50 +111,58 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
     best_ = kinds.best;
     settings[kScore] = {{"name", job_.keep_best}, {"value", *kinds.best}};
   }
-  under_way_ = run_async(
-      [this, step, state = std::move(state), kinds, settings = std::move(settings)]() mutable {
-        return write(step, std::move(state), kinds, settings);
-      });
+  under_way_ = run_async([this, step, state = std::move(state), kinds,
+                          settings = std::move(settings), &watchdog]() mutable {
+    StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
+    std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
+                                         str("copying the state of step ", step));
+    const HostState& host = copy.host();
+    watch.reset();
+    return write(step, host, kinds, settings);
+  });
 }
 
 // What the device has to say of the state ends the run, and so does a mistake of ours.
-Saver::Outcome Saver::write(std::int64_t step, StateCopy state, const Kinds& kinds,
+Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
                             const nlohmann::json& settings) const {
-  const HostState& host = state.host();
-  Outcome outcome{.step = step,
-                  .regular = kinds.regular,
-                  .best_lost = kinds.best.has_value(),
-                  .not_finite = first_not_finite(host)};
-  if (outcome.not_finite) return outcome;
-  try {
-    write_kinds(step, host, kinds, settings, outcome);
-  } catch (const BugError&) {
-    throw;
-  } catch (const Error& error) {
-    outcome.failure = error.what();
-  }
+  Outcome outcome{.step = step, .not_finite = first_not_finite(host)};
+  if (!outcome.not_finite) outcome.attempts = write_kinds(step, host, kinds, settings);
   return outcome;
 }
 
 // The model folder is last: what a run goes on from needs no other place to be mended, wherever a
-// kill has come. The other way round the best of its step, or the copy of it, would be lost.
-void Saver::write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                        const nlohmann::json& settings, Outcome& outcome) const {
+// kill has come. The other way round the best of its step, or the copy of it, would be lost. A
+// fault of one place costs the others nothing.
+std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostState& host,
+                                               const Kinds& kinds,
+                                               const nlohmann::json& settings) const {
   std::string first;  // whose files the other places share
-  const auto publish = [&](const std::string& place, const SaveOptions& options) {
-    if (first.empty())
-      save_checkpoint(place, step, host.tensors, settings, options);
-    else
-      keep_checkpoint(first, step, place, options);
-    if (first.empty()) first = place;
+  std::vector<Attempt> out;
+  const auto publish = [&](std::string_view name, const std::string& place,
+                           const SaveOptions& options) {
+    out.push_back({.place = name});
+    try {
+      if (first.empty())
+        save_checkpoint(place, step, host.tensors, settings, options);
+      else
+        keep_checkpoint(first, step, place, options);
+      if (first.empty()) first = place;
+      if (name == kBest) remove_file(join_path(place, kScoreFile));
+    } catch (const BugError&) {
+      throw;
+    } catch (const Error& error) {
+      out.back().failure = error.what();
+    }
   };
-  if (kinds.best) publish(folder("best"), {.names = job_.names, .alone = true});
-  outcome.best_lost = false;
-  if (!kinds.regular) return;
-  if (is_kept_for_ever(step)) publish(folder("save"), {.max_to_keep = 0, .names = job_.names});
-  publish(job_.model_dir, {.max_to_keep = static_cast<int>(job_.keep),
-                           .names = job_.names,
-                           .spare = step_to_rewind_to(step)});
+  if (kinds.best) publish(kBest, folder("best"), {.names = job_.names, .alone = true});
+  if (!kinds.regular) return out;
+  if (is_kept_for_ever(step))
+    publish(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
+  publish(kModel, job_.model_dir,
+          {.max_to_keep = static_cast<int>(job_.keep),
+           .names = job_.names,
+           .spare = step_to_rewind_to(step)});
+  return out;
 }
 
 // Those that minutes and signals saved must not push it out.
@@ -144,28 +172,36 @@ std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
 }
 
 void Saver::note(const Outcome& outcome) {
-  if (outcome.regular && !outcome.not_finite && outcome.failure.empty()) saved_ = outcome.step;
+  for (const Attempt& attempt : outcome.attempts)
+    if (attempt.place == kModel && attempt.failure.empty()) saved_ = outcome.step;
 }
 
 void Saver::tell(const Outcome& outcome) {
   note(outcome);
   if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
-  failure_ = outcome.failure;
-  if (outcome.best_lost) best_ = before_best_;
-  if (failure_.empty()) return;
-  const auto [what, hint] = without_hint(failure_);
-  spdlog::error(
-      "train: the state of step {} is not saved: {}\n  training goes on; {}; the next save tries "
-      "again\n  hint: {}",
-      outcome.step, what, where_to_go_on(), hint);
+  for (const auto& [place, failure] : outcome.attempts) {
+    if (failure.empty()) {
+      failures_.erase(place);
+      continue;
+    }
+    if (place == kBest) best_ = before_best_;
+    const auto [what, hint] = without_hint(failure);
+    const std::string told =
+        str("the state of step ", outcome.step, " is not saved", place, ": ", what);
+    failures_[place] = {told, hint};
+    spdlog::error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
+                  where_to_go_on(), hint);
+  }
 }
 
 void Saver::finish() {
   wait();
-  if (failure_.empty()) return;
-  const auto [what, hint] = without_hint(failure_);
-  throw SystemError(str("train: the state of step ", newest_, " is not saved: ", what),
-                    str(hint, "; ", where_to_go_on(), ": ", how_to_go_on(job_)));
+  if (failures_.empty()) return;
+  std::vector<std::string> told;
+  for (const auto& [place, failure] : failures_) told.push_back(failure.told);
+  throw SystemError(
+      "train: " + join(told, "\n  "),
+      str(failures_.begin()->second.hint, "; ", where_to_go_on(), ": ", how_to_go_on(job_)));
 }
 
 void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {

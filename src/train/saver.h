@@ -3,14 +3,18 @@
 
 #include <cstdint>
 #include <future>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "train/start.h"
 #include "train/state_copy.h"
 #include "train/trainer.h"
+#include "train/watchdog.h"
 
 namespace smelt {
 
@@ -33,13 +37,15 @@ class Saver {
     bool regular = false;
     std::optional<double> best = {};  // with this value
   };
-  // `settings` go into the checkpoint.
-  void save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings);
+  // `settings` go into the checkpoint. The watchdog must outlive the save: it watches the copy, not
+  // what is written.
+  void save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings,
+            Watchdog& watchdog);
   // The run is at this saved step again; later ones are gone.
   void went_back(std::int64_t step) { saved_ = newest_ = step; }
   // Tells what became of a save that has ended. SystemError for a state that is not finite.
   void look();
-  // Waits for the last save. SystemError when it failed.
+  // Waits for the last save. SystemError when the newest save at one of the places failed.
   void finish();
 
   // The newest step that is saved or on its way; -1 before the first.
@@ -52,20 +58,25 @@ class Saver {
   std::string what_steadies();
 
  private:
+  struct Attempt {  // at one of a save's places
+    std::string_view place;
+    std::string failure = {};  // empty: it has the state
+  };
+  struct Failure {
+    std::string told, hint;
+  };
   struct Outcome {
     std::int64_t step = 0;
-    bool regular = false;
-    bool best_lost = false;                      // was to be saved as the best, and is not
     std::optional<std::string> not_finite = {};  // a tensor
-    std::string failure = {};
+    std::vector<Attempt> attempts = {};
   };
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
   std::string where_to_go_on();
   void note(const Outcome& outcome);
-  Outcome write(std::int64_t step, StateCopy state, const Kinds& kinds,
+  Outcome write(std::int64_t step, const HostState& host, const Kinds& kinds,
                 const nlohmann::json& settings) const;
-  void write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                   const nlohmann::json& settings, Outcome& outcome) const;
+  std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
+                                   const nlohmann::json& settings) const;
   void tell(const Outcome& outcome);
   std::string folder(const char* name) const;
   std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
@@ -74,7 +85,7 @@ class Saver {
   const TrainJob& job_;
   std::int64_t saved_, newest_;
   std::optional<double> best_, before_best_;
-  std::string failure_;  // of the newest save
+  std::map<std::string_view, Failure> failures_;  // by place: of its newest save
   Clock::time_point begun_ = Clock::now();
   std::future<Outcome> under_way_;  // last: its thread uses the others
 };

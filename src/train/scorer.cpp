@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "train/averages.h"
 #include "train/stop_signal.h"
+#include "train/watchdog.h"
 
 namespace smelt {
 namespace {
@@ -52,7 +53,7 @@ MemoryAdvice Scorer::advice(const std::string& what) const {
                     " fsdp=… help, too")};
 }
 
-Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
+Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog) const {
   ReportSums sums(program_.report);
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
@@ -62,6 +63,7 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step) const {
     const Batch batch =
         source_->batch_in_order(static_cast<std::uint64_t>(i), held_out_.batch_size);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;
+    const Watchdog::Watch watch(watchdog, str("the evaluation at step ", step));
     const Execution execution = compiled_.run(batch, state, number);
     sums.add(fitting(advice("eval: a batch"),
                      [&] { return execution.results.front().front().to_host<float>(); }));

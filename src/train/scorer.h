@@ -13,6 +13,8 @@
 
 namespace smelt {
 
+class Watchdog;
+
 struct HeldOut {
   std::string data;              // as open_examples takes it
   std::int64_t batch_size = 32;  // over all devices
@@ -40,8 +42,8 @@ class Scorer {
          const Compute& compute, const HeldOut& held_out, const Fields& fields);
 
   // The state's values, on the placement's devices; whatever else is in it is not looked at.
-  // Stopped by a StopSignal.
-  Evaluation score(const ModelState& state, std::int64_t step) const;
+  // Stopped by a StopSignal. The watchdog, if any, watches each batch.
+  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
   // Logs how many examples it takes of how many there are.
   void announce() const;
   // Reads all batches and computes nothing.

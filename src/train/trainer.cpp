@@ -46,16 +46,21 @@ void Trainer::step_with_histograms() {
   const Batch batch = next_batch();
   if (!log_.wants_histograms(step_ + 1)) return step(batch);
   const auto looking = log_.during(Spent::eval);
+  std::optional<Watchdog::Watch> watch(std::in_place, &*watchdog_,
+                                       str("looking at the values before step ", step_ + 1));
   const HostState before = state_->download();
   std::optional<HostState> gradients;
   if (gradients_) gradients = gradients_->of(batch, *state_, step_ - steps_before_);
+  watch.reset();
   {
     const auto stepping = log_.during(Spent::step);
     step(batch);
     read_report();
   }
-  log_.histograms(step_, program_.state, before, state_->download(),
-                  gradients ? &*gradients : nullptr);
+  watch.emplace(&*watchdog_, str("looking at the values of step ", step_));
+  const HostState after = state_->download();
+  watch.reset();
+  log_.histograms(step_, program_.state, before, after, gradients ? &*gradients : nullptr);
 }
 
 // Of the newest step, which has then ended.
@@ -134,15 +139,26 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
   Saver::Kinds kinds{.regular = save_is_due};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
   if (check_is_due) try {
-      kinds.best = check(copy.host());
+      kinds.best = check(host_of(copy));
     } catch (...) {
       fault = std::current_exception();
     }
   spikes_.put(settings_);
-  if (kinds.regular || kinds.best) saver_->save(step_, std::move(copy), kinds, settings_);
+  if (kinds.regular || kinds.best)
+    saver_->save(step_, std::move(copy), kinds, settings_, *watchdog_);
   if (!fault) return;
   saver_->wait();
   std::rethrow_exception(fault);
+}
+
+const HostState& Trainer::host_of(StateCopy& copy) {
+  const Watchdog::Watch watch(&*watchdog_, str("copying the state of step ", step_));
+  return copy.host();
+}
+
+std::vector<FilledText> Trainer::filled(const TensorMap& weights) {
+  const Watchdog::Watch watch(&*watchdog_, str("filling masks at step ", step_));
+  return filler_->fill(weights, "train");
 }
 
 // Once it is known that a save has ended well.
@@ -163,7 +179,7 @@ std::optional<double> Trainer::check(const HostState& host) {
                    .parameters = parameter_scales(program_.state, host)};
   since_check_.clear();
   if (scorer_) try {
-      found.validation = scorer_->score(*state_, step_);
+      found.validation = scorer_->score(*state_, step_, &*watchdog_);
     } catch (const Stopped&) {
       check_cut_ = true;  // the run ends, too, and makes the check when it goes on
       settings_[kUnchecked] = true;
@@ -174,7 +190,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   if (filler_) {
     TensorMap weights = host.tensors;
     if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
-    log_.filled(step_, filler_->fill(weights, "train"));
+    log_.filled(step_, filled(weights));
   }
   if (!found.validation || !saver_->is_best(*found.validation)) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
@@ -202,7 +218,7 @@ void Trainer::take_steps() {
     if (step_ == last) read_report();
     const bool check_is_due =
         job_.check_every > 0 && (step_ % job_.check_every == 0 || step_ == last);
-    pause(check_is_due, saver_->is_due(step_));
+    pause(check_is_due, step_ == last ? saver_->newest() != step_ : saver_->is_due(step_));
     tell_saved();
     if (spike_at_) rewind();
   }

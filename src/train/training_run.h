@@ -32,7 +32,9 @@ class Trainer {
   void rewind();
   void read_from(std::int64_t step);
   void pause(bool check, bool save);
+  const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
+  std::vector<FilledText> filled(const TensorMap& weights);
   void tell_saved();
   void read_data();
   void take_steps();
@@ -55,9 +57,9 @@ class Trainer {
   std::optional<GradientValues> gradients_;  // where they are looked at
   std::optional<TakenWeights> taken_;        // until the state is there
   std::optional<ModelState> state_;
-  std::optional<Saver> saver_;
-  std::optional<Prefetch> batches_;
   std::optional<Watchdog> watchdog_;
+  std::optional<Saver> saver_;  // whose thread the watchdog watches, too
+  std::optional<Prefetch> batches_;
   std::optional<Buffer> report_;  // of the newest step, not yet read
   ReportSums since_check_, last_;
   std::int64_t step_ = 0, told_saved_ = -1;

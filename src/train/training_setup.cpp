@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "checkpoint/layout.h"
 #include "data/description.h"
+#include "store/path.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
 #include "train/resume.h"
@@ -37,7 +39,12 @@ Trainer::Trainer(const TrainJob& job)
       last_(program_.report) {
   check_described(job, *source_);
   check_memory(program_, client_->platform_name());
-  if (!job.dry_run) lock_.emplace(job.model_dir, "train");
+  if (!job.dry_run) {
+    lock_.emplace(job.model_dir, "train");
+    take_back_checkpoints(job.model_dir);
+    for (const char* place : {"save", "best"})
+      take_back_checkpoints(join_path(job.model_dir, place));
+  }
   Start start = [&] {
     const auto restoring = log_.during(Spent::restore);
     return start_of(job, program_, *client_, settings_);

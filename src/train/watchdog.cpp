@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -17,6 +18,8 @@ namespace smelt {
 namespace {
 
 constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::int64_t kStep = 0;
+constexpr std::chrono::years kLongest{1};  // what a clock has room for behind now
 std::atomic<std::int64_t> step_under_way = -1;
 
 void write_out(std::string_view text) {
@@ -39,7 +42,7 @@ void tell_crash(int signal) {
 }  // namespace
 
 Watchdog::Watchdog(std::chrono::duration<double> limit, std::string field)
-    : limit_(limit), field_(std::move(field)) {
+    : limit_(std::min<std::chrono::duration<double>>(limit, kLongest)), field_(std::move(field)) {
   step_under_way = -1;
   for (const int signal : kCrashes) std::signal(signal, tell_crash);
   if (limit_.count() <= 0) return;
@@ -60,33 +63,52 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Watchdog::begin(std::int64_t number, const std::string& what) {
+  under_way_[number] = {what, std::chrono::steady_clock::now()};
+  changed_.notify_all();
+}
+
 void Watchdog::at(std::int64_t step) {
   step_under_way = step;
   const std::lock_guard lock(mutex_);
-  begun_ = std::chrono::steady_clock::now();
-  is_at_work_ = true;
-  changed_.notify_all();
+  begin(kStep, str("step ", step));
 }
 
 void Watchdog::rest() {
   step_under_way = -1;
   const std::lock_guard lock(mutex_);
-  is_at_work_ = false;
+  under_way_.erase(kStep);
+}
+
+Watchdog::Watch::Watch(Watchdog* watchdog, const std::string& what) : watchdog_(watchdog) {
+  if (watchdog_ == nullptr) return;
+  const std::lock_guard lock(watchdog_->mutex_);
+  number_ = ++watchdog_->newest_;
+  watchdog_->begin(number_, what);
+}
+
+Watchdog::Watch::~Watch() {
+  if (watchdog_ == nullptr) return;
+  const std::lock_guard lock(watchdog_->mutex_);
+  watchdog_->under_way_.erase(number_);
 }
 
 void Watchdog::watch() {
+  const auto begun = [](const auto& numbered) { return numbered.second.begun; };
+  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (!is_at_work_) {
+    if (under_way_.empty()) {
       changed_.wait(lock);
       continue;
     }
-    const auto due =
-        begun_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
-    if (changed_.wait_until(lock, due) != std::cv_status::timeout) continue;
-    if (over_ || !is_at_work_ || std::chrono::steady_clock::now() < begun_ + limit_) continue;
-    std::cerr << "error: train: step " << step_under_way << " has not ended after "
-              << limit_.count() / 60 << " minutes: the device or its plugin hangs\n  hint: "
+    const Work oldest = std::ranges::min_element(under_way_, {}, begun)->second;
+    if (std::chrono::steady_clock::now() < oldest.begun + limit) {
+      changed_.wait_until(lock, oldest.begun + limit);
+      continue;
+    }
+    std::cerr << "error: train: " << oldest.what << " has not ended after " << limit_.count() / 60
+              << " minutes: the device or its plugin hangs\n  hint: "
               << "checkpoints are good: go on from them; " << field_ << " allows more\n"
               << std::flush;
     std::_Exit(1);

@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/paths.h"
 
@@ -50,6 +52,29 @@ TEST_F(KeepTest, OneThatIsToBeAloneReplacesLaterOnesToo) {
   keep_checkpoint(dir_.path(), 30, kept_, {.alone = true});
   keep_checkpoint(dir_.path(), 20, kept_, {.alone = true});
   EXPECT_THAT(checkpoint_steps(kept_), ElementsAre(20));
+}
+
+// A kill between the two renames of a save that replaces a checkpoint of its step.
+TEST_F(KeepTest, WhatAKillHasLeftWithoutItsNameIsTakenBack) {
+  const auto at = [&](const char* suffix) { return dir_.file(str("checkpoint-20", suffix)); };
+  for (const bool has_new : {true, false})
+    for (const bool by_next_save : {true, false}) {
+      save(10);
+      save(20);
+      fs::copy(at(""), at(".replaced"));
+      fs::rename(at(""), at(".new"));
+      if (!has_new) fs::remove(at(".new/COMMIT"));
+      EXPECT_EQ(latest_checkpoint(dir_.path()), 10);
+      if (by_next_save)
+        save(5);
+      else
+        take_back_checkpoints(dir_.path());
+      EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 20);
+      save(5);
+      EXPECT_THAT(list_folder(dir_.path()),
+                  ElementsAre("checkpoint-10", "checkpoint-20", "checkpoint-5"));
+      remove_checkpoint(at(""));
+    }
 }
 
 TEST_F(KeepTest, WhateverHasHappenedToTheNewestTheOneBeforeIsTaken) {

@@ -6,6 +6,7 @@
 
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -110,6 +111,16 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
             20);
   EXPECT_EQ(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
             "");  // all told
+
+  std::string lines = read_file(dir_.file("m/model/evaluations.jsonl"));
+  lines.erase(0, lines.find('\n') + 1);  // a follower that was stopped before the last one came
+  write_file(dir_.file("m/model/evaluations.jsonl"), lines);
+  {
+    const FolderLock other(dir_.file("m/model/eval"), "eval");
+    EXPECT_THAT(program("eval --follow " + recipe()).text, HasSubstr("m/model/eval is in use by "));
+  }
+  EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
+              testing::StartsWith("{\"global_step\":10,"));
 
   REQUIRE_ORACLE();
   const CommandOutput tensorboard =

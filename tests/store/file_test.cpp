@@ -171,6 +171,14 @@ TEST(OutputFile, HasANameMeanwhileThatCannotBeForetold) {
   EXPECT_EQ(names.size(), 2u);
 }
 
+TEST(ShareFile, IsACopyWhereNoHardLinkIsPossible) {
+  const std::string from = "/proc/self/status";  // of another file system
+  const TempDir dir;
+  share_file(from, dir.file("copy"));
+  EXPECT_THAT(read_file(dir.file("copy")), HasSubstr("Umask:"));
+  EXPECT_EQ(entries(dir), 1u);
+}
+
 TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {
   const TempDir dir;
   {

@@ -10,6 +10,7 @@
 #include "store/file.h"
 #include "store/path.h"
 #include "support/error_of.h"
+#include "support/file_size_limit.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -80,6 +81,22 @@ TEST(MetricsFile, ARunThatGoesBackHasNotStartedAgain) {
   EXPECT_EQ(run.spent[Spent::step], 0);
   EXPECT_EQ(run.spent[Spent::lost], 3 + 2);
   EXPECT_EQ(run.spent.total(), 3 + 1 + 2 + 1);
+}
+
+TEST(MetricsFile, AFullDiskThatKeepsARunFromGoingBackDoesNotEndTheFile) {
+  const TempDir dir;
+  MetricsFile file(dir.file("m"), 0, {{"of", 10}});
+  for (const std::int64_t step : {2, 4}) file.add("line", step, {{"loss", 1.0}});
+  {
+    const FileSizeLimit full(10);
+    EXPECT_THAT(error_of([&] { file.went_back(3, {}); }), testing::StartsWith("write: "));
+  }
+  file.add("line", 6, {{"loss", 0.5}});
+  EXPECT_EQ(read_run(dir.file("m")).lines.at("loss").size(), 3u);
+  file.went_back(3, {});
+  file.add("line", 4, {{"loss", 0.25}});
+  EXPECT_EQ(read_run(dir.file("m")).lines.at("loss").back().value, 0.25);
+  EXPECT_EQ(read_run(dir.file("m")).lines.at("loss").size(), 2u);
 }
 
 void expect_goes_on(const std::string& folder) {

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -19,6 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class FollowTest : public testing::Test {
  protected:
@@ -32,7 +34,7 @@ class FollowTest : public testing::Test {
         .last_step = last_step,
         .newest = {},
         .seconds = 0.01,
-        .next = [this](const auto& steps) -> std::optional<std::int64_t> {
+        .next = [this](const auto& steps, bool) -> std::optional<std::int64_t> {
           for (const std::int64_t step : steps)
             if (done_.empty() || step > done_.back()) return step;
           return std::nullopt;
@@ -64,6 +66,56 @@ TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
   follow_checkpoints(removing);
   EXPECT_THAT(evaluated_, ElementsAre(2, 3));
   EXPECT_THAT(log_.text(), HasSubstr("checkpoint-1 was removed before it was evaluated"));
+}
+
+// The marker goes first, before it is read whole.
+TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
+  FollowJob removing = job(3);
+  removing.evaluate = [&](const std::string& path) {
+    evaluated_.push_back(load_checkpoint(path).step);
+    if (!path.ends_with("-2")) return;
+    remove_file(dir_.file("checkpoint-2/COMMIT"));
+    throw DamagedCheckpoint("a file is missing", "restore it");
+  };
+  follow_checkpoints(removing);
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2 was removed before it was evaluated"),
+                                 Not(HasSubstr("a file is missing"))));
+}
+
+TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
+  write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
+  follow_checkpoints(job(3));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: step 3, the last, was passed over"),
+                                 Not(HasSubstr("the last, is evaluated"))));
+}
+
+// Those that an earlier follower of a longer list has not taken.
+TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
+  FollowJob restarted = job(3);
+  restarted.newest = 3;
+  follow_checkpoints(restarted);
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
+}
+
+// What it said before it was started again.
+TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
+  const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };
+  write_file(dir_.file(kMetricsFile), R"({"kind": "start", "step": 0, "time": 1, "of": 3})"
+                                      "\n"
+                                      R"({"kind": "end", "step": 3, "time": 2, "why": "done"})"
+                                      "\n");
+  const FolderLock run(dir_.path(), "train");
+  FollowJob endless = job({});
+  int looks = 0;
+  const auto next = endless.next;
+  endless.next = [&](const auto& steps, bool run_is_done) {
+    const auto step = next(steps, run_is_done);
+    if (!step && ++looks == 2) save_checkpoint(dir_.path(), 4, {}, {});
+    if (!step && looks == 3) say_done();
+    return step;
+  };
+  follow_checkpoints(endless);
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(FollowTest, AnotherFaultEndsIt) {

@@ -148,8 +148,34 @@ TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
   EXPECT_THAT(steps("model"), ElementsAre());
 }
 
+TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
+  TrainJob run = best_job("model", 3);
+  run.keep_every = 3;
+  for (const auto& [name, said, other] :
+       {std::tuple("best", "as the best", "save"), std::tuple("save", "in save/", "best")}) {
+    run.model_dir = dir_.file(name);
+    write_file(join_path(run.model_dir, name), "not a folder");
+    EXPECT_THAT(error_of([&] { train(run); }),
+                AllOf(HasSubstr(str("train: the state of step 3 is not saved ", said, ": ")),
+                      HasSubstr("the checkpoint of step 3 is good")));
+    EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(3));
+    EXPECT_THAT(steps(str(name, "/", other)), ElementsAre(3));
+  }
+}
+
+// The last step is not one of those that are saved by their number.
+TEST_F(SaverTest, ALastBestThatIsNotSavedIsAnError) {
+  TrainJob run = best_job("model", 6);
+  run.save_every = 5;
+  write_file(dir_.file("model/best"), "not a folder");
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("train: the state of step 6 is not saved as the best: "));
+  EXPECT_THAT(steps("model"), ElementsAre(5, 6));
+}
+
 TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
   TrainJob run = best_job("model", 9);
+  run.config.schedule.learning_rate = 0;  // no later one is better than the one that is lost
   std::optional<FileSizeLimit> full;
   run.checked = [&](const TrainCheck& check) {
     if (check.step == 3) full.emplace(1000);
@@ -161,7 +187,7 @@ TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
   });
   train(waits);
   EXPECT_THAT(log_.text(), HasSubstr("the state of step 3 is not saved"));
-  EXPECT_THAT(steps("model/best"), ElementsAre(testing::Ge(6)));
+  EXPECT_THAT(steps("model/best"), ElementsAre(6));
 }
 
 TEST_F(SaverTest, AResumedRunKnowsTheBestOfBefore) {
@@ -183,6 +209,26 @@ TEST_F(SaverTest, AResumedRunKnowsTheBestOfBefore) {
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("manifest.json is missing\n  hint: "));
   EXPECT_THAT(steps("model/best"), ElementsAre(12));
+}
+
+TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
+  const std::string score = dir_.file("model/best/score.json");
+  const auto told = [](std::int64_t step) {
+    return str(R"({"name": "masked_lm_accuracy", "value": 2, "step": )", step, "}");
+  };
+  TrainJob run = best_job("model", 3);
+  run.keep_best = "masked_lm_accuracy";
+  train(run);
+  save_checkpoint(dir_.file("model/best"), 3, {}, nlohmann::json::object());
+  write_file(score, told(3));
+  run.config.schedule.total_steps = 6;
+  train(run);
+  EXPECT_THAT(steps("model/best"), ElementsAre(3));
+  write_file(score, told(2));  // of another step: a kill came before it was written
+  run.config.schedule.total_steps = 9;
+  train(run);
+  EXPECT_THAT(steps("model/best"), ElementsAre(9));
+  EXPECT_FALSE(exists(score));
 }
 
 // The check of the last step, cut off by a signal, is still to be made.

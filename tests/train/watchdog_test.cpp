@@ -20,6 +20,28 @@ TEST(WatchdogDeathTest, AStepThatHangsEndsTheProcess) {
               "step 7 has not ended after .* minutes.*\n.*; --hang-minutes allows more");
 }
 
+// Nor does a step that is under way beside it hide it.
+TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
+  const auto hang = [](bool beside_steps) {
+    Watchdog watchdog(milliseconds(400));
+    const Watchdog::Watch watch(&watchdog, "the evaluation at step 7");
+    for (std::int64_t step = 8; beside_steps; ++step) {
+      watchdog.at(step);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  const char* message = "error: train: the evaluation at step 7 has not ended after ";
+  EXPECT_EXIT(hang(false), testing::ExitedWithCode(1), message);
+  EXPECT_EXIT(hang(true), testing::ExitedWithCode(1), message);
+}
+
+TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {
+  Watchdog watchdog(std::chrono::hours(24) * 365 * 2000.0);
+  watchdog.at(1);
+  std::this_thread::sleep_for(milliseconds(100));
+}
+
 TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
   const auto crash = [](bool at_work) {
     Watchdog watchdog(milliseconds(0));
@@ -38,6 +60,9 @@ TEST(Watchdog, StepsThatEndAreLetAlone) {
     std::this_thread::sleep_for(milliseconds(1));
   }
   watchdog.rest();
+  {
+    const Watchdog::Watch watch(&watchdog, "a copy");
+  }
   std::this_thread::sleep_for(milliseconds(2500));
 }
 
