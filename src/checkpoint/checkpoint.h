@@ -81,4 +81,12 @@ bool is_checkpoint_path(const std::string& path);
 // when there are some and all are damaged.
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir);
 
+struct SavedState {
+  std::int64_t step = 0;
+  std::string path;
+  nlohmann::json state;
+};
+// The same by the manifests alone: no tensor is read, so that one may still be damaged.
+std::optional<SavedState> load_latest_state(const std::string& model_dir);
+
 }  // namespace smelt

@@ -48,7 +48,11 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
                        "name a bert_config.json or an electra_config.json");
+  } else if (!job.model.is_null()) {
+    model.config = job.model;
   }
+  if (json objective = take_objective(model.config); !objective.is_null())
+    model.objective = std::move(objective);
   if (!job.vocab.empty()) {
     model.vocab_txt = read_file(job.vocab, kSmallFileBytes);
     model.tokenizer = load_tokenizer_config(job.vocab);
@@ -87,6 +91,7 @@ json settings_of(const StoredModel& model, const std::string& type) {
     out["model"] = config_json(parse_bert_config(model.config.dump(), model.where));
   else if (!model.config.is_null())
     out["model"] = model.config;
+  if (!model.objective.is_null()) out["objective"] = model.objective;
   if (!model.vocab_txt.empty()) out[kVocabularyCrc32c] = crc32c(model.vocab_txt);
   return out;
 }
@@ -118,7 +123,11 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
 void put_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
   const std::string config = join_path(folder, type + "_config.json");
   const std::string vocab = join_path(folder, "vocab.txt");
-  if (!model.config.is_null() && !exists(config)) write_file(config, model.config.dump(2) + "\n");
+  if (!model.config.is_null() && !exists(config)) {
+    json said = model.config;
+    if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
+    write_file(config, said.dump(2) + "\n");
+  }
   if (model.vocab_txt.empty() || exists(vocab)) return;
   write_file(vocab, model.vocab_txt);
   if (model.tokenizer) save_tokenizer_config(vocab, *model.tokenizer);
@@ -129,7 +138,8 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
     throw UsageError("convert: a checkpoint of smelt's has f32 parameters",
                      "leave --dtype out, or give another --to");
   const bool named = is_checkpoint_path(job.to);
-  const std::string folder = named ? parent_path(job.to) : job.to;
+  std::string folder = named ? parent_path(job.to) : job.to;
+  if (folder.empty()) folder = ".";  // of a bare name
   const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
   const std::string path = checkpoint_path(folder, step);
   const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own

@@ -1,5 +1,8 @@
 #include "checkpoint/given_weights.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
@@ -8,6 +11,8 @@
 #include "checkpoint/layout.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/tensorflow.h"
+#include "format/config.h"
+#include "models/electra_config.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -29,10 +34,40 @@ bool is_folder(const std::string& path) {
       "Face folder of a BERT or an ELECTRA");
 }
 
+ElectraConfig config_of_run(const nlohmann::json& settings) {
+  auto config = parse_config<ElectraConfig>(settings.at("model"), "init");
+  const nlohmann::json objective = settings.value("objective", nlohmann::json::object());
+  // A masked LM has one encoder.
+  if (!objective.value("electra_objective", true) && !objective.value("electric_objective", false))
+    config.untied_generator = false;
+  return config;
+}
+
+// `alone`: the other of the two parts is not given.
+std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone,
+                                        const nlohmann::json& settings) {
+  const ElectraConfig run = config_of_run(settings);
+  const bool generator = part.head == ElectraPart::Head::generator;
+  if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken
+  nlohmann::json given = electra_sizes(part);
+  given.erase("vocab_size");  // the weights' table says it
+  auto found = differences(
+      given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
+  for (JsonDifference& d : found)
+    d.name = str(generator ? "the generator's " : "the discriminator's ", d.name);
+  return found;
+}
+
 void add_hugging_face(const std::string& folder, GivenWeights& out) {
   const nlohmann::json config = read_model_config(folder);
   if (text_field(config, "model_type", "") == "electra") {
-    ModelFolder model = import_hugging_face_electra(folder).model;
+    HuggingFaceElectra electra = import_hugging_face_electra(folder);
+    ModelFolder model = std::move(electra.model);
+    out.other_model = [part = electra.part, other = out.other_model](const auto& settings) {
+      auto found = other ? other(settings) : std::vector<JsonDifference>();
+      std::ranges::move(other_sizes(part, !other, settings), std::back_inserter(found));
+      return found;
+    };
     out.parameters.merge(model.parameters);
     out.owners.push_back(std::move(model.owner));
     out.vocab_txt = std::move(model.vocab_txt);

@@ -1,12 +1,14 @@
 // The weights of a trained model, for another run to begin with.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "format/json_difference.h"
 #include "format/safetensors.h"
 
 namespace smelt {
@@ -23,6 +25,9 @@ struct GivenWeights {
   std::vector<std::pair<std::string, std::string>> else_under = {};
   std::string vocab_txt = {};                           // the vocabulary, where its folder has it
   std::optional<std::uint32_t> vocabulary_crc32c = {};  // of its file, where a checkpoint says it
+  // How the model of a run with these settings is another one in what shapes do not tell; of
+  // weights whose `model` is null. Empty: not known.
+  std::function<std::vector<JsonDifference>(const nlohmann::json& settings)> other_model = {};
 };
 
 // From one checkpoint of smelt's, from a model folder, its newest checkpoint, from a TensorFlow

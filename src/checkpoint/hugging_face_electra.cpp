@@ -93,6 +93,15 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
   return names.take();
 }
 
+json electra_sizes(const ElectraPart& part) {
+  json out = config_json(part.encoder);
+  out["embedding_size"] = part.embedding_size;
+  for (const char* of_training :
+       {"hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"})
+    out.erase(of_training);
+  return out;
+}
+
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
                          const LazyTensors& parameters, const FolderForm& form) {
   const std::string& act = part.encoder.hidden_act;

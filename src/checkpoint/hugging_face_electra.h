@@ -26,6 +26,9 @@ ElectraPart electra_generator_part(const ElectraConfig& config);
 
 std::vector<ParameterName> electra_names(const ElectraPart& part);
 
+// Its sizes, without what matters in training alone: what must be the same where it is used.
+nlohmann::json electra_sizes(const ElectraPart& part);
+
 // `model.config` and `max_tokens` are made from the part. UsageError as write_model_folder() has
 // it, and for an activation that transformers' class does not have in its head.
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,

@@ -122,20 +122,37 @@ Checkpoint load_checkpoint(const std::string& path) {
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "name the folder of one checkpoint");
-  return load_step(parent_path(path), *step, path);
+  const std::string folder = parent_path(path);
+  return load_step(folder.empty() ? "." : folder, *step, path);
 }
 
-std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+// What `read` makes of the newest step that it finds whole.
+template <class Read>
+static auto newest_whole(const std::string& model_dir, const Read& read)
+    -> std::optional<decltype(read(std::int64_t()))> {
   const auto steps = checkpoint_steps(model_dir);
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     try {
-      return read_checkpoint(committed_path(model_dir, *step), *step);
+      return read(*step);
     } catch (const DamagedCheckpoint& error) {
       if (std::next(step) == steps.rend()) throw;
       spdlog::warn("{}\n  going back to step {}", error.what(), *std::next(step));
     }
   }
   return std::nullopt;
+}
+
+std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+  return newest_whole(model_dir, [&](std::int64_t step) {
+    return read_checkpoint(committed_path(model_dir, step), step);
+  });
+}
+
+std::optional<SavedState> load_latest_state(const std::string& model_dir) {
+  return newest_whole(model_dir, [&](std::int64_t step) {
+    const std::string path = committed_path(model_dir, step);
+    return SavedState{step, path, checkpoint_state(path)};
+  });
 }
 
 }  // namespace smelt

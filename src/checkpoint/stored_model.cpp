@@ -45,12 +45,22 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   }
 }
 
+// What the checkpoint itself does not say.
+void take_files_of(const std::string& folder, StoredModel& out) {
+  const bool is_electra = model_type_of(out.tensors) == "electra";
+  json config = json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
+  json objective = take_objective(config);
+  if (out.config.is_null()) out.config = std::move(config);
+  if (out.objective.is_null()) out.objective = std::move(objective);
+}
+
 StoredModel of_smelt(Checkpoint checkpoint) {
   StoredModel out{.where = checkpoint.path,
                   .step = checkpoint.step,
                   .tensors = lazy_tensors(checkpoint.tensors),
                   .settings = std::move(checkpoint.state),
                   .config = {},
+                  .objective = {},
                   .vocab_txt = {},
                   .vocab = {},
                   .tokenizer = {},
@@ -59,10 +69,12 @@ StoredModel of_smelt(Checkpoint checkpoint) {
   out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));
   if (!out.settings.is_object()) out.settings = json::object();
   out.config = out.settings.value("model", json());
+  out.objective = out.settings.value("objective", json());
   std::optional<std::uint32_t> crc;
   if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
     crc = said->get<std::uint32_t>();
   const std::string folder = parent_path(out.where);
+  take_files_of(folder, out);
   std::vector<std::string> folders{folder};
   if (crc) folders.push_back(parent_path(folder));               // where a recipe has it
   if (crc) folders.push_back(parent_path(parent_path(folder)));  // where ELECTRA's data have it
@@ -86,9 +98,7 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
     return number;
   });
   const std::string folder = parent_path(prefix);
-  const bool is_electra = model_type_of(out.tensors) == "electra";
-  out.config =
-      json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
+  take_files_of(folder, out);
   find_vocabulary({folder}, std::nullopt, out);
   return out;
 }
@@ -139,15 +149,8 @@ ElectraConfig encoder_config(const ElectraPart& part) {
 // All that shapes alone do not tell, the number of heads above all.
 void check_generator(const ElectraConfig& c, const ElectraPart& generator,
                      const std::string& where) {
-  const auto sizes = [](const ElectraPart& part) {
-    json out = config_json(part.encoder);
-    out["embedding_size"] = part.embedding_size;
-    for (const char* of_training :
-         {"hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"})
-      out.erase(of_training);
-    return out;
-  };
-  if (const auto other = first_difference(sizes(generator), sizes(electra_generator_part(c))))
+  if (const auto other =
+          first_difference(electra_sizes(generator), electra_sizes(electra_generator_part(c))))
     throw UsageError(str(where, ": the generator's ", other->name, " is ", other->was.dump(),
                          ", beside this discriminator it must be ", other->is.dump()),
                      "take each of the two folders by itself");
@@ -236,6 +239,14 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
           ? "a TensorFlow checkpoint has an .index file; one without is older than TensorFlow 0.12"
           : "name a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
             "(…/bert_model.ckpt) or a Hugging Face folder");
+}
+
+nlohmann::json take_objective(nlohmann::json& config) {
+  json objective;
+  if (!config.is_object() || !config.contains("objective")) return objective;
+  objective = std::move(config["objective"]);
+  config.erase("objective");
+  return objective;
 }
 
 std::string model_type_of(const LazyTensors& tensors) {

@@ -16,17 +16,22 @@ enum class ModelForm { smelt, tensorflow, hugging_face };
 
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
-  std::string where;        // the checkpoint itself, of a folder's the newest
-  std::int64_t step = 0;    // 0 where none is known
-  LazyTensors tensors;      // by the original checkpoint's names; without global_step
-  nlohmann::json settings;  // a smelt checkpoint's state; null
-  nlohmann::json config;    // the model's, in smelt's words; null where it is not known
-  std::string vocab_txt;    // empty where it is not known
-  std::string vocab;        // its file
+  std::string where;         // the checkpoint itself, of a folder's the newest
+  std::int64_t step = 0;     // 0 where none is known
+  LazyTensors tensors;       // by the original checkpoint's names; without global_step
+  nlohmann::json settings;   // a smelt checkpoint's state; null
+  nlohmann::json config;     // the model's, in smelt's words; null where it is not known
+  nlohmann::json objective;  // what it was trained to do, ELECTRA's; null where it is not known
+  std::string vocab_txt;     // empty where it is not known
+  std::string vocab;         // its file
   std::optional<TokenizerOptions> tokenizer;
   std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
 };
+
+// Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
+// none.
+nlohmann::json take_objective(nlohmann::json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "base/str.h"
+#include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/stored_model.h"
@@ -10,24 +10,32 @@
 #include "store/path.h"
 
 namespace smelt {
+namespace {
 
-void adopt_tensorflow_run(const std::string& model_dir, const std::string& config) {
+bool has_run(const TensorflowCheckpoint& checkpoint) {
+  return checkpoint.global_step() && count_slots(checkpoint.tensors()) > 0;
+}
+
+}  // namespace
+
+void adopt_tensorflow_run(const std::string& model_dir, const nlohmann::json& model) {
   const auto prefix = tensorflow_prefix(model_dir);
   if (!prefix) return;
   const TensorflowCheckpoint checkpoint(*prefix);
-  const auto step = checkpoint.global_step(), own = latest_checkpoint(model_dir);
-  if (!step || count_slots(checkpoint.tensors()) == 0) {
-    if (!own)
-      spdlog::warn(
-          "{} holds weights without step and slots: no run can go on from them; a new run begins "
-          "with them if it is told to",
-          *prefix);
-    return;
-  }
-  if (own.value_or(-1) >= *step) return;
+  const auto step = checkpoint.global_step();
+  if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
   spdlog::info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
   convert_checkpoint(
-      {.from = *prefix, .to = join_path(model_dir, str("checkpoint-", *step)), .config = config});
+      {.from = *prefix, .to = join_path(model_dir, str("checkpoint-", *step)), .model = model});
+}
+
+void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag) {
+  const auto prefix = tensorflow_prefix(model_dir);
+  if (!prefix || latest_checkpoint(model_dir) || has_run(TensorflowCheckpoint(*prefix))) return;
+  throw UsageError(
+      str(*prefix, " holds weights without step and slots: no run can go on from them"),
+      str("give ", init_flag, " ", *prefix,
+          " to begin a new run with them, or choose another folder"));
 }
 
 }  // namespace smelt

@@ -69,7 +69,8 @@ std::string bert_field(const std::string& name) {
       {"train.batch_size", "--train_batch_size"},
       {"data.seq_length", "--max_seq_length"},
       {"data.max_predictions", "--max_predictions_per_seq"},
-      {"seed", "--random_seed"}};
+      {"seed", "--random_seed"},
+      {"model.type", "the kind of model"}};
   if (const auto found = kFlags.find(name); found != kFlags.end()) return found->second;
   return name.starts_with("model.") ? str("--bert_config_file's ", name.substr(6)) : flag(name);
 }
@@ -145,7 +146,7 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
     warn_of_case(Vocabulary::load(vocab), description->origin);
 }
 
-void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
+TrainJob training_job(const BertRunFlags& f, const Task& task) {
   TrainJob job;
   job.task = task;
   job.config = {.batch_size = f.train_batch_size,
@@ -169,7 +170,11 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   job.track.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
   job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
   job.fields = bert_field;
-  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
+  return job;
+}
+
+void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
+  TrainJob job = training_job(f, task);
   job.accepted = [&] {
     const std::string path = join_path(f.output_dir, "bert_config.json");
     if (!exists(path)) write_file(path, config_text);
@@ -178,7 +183,8 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   spdlog::info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
   say_variables(f, job);
-  adopt_tensorflow_run(f.output_dir, f.bert_config_file);
+  if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
+  adopt_tensorflow_run(f.output_dir, task.settings["model"]);
   train(job);
   leave_tensorflow_checkpoint(f);
 }
@@ -200,7 +206,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   job.fields = bert_field;
   spdlog::info("***** Running evaluation *****");
   spdlog::info("  Batch size = {}", f.eval_batch_size);
-  if (!f.do_train) adopt_tensorflow_run(f.output_dir, f.bert_config_file);
+  if (!f.do_train) adopt_tensorflow_run(f.output_dir, task.settings["model"]);
   if (job.init.empty() && !latest_checkpoint(f.output_dir))
     throw UsageError(
         str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
@@ -225,6 +231,7 @@ void run_bert_pretraining(const BertRunFlags& f) {
   if (!f.do_train && !f.do_eval)
     throw UsageError("run_pretraining: at least one of --do_train and --do_eval must be true",
                      "add --do_train");
+  check_replays(f.own, f.do_train, "--do_train");
   if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.micro_batches);
   if (f.do_eval) check_divides(f, "--eval_batch_size", f.eval_batch_size, 1);
   const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
@@ -238,6 +245,7 @@ void run_bert_pretraining(const BertRunFlags& f) {
         "--tpu_name and --master are not used: the program runs on the machine that has "
         "the TPU");
   const Task task = task_of_run(f, model);
+  if (!f.own.replay.empty()) return print_report(replay(training_job(f, task), f.own.replay));
   check_case(f, files);
   if (f.do_train) train_run(f, task, config_text);
   if (f.do_eval) evaluate_run(f, task);

@@ -7,6 +7,7 @@
 #include "cli/jestimator_eval.h"
 #include "cli/jestimator_predict.h"
 #include "cli/jestimator_train.h"
+#include "cli/original_flags.h"
 
 namespace smelt {
 namespace {
@@ -34,6 +35,7 @@ void run_estimator(const JestimatorFlags& f) {
   if (f.profiler_port) spdlog::warn("profiler_port {} is not used", *f.profiler_port);
   const StartingPoint start = starting_point(f);
   const EstimatorMode mode = mode_of(f, start);
+  check_replays(f.own, mode == EstimatorMode::train, "--mode=train");
   if (f.mode.empty()) spdlog::info("mode {}, by the patterns that are given", name_of(mode));
   switch (mode) {
     case EstimatorMode::train:

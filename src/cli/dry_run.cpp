@@ -156,10 +156,10 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
   add_room(r, state, lines);
   if (beginning.overwrite) return lines.add("is emptied", p.model_dir);
-  const auto step = latest_checkpoint(p.model_dir);
+  auto step = latest_checkpoint(p.model_dir);
   if (!step) return;
-  const bool whole = exists(p.vocab) && exists(p.train_records);
-  if (whole) check_goes_on(r);
+  const bool whole = (!r.type->reads_text || exists(p.vocab)) && exists(p.train_records);
+  if (whole) step = check_goes_on(r);
   lines.add("goes on from", str("step ", *step, whole ? "" : ", once its data are there again"));
 }
 

@@ -110,9 +110,20 @@ ElectraTask stored_task(const StoredModel& m) {
   c.model = parse_config<ElectraConfig>(m.config, m.where);
   c.settings.electra_objective = has("discriminator_predictions/dense/bias");
   c.settings.two_tower_generator = has("cloze_predictions/output_bias");
-  if (m.settings.is_object() && m.settings.contains("objective"))
-    c.settings = parse_config<ElectraSettings>(m.settings["objective"], m.where);
+  if (m.objective.is_object()) c.settings = parse_config<ElectraSettings>(m.objective, m.where);
   return c;
+}
+
+// Electric and ELECTRA with two towers have the same heads: the logit means another thing in each.
+DetectJob detect_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
+    throw UsageError(
+        str("detect: ", m.where,
+            ": Electric or ELECTRA with two towers, its objective is not known"),
+        R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
+        R"({"two_tower_generator": true})");
+  return electra_detect_job(c);
 }
 
 FillMaskJob fill_stored_electra(const StoredModel& m) {
@@ -157,7 +168,7 @@ ObjectiveType electra_objective() {
   type.fill = [](const Recipe& r) { return electra_fill_job(finished_task(r)); };
   type.detect = [](const Recipe& r) { return electra_detect_job(finished_task(r)); };
   type.fill_stored = fill_stored_electra;
-  type.detect_stored = [](const StoredModel& m) { return electra_detect_job(stored_task(m)); };
+  type.detect_stored = detect_stored_electra;
   type.export_folder = export_recipes_model;
   return type;
 }

@@ -130,12 +130,12 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   if (run.begins)
     spdlog::warn(
         "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
-        "--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
+        "{}--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
         run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
                      : str("step ", run.from, " of another program's run is gone on with to ",
                            h.num_train_steps, " steps"),
         h.learning_rate * std::pow(rest / total, h.lr_decay_power), h.learning_rate,
-        h.learning_rate, rescaled);
+        run.is_known ? "" : "if that run was finished, ", h.learning_rate, rescaled);
   return h.learning_rate;
 }
 
@@ -145,7 +145,8 @@ std::string electra_field(const std::string& name) {
       {"learning_rate", "learning_rate"},    {"warmup_steps", "num_warmup_steps"},
       {"lr_decay_power", "lr_decay_power"},  {"steps", "num_train_steps"},
       {"batch_size", "train_batch_size"},    {"data.seq_length", "max_seq_length"},
-      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"}};
+      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"},
+      {"model.type", "the kind of model"}};
   if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
   return name.starts_with("model.") ? name.substr(6) : flag(name);
 }
@@ -157,14 +158,12 @@ ElectraTask task_of(const ElectraHparams& h) {
                     record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
 }
 
-void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
+TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
   TrainJob job;
   job.task = electra_task(task_of(h));
-  if (!f.overwrite) adopt_tensorflow_run(h.model_dir);
-  const Continuation run = f.overwrite ? Continuation() : Continuation(h);
   job.config = {.batch_size = h.train_batch_size,
                 .devices = f.devices_for(h),
-                .schedule = {.learning_rate = continued_learning_rate(f, h, run),
+                .schedule = {.learning_rate = h.learning_rate,
                              .warmup_steps = h.num_warmup_steps,
                              .total_steps = h.num_train_steps,
                              .power = h.lr_decay_power,
@@ -185,7 +184,17 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.track.log_line = electra_log_line;
   job.fields = electra_field;
   job.hang_minutes = f.own.hang_minutes;
-  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
+  return job;
+}
+
+void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainJob job = training_job(f, h);
+  if (!f.overwrite) {
+    if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
+    adopt_tensorflow_run(h.model_dir, job.task.settings["model"]);
+  }
+  const Continuation run = f.overwrite ? Continuation() : Continuation(h);
+  job.config.schedule.learning_rate = continued_learning_rate(f, h, run);
   job.accepted = [&] { EarlierRun::save(h, run.from); };
   train(job);
 }
@@ -200,7 +209,7 @@ std::string results_json(const std::string& txt) {
 void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   EvaluateJob job;
   job.task = electra_task(task_of(h));
-  adopt_tensorflow_run(h.model_dir);
+  adopt_tensorflow_run(h.model_dir, job.task.settings["model"]);
   job.batch_size = h.eval_batch_size;
   job.devices = f.devices_for(h);
   job.mesh = f.mesh;
@@ -228,6 +237,8 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (!h.tpu_name.empty())
     spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
+  check_replays(f.own, h.do_train, "do_train in --hparams");
+  if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
   if (f.overwrite && !h.debug)
     throw UsageError("--overwrite: begins a model anew with debug alone",
                      str("leave it out, or remove ", h.model_dir));

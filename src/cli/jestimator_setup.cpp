@@ -161,7 +161,8 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
 TrainedModel load_jestimator(std::string_view command, const std::string& path,
                              const JestimatorFlags& f) {
   const nlohmann::json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
-  TrainedModel out = load_trained_model(command, path, settings["model"], "");
+  TrainedModel out =
+      load_trained_model(command, path, settings["model"], "", true, jestimator_fields("eval"));
   const auto objective = out.checkpoint.state.value("objective", nlohmann::json::object());
   const auto mask = objective.value("mask_token_id", *f.mask_token_id);
   if (mask != *f.mask_token_id)
@@ -186,6 +187,7 @@ Fields jestimator_fields(const std::string& what, const std::string& end) {
   return [what, end](const std::string& name) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
     if (name == "steps") return end;
+    if (name == "model.type") return std::string("the kind of model");
     if (name == "decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "batch_size") return std::string("--train_batch_size");

@@ -130,9 +130,9 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
 }  // namespace
 
 void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  warn_of_saves_that_never_are(f);
   TrainJob job = training_job(f, start);
   if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
+  warn_of_saves_that_never_are(f);
   warn_of_mask_in_data(f, job);
   job.track.figures = figures_of_check;
   std::vector<ParameterScale> parameters;  // at the newest check

@@ -1,5 +1,6 @@
 #include "cli/original_flags.h"
 
+#include "base/error.h"
 #include "cli/number_check.h"
 
 namespace smelt {
@@ -13,6 +14,12 @@ void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
   command.add_option("--replay", flags.replay,
                      "instead of training: run the batch of a step that was not finite again, from "
                      "its folder bad-batch-<step>, and print the norm of each gradient");
+}
+
+void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how) {
+  if (!flags.replay.empty() && !trains)
+    throw UsageError(str("--replay ", flags.replay, ": is of a training, and none is asked for"),
+                     str("give ", how, ", with the training's other flags"));
 }
 
 }  // namespace smelt

@@ -13,4 +13,7 @@ struct OriginalRunFlags {
 
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);
 
+// UsageError for --replay where the command does not train; `how` makes it.
+void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how);
+
 }  // namespace smelt

@@ -203,7 +203,7 @@ static TrainJob same_job(const Recipe& r) {
   return job;
 }
 
-void check_goes_on(const Recipe& r) { check_resume(same_job(r)); }
+std::optional<std::int64_t> check_goes_on(const Recipe& r) { return check_resume(same_job(r)); }
 
 TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   const RecipePaths paths(r);
@@ -366,7 +366,7 @@ void check_stages(const Recipe& r, const Beginning& beginning) {
 void run_recipe(const Recipe& r, const Beginning& beginning) {
   const auto stages = stages_of(r, beginning);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
-  claim_output_folder(r.out);
+  claim_output_folder(r.out, stages);
   const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");

@@ -2,6 +2,7 @@
 // evaluation, export. Each can be run alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,8 @@ struct Beginning {
   bool overwrite = false;
 };
 TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
-// UsageError where the model folder's checkpoint is one that train_model() would not go on from.
-void check_goes_on(const Recipe& recipe);
+// The step that train_model() would go on from; UsageError where it would refuse to.
+std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
 // The batch of a step that was not finite, without an update; of the newest, where no folder is
 // named.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);

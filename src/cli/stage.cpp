@@ -14,6 +14,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kNames = "names";  // no stage's
+
 std::string stages_folder(const std::string& out) { return join_path(out, ".stages"); }
 
 std::string record_path(const std::string& out, const std::string& name) {
@@ -47,6 +49,16 @@ nlohmann::json recorded(const std::string& out, const Stage& stage) {
   return was;
 }
 
+// Those of a recipe's folder, in their order.
+std::vector<std::string> stage_names(const std::string& out) {
+  const std::string path = record_path(out, kNames);
+  const auto names = exists(path)
+                         ? nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false)
+                         : nlohmann::json();
+  if (names.is_array()) return names.get<std::vector<std::string>>();
+  return {"text", "vocab", "data"};  // of an older version
+}
+
 // Names and sizes, without the times.
 nlohmann::json inputs_of(const nlohmann::json& made_from) {
   nlohmann::json out;
@@ -75,8 +87,8 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
 
 std::optional<std::string> stage_before_training(const std::string& out) {
   if (!exists(stages_folder(out))) return std::nullopt;
-  for (const char* name : {"text", "vocab", "data"})
-    if (!exists(record_path(out, name))) return name;
+  for (const std::string& name : stage_names(out))
+    if (name == "train" || !exists(record_path(out, name))) return name;
   return "train";
 }
 
@@ -88,9 +100,12 @@ void check_output_folder(const std::string& out) {
                      "choose another folder with --set out=…");
 }
 
-void claim_output_folder(const std::string& out) {
+void claim_output_folder(const std::string& out, const std::vector<Stage>& stages) {
   check_output_folder(out);
   make_folders(stages_folder(out));
+  nlohmann::json names = nlohmann::json::array();
+  for (const Stage& stage : stages) names.push_back(stage.name);
+  write_file(record_path(out, kNames), names.dump() + "\n");
 }
 
 void forget_stage(const std::string& out, const std::string& name) {

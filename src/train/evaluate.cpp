@@ -53,7 +53,7 @@ Evaluation evaluate(const EvaluateJob& job) {
   }
   const TrainedModel model =
       load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()),
-                         job.vocab, job.averaged);
+                         job.vocab, job.averaged, job.fields);
   const Evaluator evaluator(job);
   evaluator.scorer().announce();
   return evaluator(model);

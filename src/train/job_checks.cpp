@@ -47,13 +47,13 @@ nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source) {
   return out;
 }
 
-void check_resume(const TrainJob& job) {
-  const auto newest = latest_checkpoint(job.model_dir);
-  if (!newest) return;
-  const std::string where = committed_path(job.model_dir, *newest);
-  const nlohmann::json saved = checkpoint_state(where);
-  check_vocabulary(saved, job.vocab, where);
-  check_same_run(saved, settings_of(job, *open_training_data(job)), where, job.fields);
+std::optional<std::int64_t> check_resume(const TrainJob& job) {
+  const auto newest = load_latest_state(job.model_dir);
+  if (!newest) return std::nullopt;
+  check_vocabulary(newest->state, job.vocab, newest->path);
+  check_same_run(newest->state, settings_of(job, *open_training_data(job)), newest->path,
+                 job.fields);
+  return newest->step;
 }
 
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {

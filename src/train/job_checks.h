@@ -16,9 +16,9 @@ void check_described(const TrainJob& job, const ExampleSource& source);
 void check_memory(const StepProgram& program, std::string_view platform);
 // What makes the job the same run, as its checkpoints keep it.
 nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source);
-// Where its model folder holds a checkpoint, UsageError as a resumed run would have it: of another
-// run or another vocabulary. Tensors are not read.
-void check_resume(const TrainJob& job);
+// The step of its model folder that a resumed run would go on from; nothing where there is none.
+// UsageError as that run would have it: of another run or another vocabulary. Tensors are not read.
+std::optional<std::int64_t> check_resume(const TrainJob& job);
 // UsageError when the validation does not have what the best is kept of.
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
 

@@ -20,8 +20,9 @@ StepProgram training_program(const TrainJob& job, std::string_view platform) {
 }
 
 GradientReport replay(const TrainJob& job, const std::string& folder) {
-  const TrainedModel model = load_trained_model(
-      "replay", folder, job.task.settings.value("model", nlohmann::json()), job.vocab, false);
+  const TrainedModel model =
+      load_trained_model("replay", folder, job.task.settings.value("model", nlohmann::json()),
+                         job.vocab, false, job.fields);
   const BadBatch bad = bad_batch_in(model, job.task.features);
   TrainJob same = job;
   same.config.batch_size = bad.batch.rows;

@@ -153,7 +153,7 @@ std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& 
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const nlohmann::json& model, const std::string& vocab,
-                                bool averaged) {
+                                bool averaged, const Fields& fields) {
   auto checkpoint = is_checkpoint_path(model_dir) ? load_checkpoint(model_dir)
                                                   : load_latest_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
@@ -161,7 +161,7 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
     refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
-                       where, "use the settings that it was trained with", recipe_field);
+                       where, "use the settings that it was trained with", fields);
   if (averaged && put_averages_in_place(checkpoint->tensors))
     spdlog::info("{}: the moving averages of the weights are taken", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};

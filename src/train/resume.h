@@ -44,11 +44,11 @@ struct TrainedModel {
 
 // A folder's newest checkpoint, or one by its own path, for what only uses a model: its settings'
 // field "model" must be `model` (null: any) but for what matters in training alone, its vocabulary
-// the file `vocab` (empty: any).
+// the file `vocab` (empty: any); `fields` are what messages call the model's.
 // UsageError beginning with `command` when there is none, or naming what differs. Where the run
 // keeps moving averages, `averaged` takes them for the weights, which is logged.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const nlohmann::json& model, const std::string& vocab,
-                                bool averaged = true);
+                                bool averaged = true, const Fields& fields = recipe_field);
 
 }  // namespace smelt

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -67,6 +69,16 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
   return start;
 }
 
+void say_other_model(const GivenWeights& given, const nlohmann::json& settings) {
+  const auto say = [&](const JsonDifference& d) {
+    spdlog::warn("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
+                 d.is.dump());
+  };
+  if (given.other_model) std::ranges::for_each(given.other_model(settings), say);
+  if (given.model.is_null()) return;
+  if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
+}
+
 // For a new run.
 void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
                 Start& start) {
@@ -87,10 +99,7 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
   if (start.step > 0) say_if_done(job, given.where, start.step);
-  if (given.model.is_null() || !settings.contains("model")) return;
-  if (const auto other = first_difference(given.model, settings["model"], "model"))
-    spdlog::warn("{}: was made with {} {}, this run has {}", given.where, other->name,
-                 other->was.dump(), other->is.dump());
+  if (settings.contains("model")) say_other_model(given, settings);
 }
 
 }  // namespace

@@ -168,6 +168,12 @@ TEST_F(BertRun, AStepThatIsNotFiniteIsReplayed) {
   EXPECT_THAT(again.text, AllOf(HasSubstr("norm of the gradient "),
                                 HasSubstr("  bert/embeddings/word_embeddings\n"),
                                 HasSubstr("the first tensor that is not finite")));
+  const CommandOutput both = run(str(flags, "--do_eval --replay=", folder));
+  EXPECT_EQ(both.status, 0) << both.text;
+  EXPECT_THAT(both.text,
+              AllOf(HasSubstr("norm of the gradient "), Not(HasSubstr("Running evaluation"))));
+  EXPECT_THAT(run(str(out(), "--do_eval --replay=", folder)).text,
+              HasSubstr("is of a training, and none is asked for\n  hint: give --do_train"));
   EXPECT_THAT(run(str(flags, "--replay=", dir_.file("bert"))).text,
               HasSubstr("replay: no checkpoint in"));
   EXPECT_THAT(run(flags + "--hang-minutes=-1").text, HasSubstr("--hang-minutes"));
@@ -200,6 +206,14 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   // As absl takes them: an empty text is one, an empty number is none.
   EXPECT_THAT(refused("--tpu_name= --master= --init_checkpoint= --vocab_file= --do_eval"),
               HasSubstr("holds no checkpoint to evaluate"));
+  make_init("none");
+  const std::string weights = dir_.file("bert/bert_model.ckpt");
+  const CommandOutput beside = run("--do_train --output_dir=" + dir_.file("bert"));
+  EXPECT_EQ(beside.status, 2);
+  EXPECT_THAT(beside.text, HasSubstr(weights +
+                                     " holds weights without step and slots: no run can "
+                                     "go on from them\n  hint: give --init_checkpoint " +
+                                     weights));
   EXPECT_THAT(refused("--num_train_steps= --do_train"), HasSubstr("--num_train_steps= has no val"));
   EXPECT_THAT(refused("--do_train= --do_eval"), HasSubstr("--do_train= has no value"));
   EXPECT_THAT(refused("--do_train --input_file="), HasSubstr("--input_file: is empty"));
@@ -234,8 +248,12 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
   other["vocab_size"] = 50;
   write_file(dir_.file("bert/bert_config.json"), other.dump());
   EXPECT_THAT(run(out() + train).text, HasSubstr("vocab_size 50"));
-  // Another length.
+  // Another kind of model.
   write_file(dir_.file("bert/bert_config.json"), config().dump());
+  save_checkpoint(dir_.file("electra"), 1, {}, {{"task", "electra"}});
+  EXPECT_THAT(run("--output_dir=" + dir_.file("electra") + train).text,
+              HasSubstr("was made with the kind of model \"electra\", this run has \"bert\""));
+  // Another length.
   EXPECT_THAT(run(out() + train + "--max_predictions_per_seq=7").text, HasSubstr("masked_lm_"));
   EXPECT_FALSE(fs::exists(dir_.file("out/eval_results.txt")));
 }

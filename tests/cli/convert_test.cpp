@@ -60,6 +60,16 @@ TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
             HasSubstr("error: inspect: 2 tensors of ")));
 }
 
+TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
+  for (const char* names : {"tf/types.ckpt checkpoint-7", "checkpoint-7 again.ckpt"}) {
+    const CommandOutput out =
+        run_command(str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " convert ", names));
+    EXPECT_EQ(out.status, 0) << out.text;
+  }
+  EXPECT_TRUE(exists(at("checkpoint-7/COMMIT")));
+  EXPECT_TRUE(exists(at("again.ckpt.index")));
+}
+
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
   const CommandOutput out =
       smelt_says("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));

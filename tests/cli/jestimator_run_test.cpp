@@ -284,6 +284,9 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
 
 TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
+  EXPECT_THAT(refused("--train_pattern=a --eval_pattern=b --replay=c"),
+              HasSubstr("--replay c: is of a training, and none is asked for\n"
+                        "  hint: give --mode=train, with the training's other flags"));
   EXPECT_THAT(refused("--train_pattern=a --module_config.model_config.hiden_size=3"),
               AllOf(HasSubstr("unknown flag --module_config.model_config.hiden_size"),
                     HasSubstr("did you mean '--module_config.model_config.hidden_size'?")));

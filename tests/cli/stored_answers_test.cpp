@@ -112,6 +112,44 @@ TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
               HasSubstr("detect: a model of type bert has no discriminator"));
 }
 
+// As an Electric has them: the same heads as ELECTRA with two towers, and another meaning.
+TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
+  const json objective{{"electra_objective", false}, {"electric_objective", true}};
+  Checkpoint electric = load_checkpoint(dir_.file("electra/model"), 5);
+  const std::vector<std::byte> zeros(99 * sizeof(float));
+  electric.tensors["cloze_predictions/output_bias"] = {{DType::f32, {99}}, zeros};
+  json settings = electric.state;
+  settings["objective"] = objective;
+  save_checkpoint(dir_.file("m"), 5, electric.tensors, settings);
+  write_file(dir_.file("vocab.txt"), vocab_);
+  convert("m", "tf/model.ckpt-5", ModelForm::tensorflow);
+  convert("tf", "back", ModelForm::smelt);
+  for (const char* name : {"m", "tf", "back"})
+    EXPECT_EQ(open_stored_model(dir_.file(name), "t").objective, objective) << name;
+  EXPECT_EQ(load_checkpoint(dir_.file("back"), 5).state["objective"], objective);
+
+  const json said = json::parse(read_file(dir_.file("tf/electra_config.json")));
+  EXPECT_EQ(said["objective"], objective);
+  json config = said;
+  config.erase("objective");
+  write_file(dir_.file("tf/electra_config.json"), config.dump());
+  EXPECT_THAT(refusal([&] { found("tf"); }),
+              AllOf(HasSubstr("tf/model.ckpt-5: Electric or ELECTRA with two towers, its objective "
+                              "is not known\n  hint: add \"objective\": {"),
+                    HasSubstr("to the electra_config.json beside it")));
+}
+
+// One that smelt wrote without knowing the model, and now knows it.
+TEST_F(StoredAnswersTest, OfACheckpointWithoutSizesTakeTheFileBesideIt) {
+  convert("electra/model", "tf/model.ckpt-5", ModelForm::tensorflow);
+  const std::string config = read_file(dir_.file("tf/electra_config.json"));
+  remove_file(dir_.file("tf/electra_config.json"));
+  convert("tf", "m", ModelForm::smelt);
+  EXPECT_THAT(refusal([&] { open("m"); }), HasSubstr("m/checkpoint-5: the model's sizes are not"));
+  write_file(dir_.file("m/electra_config.json"), config);
+  EXPECT_EQ(found("m"), found("electra/model"));
+}
+
 TEST_F(StoredAnswersTest, WhatIsNotKnownIsSaid) {
   EXPECT_THAT(refusal([&] { open("none"); }), HasSubstr("none holds neither a checkpoint of"));
   convert("electra/model", "tf/model.ckpt-5", ModelForm::tensorflow);

@@ -12,6 +12,7 @@
 #include "cli/evaluation.h"
 #include "cli/objective_type.h"
 #include "cli/pipeline.h"
+#include "cli/stage.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "nn/layers.h"
@@ -151,6 +152,13 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
               AllOf(HasSubstr("  examples held out "), Not(HasSubstr("  vocabulary  "))));
   run_recipe(few);
   EXPECT_THAT(list_folder(few.out), testing::ElementsAre(".stages", "data", "model"));
+  EXPECT_THAT(dry_run_text(few, {}), HasSubstr("   step 3\n"));
+  EXPECT_THAT(error_of([&] { dry_run_text(recipe("few", {"train.seed=9"}), {}); }),
+              HasSubstr("checkpoint-3: was made with train.seed 12345, this run has 9"));
+  EXPECT_EQ(stage_before_training(few.out), "train");
+  forget_stage(few.out, "data");
+  EXPECT_EQ(stage_before_training(few.out), "data");
+  run_recipe(few);
   run_recipe(few);
   for (const char* stage : {"data", "train", "eval"})
     EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": finished before")));

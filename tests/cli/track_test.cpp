@@ -161,6 +161,11 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text,
               HasSubstr("checkpoint-2: was made with train.seed 12345, this run has 9"));
+  std::filesystem::create_directory(dir_.file("m/model/checkpoint-5"));  // damaged
+  write_file(dir_.file("m/model/checkpoint-5/COMMIT"), "");
+  EXPECT_THAT(program("run --dry-run " + recipe()).text,
+              AllOf(HasSubstr("going back to step 2\n"), HasSubstr("   step 2\n")));
+  remove_tree(dir_.file("m/model/checkpoint-5"));
   remove_file(dir_.file("m/data/train.tfrecord"));
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               HasSubstr("step 2, once its data are there again"));
