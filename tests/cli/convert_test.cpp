@@ -66,8 +66,8 @@ TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
         run_command(str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " convert ", names));
     EXPECT_EQ(out.status, 0) << out.text;
   }
-  EXPECT_TRUE(exists(at("checkpoint-7/COMMIT")));
-  EXPECT_TRUE(exists(at("again.ckpt.index")));
+  EXPECT_TRUE(fs::exists(at("checkpoint-7/COMMIT")));
+  EXPECT_TRUE(fs::exists(at("again.ckpt.index")));
 }
 
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
