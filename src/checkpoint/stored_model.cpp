@@ -48,7 +48,8 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 // What the checkpoint itself does not say.
 void take_files_of(const std::string& folder, StoredModel& out) {
   const bool is_electra = model_type_of(out.tensors) == "electra";
-  json config = json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
+  json config =
+      json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
   json objective = take_objective(config);
   if (out.config.is_null()) out.config = std::move(config);
   if (out.objective.is_null()) out.objective = std::move(objective);
