@@ -66,7 +66,7 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
 TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
   make_data();
   save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
-  EXPECT_THAT(pretrain({}, "", "b").text,
+  EXPECT_THAT(pretrain(json::object(), "", "b").text,
               HasSubstr("was made with the kind of model \"bert\", this run has \"electra\""));
 }
 
