@@ -114,7 +114,7 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
         str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
   if (model.config.is_null() || !exists(config)) return;
   const json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
-  if (const auto other = first_difference(there, model.config, ""))
+  if (const auto other = first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
                          other->was.dump(), " where ", model.where, " has ", other->is.dump()),
                      kHint);
@@ -154,7 +154,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
 std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
                           const std::string& type) {
   if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
-  if (file_status(job.to).value_or(FileStatus{}).is_folder)
+  if (is_folder(job.to))
     throw UsageError(str("convert: ", job.to, " is a folder"),
                      str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
   check_beside(parent_path(job.to), model, type);

@@ -20,14 +20,8 @@
 namespace smelt {
 namespace {
 
-bool is_folder(const std::string& path) {
-  return file_status(path).value_or(FileStatus{}).is_folder;
-}
-
 [[noreturn]] void throw_no_weights(const std::string& folder) {
-  if (const std::string inner = model_folder_in(folder); !inner.empty())
-    throw UsageError(str("init: ", folder, " is no model's folder"),
-                     str("did you mean '", inner, "'?"));
+  refuse_recipes_folder(folder, "init");
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
       "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
@@ -119,9 +113,11 @@ GivenWeights of_tensorflow(const std::string& prefix) {
 
 }  // namespace
 
-std::string model_folder_in(const std::string& folder) {
-  std::string inner = join_path(folder, "model");
-  return is_folder(inner) && latest_checkpoint(inner) ? inner : "";
+void refuse_recipes_folder(const std::string& folder, std::string_view where) {
+  const std::string inner = join_path(folder, "model");
+  if (is_folder(inner) && latest_checkpoint(inner))
+    throw UsageError(str(where, ": ", folder, " is no model's folder"),
+                     str("did you mean '", inner, "'?"));
 }
 
 std::vector<std::string> hugging_face_folders(const std::string& folder) {

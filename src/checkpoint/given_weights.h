@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/json_difference.h"
@@ -43,7 +44,8 @@ void check_weights_folder(const std::string& folder);
 // The Hugging Face folders in a folder: itself, or those of an ELECTRA's two parts.
 std::vector<std::string> hugging_face_folders(const std::string& folder);
 
-// "<folder>/model" where that holds checkpoints, as a recipe's folder has it; else "".
-std::string model_folder_in(const std::string& folder);
+// UsageError beginning with `where` that names "<folder>/model", where that holds checkpoints, as a
+// recipe's folder has it.
+void refuse_recipes_folder(const std::string& folder, std::string_view where);
 
 }  // namespace smelt

@@ -121,8 +121,7 @@ bool is_older_partial(std::string_view suffix) {
 bool is_remains(const std::string& model_dir, const std::string& name) {
   const std::string path = join_path(model_dir, name);
   const auto dot = name.find('.');
-  if (!step_of(name.substr(0, dot)) || !file_status(path).value_or(FileStatus{}).is_folder)
-    return false;
+  if (!step_of(name.substr(0, dot)) || !is_folder(path)) return false;
   if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
   const std::string_view suffix = std::string_view(name).substr(dot);
   if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));
@@ -161,7 +160,7 @@ void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& 
 }  // namespace
 
 void take_back_checkpoints(const std::string& model_dir) {
-  if (is_remote(model_dir) || !file_status(model_dir).value_or(FileStatus{}).is_folder) return;
+  if (is_remote(model_dir) || !is_folder(model_dir)) return;
   for (const std::string_view suffix : {kNew, kReplaced})
     for (const std::string& name : list_folder(model_dir)) {
       if (!name.ends_with(suffix)) continue;

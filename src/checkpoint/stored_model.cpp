@@ -224,15 +224,13 @@ static std::optional<Checkpoint> newest_in(const std::string& folder, const std:
 
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
   if (is_checkpoint_path(path)) return of_smelt(load_checkpoint(path));
-  const bool folder = file_status(path).value_or(FileStatus{}).is_folder;
+  const bool folder = is_folder(path);
   if (folder)
     if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
-  if (const std::string inner = model_folder_in(path); !inner.empty())
-    throw UsageError(str(where, ": ", path, " is no model's folder"),
-                     str("did you mean '", inner, "'?"));
+  refuse_recipes_folder(path, where);
   throw UsageError(
       str(where, ": ", path,
           " holds neither a checkpoint of smelt's or TensorFlow's nor config.json"),

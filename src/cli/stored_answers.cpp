@@ -45,8 +45,7 @@ TokenizerFlags with_defaults(TokenizerFlags flags, const std::string& vocab,
 }  // namespace
 
 bool is_stored_model(const std::string& path) {
-  return file_status(path).value_or(FileStatus{}).is_folder || is_checkpoint_path(path) ||
-         tensorflow_prefix(path).has_value();
+  return is_folder(path) || is_checkpoint_path(path) || tensorflow_prefix(path).has_value();
 }
 
 StoredAnswers::StoredAnswers(std::string command, const std::string& path,

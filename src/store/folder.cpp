@@ -89,6 +89,11 @@ std::optional<FileStatus> file_status(const std::string& path) {
 
 bool exists(const std::string& path) { return file_status(path).has_value(); }
 
+bool is_folder(const std::string& path) {
+  const auto status = file_status(path);
+  return status && status->is_folder;
+}
+
 std::uint64_t file_size(const std::string& path) {
   const auto status = file_status(path);
   if (!status) throw_missing("open", path);

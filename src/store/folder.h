@@ -19,6 +19,7 @@ struct FileStatus {
 // Nothing when there is no such file or folder. UsageError when it may not be asked.
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
+bool is_folder(const std::string& path);           // and is there
 std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
 std::uint64_t total_size(const std::vector<std::string>& paths);  // asks for objects side by side
 
