@@ -85,6 +85,7 @@ void Trainer::read_report() {
 
 // The state is still that of before the step: neither it nor those behind it have changed it.
 void Trainer::stop_at_bad_step(double loss, double norm) {
+  saver_->wait();  // which throws where a state before this step was already not finite
   const std::int64_t before = step_ - 1;
   const auto number = static_cast<std::uint64_t>(before + first_batch_ + spikes_.gone_over());
   const auto found = keep_bad_batch(
