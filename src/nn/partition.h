@@ -39,6 +39,7 @@ struct Partition {
   std::map<std::string, std::string, std::less<>> rules = {
       {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
   std::function<DimNames(std::string_view parameter)> names = {};
+  bool of_part = false;      // within one part of an axis that the mesh has no more
   bool split_slots = false;  // what the optimizer keeps also over data (ZeRO-1)
 
   std::int64_t size(std::string_view axis) const;  // 1 for one that the mesh has not

@@ -109,8 +109,8 @@ class Scope {
   Scope within(Graph& graph, std::optional<RandomSource> random) const;
   // The same parameters once more in the same graph, for another `use`, which keys what is drawn.
   Scope again(std::string_view use) const;
-  // The same with parameters and rows over another mesh.
-  Scope over(Mesh mesh) const;
+  // The same in one part of a mesh axis (per_part): parameters and rows lie over the other axes.
+  Scope part_of(std::string_view axis) const;
 
   const std::string& path() const { return path_; }
   // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().

@@ -72,9 +72,9 @@ std::vector<Tensor> sums_of_parts(const GradientJob& job, Graph& graph) {
       .carry;
 }
 
-// The same, each device of the data axis by itself: what partitions a whole program would sum
-// gradients over devices in every iteration.
-std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices) {
+// The same, each part of the data axis by itself: what partitions a whole program would sum
+// gradients over it in every iteration.
+std::vector<Tensor> sums_of_data_parts(const GradientJob& job, std::int64_t parts) {
   Graph& graph = job.root.graph();
   std::vector<Tensor> rows = job.batch;
   rows.push_back(iota(graph, {DType::s32, {job.batch.front().dim(0)}}, 0));
@@ -82,7 +82,7 @@ std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices
     RandomSource random = *job.root.random_source();
     random.first_row = element(own.back(), 0);
     const std::vector<Tensor> batch(own.begin(), own.end() - 1);
-    const Scope root = job.root.within(inner, random).over({});
+    const Scope root = job.root.within(inner, random).part_of("data");
     return sums_of_parts({.task = job.task,
                           .batch = batch,
                           .root = root,
@@ -92,7 +92,7 @@ std::vector<Tensor> sums_of_devices(const GradientJob& job, std::int64_t devices
                           .reduction = job.reduction},
                          inner);
   };
-  std::vector<Tensor> out = per_part(graph, "data", devices, rows, own_sums);
+  std::vector<Tensor> out = per_part(graph, "data", parts, rows, own_sums);
   for (Tensor& t : out) t = reduce_sum(t, {0});
   return out;
 }
@@ -175,11 +175,9 @@ Gradients gradients_of(const GradientJob& job) {
     CHECK(!learnt.contains(&weight.node()), job.task.name,
           ": a weight that depends on parameters would be computed of the whole batch");
   const Partition* partition = job.root.compute().partition.get();
-  // Beside other axes XLA's partitioner fails a check of its own, which ends the process.
-  const bool data_alone =
-      partition != nullptr && partition->mesh.size() == 1 && partition->size("data") > 1;
-  const auto found = data_alone ? sums_of_devices(job, partition->size("data"))
-                                : sums_of_parts(job, job.root.graph());
+  const std::int64_t parts = partition == nullptr ? 1 : partition->size("data");
+  const auto found =
+      parts > 1 ? sums_of_data_parts(job, parts) : sums_of_parts(job, job.root.graph());
   return {.of_parameters = {found.begin() + 1, found.end()}, .sums = parts_like(found[0], sums)};
 }
 

@@ -17,11 +17,19 @@ constexpr std::uint32_t kModule = 1;                            // HloModuleProt
 constexpr std::uint32_t kComputations = 3, kEntry = 6;          // HloModuleProto
 constexpr std::uint32_t kName = 1, kInstructions = 2, kId = 5;  // HloComputationProto
 constexpr std::uint32_t kOpcode = 2, kShape = 3, kCalled = 38;  // HloInstructionProto
-constexpr std::uint32_t kDimensions = 3, kTupleShapes = 4;      // ShapeProto
+constexpr std::uint32_t kElementType = 2, kDimensions = 3, kTupleShapes = 4;  // ShapeProto
+
+// xla_data.proto's PrimitiveType.
+constexpr std::uint64_t kF32 = 11, kBf16 = 16;
+
+struct Result {
+  Dims dims;
+  std::string dtype;
+};
 
 struct Instruction {
   std::string opcode;
-  std::vector<Dims> results;
+  std::vector<Result> results;
   std::vector<std::int64_t> called;
 };
 
@@ -31,17 +39,23 @@ struct Computation {
   std::vector<Instruction> instructions;
 };
 
-void add_shapes(std::string_view bytes, std::vector<Dims>& out) {
-  Dims dims;
+std::string dtype_name(std::uint64_t type) {
+  return type == kF32 ? "f32" : type == kBf16 ? "bf16" : "other";
+}
+
+void add_shapes(std::string_view bytes, std::vector<Result>& out) {
+  Result result;
   bool tuple = false;
   WireReader reader(bytes, kWhat);
   while (const auto field = reader.next()) {
-    if (field->number == kDimensions) append_integers(*field, kWhat, dims);
+    if (field->number == kDimensions) append_integers(*field, kWhat, result.dims);
+    if (field->number == kElementType)
+      result.dtype = dtype_name(static_cast<std::uint64_t>(field->integer()));
     if (field->number != kTupleShapes) continue;
     tuple = true;
     add_shapes(field->bytes, out);
   }
-  if (!tuple) out.push_back(dims);
+  if (!tuple) out.push_back(std::move(result));
 }
 
 Instruction read_instruction(std::string_view bytes) {
@@ -94,8 +108,8 @@ class Module {
       std::string op = i.opcode;
       if (op.ends_with("-start")) op.resize(op.size() - 6);
       if (kOps.contains(op))
-        for (const Dims& dims : i.results)
-          out.insert({cut && op == "all-reduce" ? "reduce-scatter" : op, dims, loops});
+        for (const auto& [dims, dtype] : i.results)
+          out.insert({cut && op == "all-reduce" ? "reduce-scatter" : op, dims, loops, dtype});
       for (const std::int64_t called : i.called) add(called, loops + (op == "while"), out);
     }
   }
@@ -118,7 +132,7 @@ std::vector<Collective> collectives_of(const CompiledProgram& program) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Collective& c) {
-  out << c.op << " ";
+  out << c.op << " " << c.dtype << " ";
   for (std::size_t i = 0; i < c.dims.size(); ++i) out << (i == 0 ? "" : "x") << c.dims[i];
   return out << " in " << c.loops << " loops";
 }

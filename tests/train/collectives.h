@@ -16,6 +16,7 @@ struct Collective {
   std::string op;
   Dims dims;      // of the result; of a reduce-scatter: before it is cut
   int loops = 0;  // how many loops it stands in
+  std::string dtype = "f32";
 
   auto operator<=>(const Collective&) const = default;
 };
@@ -24,7 +25,7 @@ struct Collective {
 // runs meanwhile, its end), so how often it stands there says nothing.
 std::vector<Collective> collectives_of(const CompiledProgram& program);
 
-// "all-gather 2x64"
+// "all-gather f32 2x64 in 1 loops"
 std::ostream& operator<<(std::ostream& out, const Collective& c);
 
 }  // namespace smelt

@@ -123,13 +123,14 @@ TEST_F(TpuMesh, SlotsSplitOverDataTakeAnEighth) {
   EXPECT_THAT(c.all("all-gather"), Contains(Collective{"all-gather", {2, 1024, 2048}, 0}));
 }
 
-// ZeRO-3: a layer's parameters are gathered in its own iteration, never those of all layers.
+// ZeRO-3: a layer's parameters are gathered in its own iteration, never those of all layers; as
+// bf16, which is what a TPU's products make of them.
 TEST_P(TpuMeshOnEach, OverFsdpALayersParametersAreGatheredWhereTheyAreUsed) {
   const Compiled c = compile(GetParam(), "fsdp=8");
   expect_memory(c, 1.0 / 8);
   const auto gathers = c.all("all-gather");
   for (const Dims& kernel : {Dims{1, 1024, 2048}, Dims{1, 2048, 1024}, Dims{1, 1024, 1024}})
-    EXPECT_THAT(gathers, Contains(Collective{"all-gather", kernel, 1}));
+    EXPECT_THAT(gathers, Contains(Collective{"all-gather", kernel, 1, "bf16"}));
   EXPECT_THAT(gathers, Contains(Collective{"all-gather", {4096, 1024}, 0}));
   for (const Collective& gather : gathers) EXPECT_LE(elements_of(gather), 4096 * 1024) << gather;
   for (const Collective& gather : gathers)
@@ -139,7 +140,7 @@ TEST_P(TpuMeshOnEach, OverFsdpALayersParametersAreGatheredWhereTheyAreUsed) {
 TEST_F(TpuMesh, OverDataAndFsdpAQuarterRestsAndNoActivationsAreGathered) {
   const Compiled c = compile(kChips, "data=2,fsdp=4");
   expect_memory(c, 1.0 / 4);
-  EXPECT_THAT(c.all("all-gather"), Contains(Collective{"all-gather", {1, 1024, 2048}, 1}));
+  EXPECT_THAT(c.all("all-gather"), Contains(Collective{"all-gather", {1, 1024, 2048}, 1, "bf16"}));
   EXPECT_THAT(c.all("all-gather"), Not(Contains(Collective{"all-gather", {32, 32, 1024}, 0})));
   expect_share(program("data=2,fsdp=4", true), (1.0 / 4 + 2.0 / 8) / 3);
 }
@@ -158,6 +159,15 @@ TEST_F(TpuMesh, GradientsOfMicroBatchesAreReducedOnceAfterThem) {
   EXPECT_THAT(c.all("all-reduce"), AllOf(Contains(Collective{"all-reduce", {2, 1024, 2048}, 0}),
                                          Contains(Collective{"all-reduce", {4096, 1024}, 0})));
   for (const Collective& one : c.collectives) EXPECT_EQ(one.loops, 0) << one;
+}
+
+// A device's part of a kernel's gradient is 1024 x 1024; what it says of activations in a loop is
+// for the tensor axis.
+TEST_F(TpuMesh, BesideOtherAxesGradientsOfMicroBatchesAreReducedOverDataOnce) {
+  const Compiled c = compile(kChips, "data=4,tensor=2", false, 4);
+  EXPECT_THAT(c.all("all-reduce"), Contains(Collective{"all-reduce", {2, 1024, 1024}, 0}));
+  for (const Collective& one : c.collectives)
+    EXPECT_FALSE(one.loops > 0 && elements_of(one) >= 1024 * 1024) << one;
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, TpuMeshOnEach, testing::Values(kChips, kNewerChips),
