@@ -107,41 +107,6 @@ TEST_F(Convert, SmeltToTensorflowAndBackIsTheSameBits) {
               read_file(dir_.file(str("tf/model.ckpt-10", suffix))));
 }
 
-// Every tensor whose first dimension is even in two slices.
-TEST_F(Convert, ACheckpointInSlicesGivesWhatAWholeOneDoes) {
-  SlicedTensors halves = slices_of(tensors_);
-  std::size_t cut = 0;
-  for (auto& [name, tensor] : halves) {
-    if (tensor.shape.dims.empty() || tensor.shape.dims[0] % 2 != 0) continue;
-    const std::span<const std::byte> all = tensor.slices.front().part.data;
-    Shape half = tensor.shape;
-    half.dims[0] /= 2;
-    Dims second(half.dims.size());
-    second[0] = half.dims[0];
-    tensor.slices = {{Dims(half.dims.size()), {half, all.first(half.size_bytes())}},
-                     {second, {half, all.last(half.size_bytes())}}};
-    ++cut;
-  }
-  EXPECT_GT(cut, 100u);
-  save_sliced_checkpoint(dir_.file("cut/model"), 10, halves,
-                         checkpoint_state(dir_.file("run/model/checkpoint-10")));
-  write_file(dir_.file("cut/vocab.txt"), vocabulary_of(99));
-  for (const char* from : {"run", "cut"}) {
-    convert(str(from, "/model"), str(from, "-tf/model.ckpt-10"));
-    convert(str(from, "/model"), str(from, "-hf"), to(ModelForm::hugging_face));
-    convert(str(from, "/model"), str(from, "-smelt"), to(ModelForm::smelt));
-  }
-  std::size_t files = 0;
-  for (const char* form : {"-tf", "-hf", "-smelt"})
-    for (const auto& entry : fs::recursive_directory_iterator(dir_.file(str("run", form)))) {
-      if (!entry.is_regular_file()) continue;
-      const std::string name = fs::relative(entry.path(), dir_.path()).string().substr(3);
-      EXPECT_EQ(read_file(dir_.file("cut" + name)), read_file(dir_.file("run" + name))) << name;
-      ++files;
-    }
-  EXPECT_GT(files, 10u);
-}
-
 TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   const Converted out = convert("run/model", "tf/bert_model.ckpt", {.slots = false});
   EXPECT_THAT(out.left_out, ElementsAre("92 slots and averages of the run"));

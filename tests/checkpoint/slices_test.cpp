@@ -23,7 +23,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 using Values = std::vector<std::int32_t>;
@@ -393,15 +392,6 @@ TEST_F(SlicedCheckpointTest, ARunKilledAtAnyMomentCanGoOn) {
     expect_three_tensors(*latest, static_cast<std::int32_t>(latest->step % 1000));
     reached = latest->step;
   }
-}
-
-TEST_F(SlicedCheckpointTest, IsKeptAndRotatedLikeAnyOther) {
-  for (const std::int64_t step : {10, 20, 30})
-    save_sliced_checkpoint(dir_.path(), step, three_tensors().tensors(), {}, {.max_to_keep = 2});
-  EXPECT_THAT(checkpoint_steps(dir_.path()), ElementsAre(20, 30));
-  keep_checkpoint(dir_.path(), 20, dir_.file("save"));
-  remove_checkpoint(dir_.file("checkpoint-20"));
-  expect_three_tensors(load_checkpoint(dir_.file("save"), 20));
 }
 
 }  // namespace
