@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "format/safetensors.h"
-
 namespace smelt {
 
 // "ema/bert/pooler/dense/bias": the moving average of "bert/pooler/dense/bias".
@@ -13,8 +11,19 @@ inline constexpr const char* kAveragePrefix = "ema/";
 // What the run itself remembers.
 inline constexpr const char* kRunPrefix = "run/";
 
-// Puts the averages in the place of their parameters; false where the tensors hold none.
-bool put_averages_in_place(TensorMap& tensors);
+// Puts the averages in the place of their parameters; false where the tensors, a TensorMap or
+// SlicedTensors, hold none.
+template <class Tensors>
+bool put_averages_in_place(Tensors& tensors) {
+  const std::string_view prefix = kAveragePrefix;
+  bool found = false;
+  for (const auto& [name, tensor] : Tensors(tensors)) {
+    if (!name.starts_with(prefix)) continue;
+    tensors[name.substr(prefix.size())] = tensor;
+    found = true;
+  }
+  return found;
+}
 // Whether it is an average or what the run remembers.
 bool is_beside_weights(std::string_view name);
 

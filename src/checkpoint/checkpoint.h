@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/slices.h"
 #include "format/safetensors.h"
 
 namespace smelt {
@@ -32,6 +34,11 @@ struct SaveOptions {
 // are untouched.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const nlohmann::json& state, const SaveOptions& options = {});
+// The same of a state that lies split over devices: slices are written as they are given, and
+// nothing is put together. Without a tensor in several slices the bytes are save_checkpoint()'s.
+void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
+                            const SlicedTensors& tensors, const nlohmann::json& state,
+                            const SaveOptions& options = {});
 
 // The committed checkpoint of a step once more in another folder, as save_checkpoint() would write
 // it there: its files are shared with it, not written again (store/file.h).
@@ -57,9 +64,18 @@ class DamagedCheckpoint : public UsageError {
 struct Checkpoint {
   std::int64_t step = 0;
   std::string path;
-  TensorMap tensors;  // views into `files`
+  TensorMap tensors;
   nlohmann::json state;
-  std::vector<SafetensorsFile> files;
+  std::vector<std::shared_ptr<const void>> owners;  // of what the tensors view
+};
+
+// As it was saved.
+struct SlicedCheckpoint {
+  std::int64_t step = 0;
+  std::string path;
+  SlicedTensors tensors;
+  nlohmann::json state;
+  std::vector<std::shared_ptr<const void>> owners;
 };
 
 // The `state` of a committed checkpoint, by its own path, without the tensors. DamagedCheckpoint.
@@ -68,11 +84,15 @@ nlohmann::json checkpoint_state(const std::string& path);
 // Where a committed step lies, whichever way it is named.
 std::string committed_path(const std::string& model_dir, std::int64_t step);
 
-// Every byte is checked against its checksum. UsageError when there is no such checkpoint (naming
-// those that exist), DamagedCheckpoint.
+// Every byte is checked against its checksum, and that slices cover their tensors. What lies in
+// slices is put together in memory; what is whole, and all of a SlicedCheckpoint, stays where it
+// is, for a local file is mapped. UsageError when there is no such checkpoint (naming those that
+// exist), DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
+SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
 // By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
 Checkpoint load_checkpoint(const std::string& path);
+SlicedCheckpoint load_sliced_checkpoint(const std::string& path);
 // Whether the path has the name of a checkpoint.
 bool is_checkpoint_path(const std::string& path);
 
@@ -80,6 +100,7 @@ bool is_checkpoint_path(const std::string& path);
 // then repeats the steps in between, with the same result). nullopt when there is none; UsageError
 // when there are some and all are damaged.
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir);
+std::optional<SlicedCheckpoint> load_latest_sliced_checkpoint(const std::string& model_dir);
 
 struct SavedState {
   std::int64_t step = 0;

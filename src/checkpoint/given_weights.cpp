@@ -80,12 +80,11 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .step = checkpoint.step,
                    .parameters = std::move(checkpoint.tensors),
                    .model = checkpoint.state.value("model", nlohmann::json()),
-                   .owners = {}};
+                   .owners = std::move(checkpoint.owners)};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
   std::erase_if(out.parameters,
                 [&](const auto& item) { return is_slot(item.first, out.parameters); });
-  out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));
   return out;
 }
 

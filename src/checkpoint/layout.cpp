@@ -40,4 +40,10 @@ std::string commit_text(std::string_view manifest) {
   return str("crc32c of ", kManifestFile, ": ", hex_text(crc32c(manifest)), "\n");
 }
 
+void throw_damaged(const std::string& path, const std::string& what) {
+  throw DamagedCheckpoint(
+      str("checkpoint: ", path, ": ", what),
+      "restore this directory from a copy, or remove it to go on from an older one");
+}
+
 }  // namespace smelt

@@ -13,6 +13,8 @@ namespace smelt {
 constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kCommitFile = "COMMIT";
 constexpr std::string_view kManifestFormat = "smelt checkpoint 1";
+// Of one with a tensor in several slices.
+constexpr std::string_view kSlicedFormat = "smelt checkpoint 2";
 // Written or read: an object store serves each at its own pace.
 constexpr int kFilesAtOnce = 4;
 
@@ -33,5 +35,8 @@ std::string shard_name(std::size_t index, std::size_t count);
 
 // The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
 std::string commit_text(std::string_view manifest);
+
+// Of the checkpoint at this path.
+[[noreturn]] void throw_damaged(const std::string& path, const std::string& what);
 
 }  // namespace smelt

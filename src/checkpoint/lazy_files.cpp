@@ -83,6 +83,18 @@ LazyTensors lazy_tensors(const TensorMap& tensors) {
   return out;
 }
 
+LazyTensors lazy_tensors(const SlicedTensors& tensors) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors)
+    out.emplace(name, LazyTensor{tensor.shape, [tensor] {
+                                   std::vector<std::byte> bytes(tensor.shape.size_bytes());
+                                   copy_part(tensor.slices, Dims(tensor.shape.dims.size()),
+                                             tensor.shape, bytes);
+                                   return bytes;
+                                 }});
+  return out;
+}
+
 HeldTensors hold_tensors(const LazyTensors& tensors) {
   HeldTensors out;
   for (const auto& [name, tensor] : tensors) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "checkpoint/slices.h"
 #include "format/lazy_tensor.h"
 #include "format/safetensors.h"
 #include "store/random_access_file.h"
@@ -17,8 +18,9 @@ LazyTensors open_safetensors(const std::string& path);
 std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
                                     std::size_t size);
 
-// Views of memory that outlives them.
+// Views of memory that outlives them; what lies in slices is put together when it is read.
 LazyTensors lazy_tensors(const TensorMap& tensors);
+LazyTensors lazy_tensors(const SlicedTensors& tensors);
 
 // All of them in memory, behind the views.
 struct HeldTensors {

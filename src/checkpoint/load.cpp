@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/slice_lines.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/file_content.h"
@@ -17,12 +18,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-
-[[noreturn]] void throw_damaged(const std::string& path, const std::string& what) {
-  throw DamagedCheckpoint(
-      str("checkpoint: ", path, ": ", what),
-      "restore this directory from a copy, or remove it to go on from an older one");
-}
 
 std::string member(const std::string& path, std::string_view name) {
   std::string file = join_path(path, name);
@@ -37,9 +32,10 @@ json read_manifest(const std::string& path) {
     throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
                             "', the file has ", hex_text(crc32c(text))));
   const json manifest = json::parse(text);
-  if (manifest.value("format", "") != kManifestFormat)
-    throw UsageError(str("checkpoint: ", path, ": format '", manifest.value("format", ""),
-                         "' is not '", kManifestFormat, "'"),
+  const std::string format = manifest.value("format", "");
+  if (format != kManifestFormat && format != kSlicedFormat)
+    throw UsageError(str("checkpoint: ", path, ": format '", format, "' is neither '",
+                         kManifestFormat, "' nor '", kSlicedFormat, "'"),
                      "load it with the version of smelt that wrote it");
   return manifest;
 }
@@ -58,19 +54,37 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   return {content.owner(), bytes, join_path(path, name)};
 }
 
-Checkpoint read_checkpoint(const std::string& path, std::int64_t step) {
+SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step) {
   const json manifest = read_manifest(path);
   if (manifest.at("step") != step)
     throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
-  Checkpoint checkpoint{step, path, {}, manifest.at("state"), {}};
+  SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
   const json& lines = manifest.at("files");
-  std::vector<std::optional<SafetensorsFile>> read(lines.size());
-  run_each(lines.size(), kFilesAtOnce,
-           [&](std::size_t i) { read[i].emplace(read_shard(path, lines[i])); });
-  for (auto& file : read) checkpoint.files.push_back(std::move(*file));
-  for (const SafetensorsFile& file : checkpoint.files)
-    checkpoint.tensors.insert(file.tensors().begin(), file.tensors().end());
+  std::vector<std::shared_ptr<const SafetensorsFile>> read(lines.size());
+  run_each(lines.size(), kFilesAtOnce, [&](std::size_t i) {
+    read[i] = std::make_shared<const SafetensorsFile>(read_shard(path, lines[i]));
+  });
+  FileTensors files;
+  for (std::size_t i = 0; i < read.size(); ++i)
+    files.emplace(lines[i].at("name").get<std::string>(), read[i]->tensors());
+  checkpoint.tensors =
+      manifest.at("format") == kSlicedFormat
+          ? sliced_tensors(path, manifest.value("tensors", json()), std::move(files))
+          : whole_tensors(files);
+  checkpoint.owners.assign(read.begin(), read.end());
   return checkpoint;
+}
+
+// The views of what is whole stay.
+Checkpoint put_together(SlicedCheckpoint sliced) {
+  Checkpoint out{
+      sliced.step, std::move(sliced.path), {}, std::move(sliced.state), std::move(sliced.owners)};
+  for (const auto& [name, tensor] : sliced.tensors) {
+    const auto room = std::make_shared<Room>();
+    out.tensors.emplace_hint(out.tensors.end(), name, whole(tensor, *room));
+    if (!tensor.is_whole()) out.owners.push_back(room);
+  }
+  return out;
 }
 
 }  // namespace
@@ -100,8 +114,8 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
 }
 
 // `path` is what it is called in messages.
-static Checkpoint load_step(const std::string& model_dir, std::int64_t step,
-                            const std::string& path) {
+static SlicedCheckpoint load_step(const std::string& model_dir, std::int64_t step,
+                                  const std::string& path) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
@@ -111,19 +125,27 @@ static Checkpoint load_step(const std::string& model_dir, std::int64_t step,
   return read_checkpoint(committed_path(model_dir, step), step);
 }
 
-Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step) {
   return load_step(model_dir, step, checkpoint_path(model_dir, step));
+}
+
+Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
+  return put_together(load_sliced_checkpoint(model_dir, step));
 }
 
 bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
 
-Checkpoint load_checkpoint(const std::string& path) {
+SlicedCheckpoint load_sliced_checkpoint(const std::string& path) {
   const auto step = step_of(path_name(path));
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "name the folder of one checkpoint");
   const std::string folder = parent_path(path);
   return load_step(folder.empty() ? "." : folder, *step, path);
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  return put_together(load_sliced_checkpoint(path));
 }
 
 // What `read` makes of the newest step that it finds whole.
@@ -142,10 +164,16 @@ static auto newest_whole(const std::string& model_dir, const Read& read)
   return std::nullopt;
 }
 
-std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+std::optional<SlicedCheckpoint> load_latest_sliced_checkpoint(const std::string& model_dir) {
   return newest_whole(model_dir, [&](std::int64_t step) {
     return read_checkpoint(committed_path(model_dir, step), step);
   });
+}
+
+std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+  auto checkpoint = load_latest_sliced_checkpoint(model_dir);
+  if (!checkpoint) return std::nullopt;
+  return put_together(std::move(*checkpoint));
 }
 
 std::optional<SavedState> load_latest_state(const std::string& model_dir) {

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/slice_lines.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -51,14 +52,25 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
   return {{"name", name}, {"size_bytes", size}, {"crc32c", hex_text(crc)}};
 }
 
-void write_members(const OutputDirectory& directory, std::int64_t step, const TensorMap& tensors,
-                   const json& state, std::uint64_t shard_bytes) {
-  json manifest = {{"format", kManifestFormat},
+// What the files hold, by name: whole tensors and slices.
+TensorMap pieces_of(const SlicedTensors& tensors) {
+  TensorMap pieces;
+  for (const auto& [name, tensor] : tensors)
+    for (const TensorSlice& slice : tensor.slices)
+      CHECK(pieces.emplace(piece_name(name, tensor, slice), slice.part).second, name);
+  return pieces;
+}
+
+void write_members(const OutputDirectory& directory, std::int64_t step,
+                   const SlicedTensors& tensors, const json& state, std::uint64_t shard_bytes) {
+  const bool whole =
+      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
+  json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
                    {"step", step},
                    {"files", json::array()},
                    {"tensors", json::object()},
                    {"state", state}};
-  const std::vector<TensorMap> parts = shards(tensors, shard_bytes);
+  const std::vector<TensorMap> parts = shards(pieces_of(tensors), shard_bytes);
   std::vector<json> lines(parts.size());
   std::atomic<std::size_t> next = 0;
   run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
@@ -67,13 +79,13 @@ void write_members(const OutputDirectory& directory, std::int64_t step, const Te
       lines[i] = write_shard(directory.file(name), name, parts[i]);
     }
   });
+  PieceFiles files;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     manifest["files"].push_back(lines[i]);
-    for (const auto& [tensor, view] : parts[i])
-      manifest["tensors"][tensor] = {{"dtype", safetensors_dtype(view.shape.dtype)},
-                                     {"shape", view.shape.dims},
-                                     {"file", lines[i]["name"]}};
+    for (const auto& [piece, view] : parts[i]) files.emplace(piece, lines[i]["name"]);
   }
+  for (const auto& [name, tensor] : tensors)
+    manifest["tensors"][name] = tensor_line(name, tensor, files);
   const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   write_file(directory.file(kManifestFile), text);
   write_file(directory.file(kCommitFile), commit_text(text));
@@ -201,6 +213,12 @@ void remove_checkpoint(const std::string& path) {
 
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const json& state, const SaveOptions& options) {
+  save_sliced_checkpoint(model_dir, step, slices_of(tensors), state, options);
+}
+
+void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
+                            const SlicedTensors& tensors, const json& state,
+                            const SaveOptions& options) {
   CHECK(options.shard_bytes > 0);
   publish(model_dir, step, options, [&](const OutputDirectory& directory) {
     write_members(directory, step, tensors, state, options.shard_bytes);

@@ -55,10 +55,11 @@ void take_files_of(const std::string& folder, StoredModel& out) {
   if (out.objective.is_null()) out.objective = std::move(objective);
 }
 
-StoredModel of_smelt(Checkpoint checkpoint) {
+StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   StoredModel out{.where = checkpoint.path,
                   .step = checkpoint.step,
                   .tensors = lazy_tensors(checkpoint.tensors),
+                  .slices = {},
                   .settings = std::move(checkpoint.state),
                   .config = {},
                   .objective = {},
@@ -66,8 +67,11 @@ StoredModel of_smelt(Checkpoint checkpoint) {
                   .vocab = {},
                   .tokenizer = {},
                   .skipped = {},
-                  .owners = {}};
-  out.owners.push_back(std::make_shared<std::vector<SafetensorsFile>>(std::move(checkpoint.files)));
+                  .owners = std::move(checkpoint.owners)};
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (!tensor.is_whole())
+      for (const TensorSlice& slice : tensor.slices)
+        out.slices[name].push_back(slice_text(slice.begin, slice.part.shape.dims));
   if (!out.settings.is_object()) out.settings = json::object();
   out.config = out.settings.value("model", json());
   out.objective = out.settings.value("objective", json());
@@ -213,8 +217,9 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
 }  // namespace
 
 // The newest that is whole: who asks for a model must not take an older one without knowing.
-static std::optional<Checkpoint> newest_in(const std::string& folder, const std::string& where) {
-  auto checkpoint = load_latest_checkpoint(folder);
+static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
+                                                 const std::string& where) {
+  auto checkpoint = load_latest_sliced_checkpoint(folder);
   if (!checkpoint) return checkpoint;
   if (const auto newest = latest_checkpoint(folder); newest != checkpoint->step)
     spdlog::error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
@@ -223,7 +228,7 @@ static std::optional<Checkpoint> newest_in(const std::string& folder, const std:
 }
 
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
-  if (is_checkpoint_path(path)) return of_smelt(load_checkpoint(path));
+  if (is_checkpoint_path(path)) return of_smelt(load_sliced_checkpoint(path));
   const bool folder = is_folder(path);
   if (folder)
     if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));

@@ -1,6 +1,7 @@
 // A checkpoint of any of the three forms that smelt reads: its own, TensorFlow's, Hugging Face's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,10 +17,11 @@ enum class ModelForm { smelt, tensorflow, hugging_face };
 
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
-  std::string where;         // the checkpoint itself, of a folder's the newest
-  std::int64_t step = 0;     // 0 where none is known
-  LazyTensors tensors;       // by the original checkpoint's names; without global_step
-  nlohmann::json settings;   // a smelt checkpoint's state; null
+  std::string where;      // the checkpoint itself, of a folder's the newest
+  std::int64_t step = 0;  // 0 where none is known
+  LazyTensors tensors;    // by the original checkpoint's names; without global_step
+  std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
+  nlohmann::json settings;                                 // a smelt checkpoint's state; null
   nlohmann::json config;     // the model's, in smelt's words; null where it is not known
   nlohmann::json objective;  // what it was trained to do, ELECTRA's; null where it is not known
   std::string vocab_txt;     // empty where it is not known

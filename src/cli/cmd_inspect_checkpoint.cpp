@@ -22,7 +22,8 @@ struct InspectedTensor {
   std::string name;
   Shape shape;
   double rms = 0;
-  std::string fault = {};  // empty: it could be read
+  std::string fault = {};                // empty: it could be read
+  std::vector<std::string> slices = {};  // none: it is whole
 };
 
 struct InspectedModel {
@@ -45,6 +46,8 @@ InspectedModel inspect_model(const std::string& path) {
   out.model = open_stored_model(path, "inspect", true);
   for (const auto& [name, tensor] : out.model.tensors) {
     InspectedTensor found{.name = name, .shape = tensor.shape};
+    if (const auto in = out.model.slices.find(name); in != out.model.slices.end())
+      found.slices = in->second;
     try {
       found.rms = rms_of(tensor);
     } catch (const UsageError& error) {
@@ -80,6 +83,7 @@ ordered_json model_json(const InspectedModel& m) {
                       {"rms", nullptr}};
     if (t.fault.empty() && std::isfinite(t.rms)) line["rms"] = t.rms;
     if (!t.fault.empty()) line["fault"] = t.fault;
+    if (!t.slices.empty()) line["slices"] = t.slices;
     out["tensors"].push_back(std::move(line));
   }
   return out;
@@ -108,7 +112,9 @@ std::string model_text(const InspectedModel& m) {
   for (const InspectedTensor& t : m.tensors) {
     char rms[32];
     std::snprintf(rms, sizeof rms, "%.6g", t.rms);
-    out += str("  ", t.name, " ", t.shape, " ", t.fault.empty() ? rms : t.fault, "\n");
+    const std::string slices =
+        t.slices.empty() ? "" : str(" in ", t.slices.size(), " slices ", t.slices.front(), " …");
+    out += str("  ", t.name, " ", t.shape, slices, " ", t.fault.empty() ? rms : t.fault, "\n");
   }
   return out;
 }

@@ -80,7 +80,7 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
   job.top = top;
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(weights_->tensors, model_.where);
+      .fill(slices_of(weights_->tensors), model_.where);
 }
 
 std::vector<std::vector<JudgedToken>> StoredAnswers::detect(

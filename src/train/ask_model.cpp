@@ -33,7 +33,7 @@ ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Cli
       step_(client_, program_, advice_),
       batch_(padded_batch(prediction.features, rows)) {}
 
-Execution ModelQuestion::ask(const TensorMap& tensors, const std::string& where) const {
+Execution ModelQuestion::ask(const SlicedTensors& tensors, const std::string& where) const {
   return fitting(advice_, [&] {
     const ModelState state =
         ModelState::restore(*client_, program_.placement, program_.state, tensors, where);

@@ -27,7 +27,7 @@ class ModelQuestion {
                 const Prediction& prediction, const std::vector<TokenRow>& rows,
                 bool exact_products);
   // The state's values by name; `where` begins the message where one is missing.
-  Execution ask(const TensorMap& tensors, const std::string& where) const;
+  Execution ask(const SlicedTensors& tensors, const std::string& where) const;
 
  private:
   std::shared_ptr<const Client> client_;

@@ -19,13 +19,15 @@ std::string batch_name(const Feature& feature) { return str(kRunPrefix, "batch/"
 
 void save_bad_batch(const std::string& folder, const BadBatch& bad, const Features& features,
                     const HostState& before, nlohmann::json settings) {
-  TensorMap tensors = before.tensors;
+  TensorMap batch;
   for (std::size_t i = 0; i < features.size(); ++i) {
     const HostArray& array = bad.batch.arrays[i];
-    tensors[batch_name(features[i])] = {array.shape, array.bytes};
+    batch[batch_name(features[i])] = {array.shape, array.bytes};
   }
+  SlicedTensors tensors = before.tensors;
+  tensors.merge(slices_of(batch));
   settings[kBadStep] = {{"step", bad.step}, {"argument", bad.argument}};
-  save_checkpoint(folder, bad.step - 1, tensors, settings);
+  save_sliced_checkpoint(folder, bad.step - 1, tensors, settings);
 }
 
 bool is_bad(const GradientNorm& gradient) { return !std::isfinite(gradient.norm); }

@@ -102,7 +102,8 @@ MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& 
 
 MaskFiller::~MaskFiller() = default;
 
-std::vector<FilledText> MaskFiller::fill(const TensorMap& tensors, const std::string& where) const {
+std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
+                                         const std::string& where) const {
   const Asked& a = *asked_;
   const Execution execution = a.question.ask(tensors, where);
   const auto probabilities = execution.results[0][0].to_host<float>();
@@ -128,7 +129,7 @@ std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& 
   const auto [checkpoint, where] =
       load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(checkpoint.tensors, where);
+      .fill(slices_of(checkpoint.tensors), where);
 }
 
 }  // namespace smelt

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/safetensors.h"
+#include "checkpoint/slices.h"
 #include "runtime/client.h"
 #include "tasks/task.h"
 #include "tokenize/wordpiece.h"
@@ -48,7 +48,7 @@ class MaskFiller {
              const BertTokenizer& tokenizer, std::vector<std::string> texts);
   ~MaskFiller();
   // By the values of a state; `where` begins the message where one is missing.
-  std::vector<FilledText> fill(const TensorMap& tensors, const std::string& where) const;
+  std::vector<FilledText> fill(const SlicedTensors& tensors, const std::string& where) const;
 
  private:
   struct Asked;

@@ -13,8 +13,8 @@
 namespace smelt {
 namespace {
 
-const TensorView& find_tensor(const TensorMap& tensors, const std::string& name, const Shape& shape,
-                              const std::string& where) {
+void require_tensor(const SlicedTensors& tensors, const std::string& name, const Shape& shape,
+                    const std::string& where) {
   const auto found = tensors.find(name);
   if (found == tensors.end())
     throw UsageError(str(where, ": no tensor ", name),
@@ -23,7 +23,27 @@ const TensorView& find_tensor(const TensorMap& tensors, const std::string& name,
     throw UsageError(
         str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
         "use the configuration that the checkpoint was made with");
-  return found->second;
+}
+
+// Those of a stack's layers lie one after another.
+std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateTensor& tensor) {
+  if (tensor.layers == 0) return tensors.find(tensor.name)->second.slices;
+  std::vector<TensorSlice> out;
+  std::int64_t layer = 0;
+  for (const std::string& name : tensor.names()) {
+    for (TensorSlice slice : tensors.find(name)->second.slices) {
+      Dims& dims = slice.part.shape.dims;
+      slice.begin.insert(slice.begin.begin(), layer);
+      dims.insert(dims.begin(), 1);
+      out.push_back(std::move(slice));
+    }
+    ++layer;
+  }
+  return out;
+}
+
+std::vector<TensorSlice> in_one(const StateTensor& tensor, std::span<const std::byte> values) {
+  return {{.begin = Dims(tensor.shape.dims.size()), .part = {tensor.shape, values}}};
 }
 
 // Over what was drawn.
@@ -36,23 +56,8 @@ void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std:
   }
 }
 
-// Memory that serves one tensor after another.
-class Room {
- public:
-  std::span<std::byte> of(std::size_t size) {
-    if (size > size_) memory_ = std::make_unique_for_overwrite<std::byte[]>(size_ = size);
-    return {memory_.get(), size};
-  }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;
-  std::size_t size_ = 0;
-};
-
-std::span<const std::byte> drawn(const StateTensor& tensor, std::uint64_t seed,
-                                 std::span<std::byte> room) {
+void draw(const StateTensor& tensor, std::uint64_t seed, std::span<std::byte> room) {
   draw_initial(tensor, seed, {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
-  return room;
 }
 
 // The largest first, so that the threads end together.
@@ -97,17 +102,16 @@ ModelState::ModelState(const Client& client, const Placement& placement, const S
 }
 
 std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& tensor,
-                                    std::span<const std::byte> bytes, Staging& staging) const {
+                                    std::span<const TensorSlice> slices, Staging& staging) const {
   const Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
   std::vector<Buffer> made;
+  std::optional<Dims> held;  // where what `bytes` are begins
+  std::span<const std::byte> bytes;
   for (int device = 0; device < std::ssize(buffers_); ++device) {
-    std::span<const std::byte> own = bytes;
-    if (!is_whole(tensor.sharding)) {
-      const std::span<std::byte> part = staging.part.of(shape.size_bytes());
-      take_part(mesh_, tensor.sharding, tensor.shape, device, bytes, part);
-      own = part;
-    }
-    made.push_back(client.to_device(own, shape, device));
+    const Dims begin = part_begin(mesh_, tensor.sharding, tensor.shape, device);
+    if (held != begin) bytes = part_of(slices, begin, shape, staging.part);
+    held = begin;
+    made.push_back(client.to_device(bytes, shape, device));
   }
   return made;
 }
@@ -117,32 +121,31 @@ ModelState ModelState::fresh(const Client& client, const Placement& placement,
                              const TensorMap& given) {
   return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
             const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
-            drawn(tensor, seed, room);
+            draw(tensor, seed, room);
             put_given(tensor, given, room);
-            return std::span<const std::byte>(room);
+            return in_one(tensor, room);
+          }};
+}
+
+ModelState ModelState::restore(const Client& client, const Placement& placement,
+                               const StateLayout& layout, const SlicedTensors& tensors,
+                               const std::string& where) {
+  for (const StateTensor& tensor : layout.tensors)  // in their order, so that the first is named
+    if (tensor.saved)
+      for (const std::string& name : tensor.names())
+        require_tensor(tensors, name, tensor.shape_of_one(), where);
+  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
+            if (tensor.saved) return saved_slices(tensors, tensor);
+            const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
+            draw(tensor, 0, room);
+            return in_one(tensor, room);
           }};
 }
 
 ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const StateLayout& layout, const TensorMap& tensors,
                                const std::string& where) {
-  for (const StateTensor& tensor : layout.tensors)  // in their order, so that the first is named
-    if (tensor.saved)
-      for (const std::string& name : tensor.names())
-        (void)find_tensor(tensors, name, tensor.shape_of_one(), where);
-  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
-            const Shape one = tensor.shape_of_one();
-            if (tensor.saved && tensor.layers == 0)
-              return find_tensor(tensors, tensor.name, one, where).data;
-            const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
-            if (!tensor.saved) return drawn(tensor, 0, room);
-            std::span<std::byte> rest = room;
-            for (const std::string& name : tensor.names()) {
-              std::ranges::copy(find_tensor(tensors, name, one, where).data, rest.begin());
-              rest = rest.subspan(one.size_bytes());
-            }
-            return std::span<const std::byte>(room);
-          }};
+  return restore(client, placement, layout, slices_of(tensors), where);
 }
 
 ModelState ModelState::of_results(const Placement& placement, const StateLayout& layout,

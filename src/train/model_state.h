@@ -1,5 +1,5 @@
 // The tensors of a StateLayout on devices: one buffer of each on every device, of all of it or of
-// the device's part. On the host, and so in checkpoints, each is whole: the mesh may change.
+// the device's part. What is put there may lie in other slices: the mesh may change.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "format/safetensors.h"
+#include "checkpoint/slices.h"
 #include "train/placement.h"
 #include "train/state_copy.h"
 #include "train/state_layout.h"
@@ -25,6 +25,9 @@ class ModelState {
                           const TensorMap& given = {});
   // From named tensors on the host. UsageError when one is missing or has another shape (both
   // shapes); `where` begins the message.
+  static ModelState restore(const Client& client, const Placement& placement,
+                            const StateLayout& layout, const SlicedTensors& tensors,
+                            const std::string& where);
   static ModelState restore(const Client& client, const Placement& placement,
                             const StateLayout& layout, const TensorMap& tensors,
                             const std::string& where);
@@ -46,13 +49,13 @@ class ModelState {
  private:
   class Staging;  // of one thread
   using Source =
-      std::function<std::span<const std::byte>(const StateTensor& tensor, Staging& staging)>;
+      std::function<std::vector<TensorSlice>(const StateTensor& tensor, Staging& staging)>;
 
   ModelState(const Placement& placement, const StateLayout& layout);
   ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
              const Source& source);
   std::vector<Buffer> put(const Client& client, const StateTensor& tensor,
-                          std::span<const std::byte> bytes, Staging& staging) const;
+                          std::span<const TensorSlice> slices, Staging& staging) const;
 
   std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;

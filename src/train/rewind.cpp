@@ -7,7 +7,7 @@ namespace smelt {
 
 constexpr std::int64_t kMostRewinds = 10;  // to one checkpoint
 
-Checkpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
+SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
   std::optional<std::int64_t> to;
   const auto steps = checkpoint_steps(from.model_dir);
   for (const std::int64_t step : steps)
@@ -21,7 +21,8 @@ Checkpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
         "raise train.rewind_skip or lower train.learning_rate; if it is no spike, raise "
         "train.spike_sigmas or train.spike_window");
-  Checkpoint back = load_checkpoint(from.model_dir, *to);  // whole, before others go
+  // Which is good, before others go.
+  SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
   for (const std::int64_t step : steps)
     if (step > *to) remove_checkpoint(committed_path(from.model_dir, step));
   return back;

@@ -18,6 +18,6 @@ struct RewindFrom {
 
 // The last checkpoint before the spike; those after it, of the way that is given up, are removed.
 // SystemError when there is none, or when the run went back to it ten times already.
-Checkpoint rewind(const RewindFrom& from, const SpikeRecord& record);
+SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
 
 }  // namespace smelt

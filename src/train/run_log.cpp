@@ -308,14 +308,18 @@ bool RunLog::wants_histograms(std::int64_t step) const {
 void RunLog::histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
                         const HostState& after, const HostState* gradients) {
   std::vector<NamedHistogram> all;
+  Room room;
+  const auto values_of = [&](const HostState& state, const std::string& name) {
+    return tensor_values<float>(whole(state.tensors.at(name), room));
+  };
   for (const ParameterScale& p : parameter_scales(layout, after)) {
-    std::vector<float> values = tensor_values<float>(after.tensors.at(p.name));
-    const std::vector<float> were = tensor_values<float>(before.tensors.at(p.name));
+    std::vector<float> values = values_of(after, p.name);
+    const std::vector<float> were = values_of(before, p.name);
     all.push_back({"weights/" + p.name, histogram_of(values)});
     for (std::size_t i = 0; i < values.size(); ++i) values[i] -= were[i];
     all.push_back({"updates/" + p.name, histogram_of(values)});
     if (gradients == nullptr) continue;
-    const auto of_step = tensor_values<float>(gradients->tensors.at(p.name));
+    const auto of_step = values_of(*gradients, p.name);
     if (of_step != were)  // else nothing is learnt of it
       all.push_back({"gradients/" + p.name, histogram_of(of_step)});
   }

@@ -143,7 +143,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
     out.push_back({.place = name});
     try {
       if (first.empty())
-        save_checkpoint(place, step, host.tensors, settings, options);
+        save_sliced_checkpoint(place, step, host.tensors, settings, options);
       else
         keep_checkpoint(first, step, place, options);
       if (first.empty()) first = place;

@@ -15,10 +15,10 @@ namespace smelt {
 namespace {
 
 // "1325 MB in 0.51 s"
-std::string how_fast(const Checkpoint& checkpoint, double seconds) {
+std::string how_fast(const SlicedCheckpoint& checkpoint, double seconds) {
   double bytes = 0;
   for (const auto& [name, tensor] : checkpoint.tensors)
-    bytes += static_cast<double>(tensor.data.size());
+    bytes += static_cast<double>(tensor.shape.size_bytes());
   return fmt::format("{:.0f} MB in {:.2f} s", bytes / 1e6, seconds);
 }
 
@@ -37,8 +37,8 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
   return step >= last;
 }
 
-void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann::json& settings,
-               double seconds) {
+void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
+               const nlohmann::json& settings, double seconds) {
   const std::string& where = checkpoint.path;
   if (say_if_done(job, where, checkpoint.step)) return;
   spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
@@ -50,8 +50,8 @@ void say_where(const TrainJob& job, const Checkpoint& checkpoint, const nlohmann
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
   const auto begin = Clock::now();
-  const auto checkpoint = job.resume_from.empty() ? load_latest_checkpoint(job.model_dir)
-                                                  : load_checkpoint(job.resume_from);
+  const auto checkpoint = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
+                                                  : load_sliced_checkpoint(job.resume_from);
   if (!checkpoint) return {};
   const std::string& where = checkpoint->path;
   check_vocabulary(checkpoint->state, job.vocab, where);

@@ -28,19 +28,20 @@ bool all_finite(std::span<const std::byte> bytes) {
 }  // namespace
 
 std::optional<std::string> first_not_finite(const HostState& state) {
-  for (const auto& [name, view] : state.tensors) {
-    CHECK(view.shape.dtype == DType::f32, name);
-    if (!all_finite(view.data)) return name;
+  for (const auto& [name, tensor] : state.tensors) {
+    CHECK(tensor.shape.dtype == DType::f32, name);
+    for (const TensorSlice& slice : tensor.slices)
+      if (!all_finite(slice.part.data)) return name;
   }
   return std::nullopt;
 }
 
-StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, std::int64_t device)
+StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, Dims begin)
     : tensor(tensor),
-      device(device),
-      size(buffer.shape().size_bytes()),
-      values(std::make_unique_for_overwrite<std::byte[]>(size)),
-      copied(buffer.start_copy_to_host({values.get(), size})) {}
+      begin(std::move(begin)),
+      shape(buffer.shape()),
+      values(std::make_unique_for_overwrite<std::byte[]>(shape.size_bytes())),
+      copied(buffer.start_copy_to_host({values.get(), shape.size_bytes()})) {}
 
 StateCopy::Part::~Part() {
   if (values == nullptr) return;
@@ -52,53 +53,45 @@ StateCopy::Part::~Part() {
 
 StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
                      const Buffers& buffers)
-    : layout_(std::move(layout)), mesh_(mesh) {
+    : layout_(std::move(layout)) {
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
-    if (!layout_->tensors[i].saved) continue;
-    const Sharding& sharding = layout_->tensors[i].sharding;
-    std::set<std::int64_t> begun;
+    const StateTensor& tensor = layout_->tensors[i];
+    if (!tensor.saved) continue;
+    std::set<Dims> begun;
     for (std::size_t device = 0; device < buffers.size(); ++device) {
       const auto number = static_cast<std::int64_t>(device);
-      if (begun.insert(is_whole(sharding) ? 0 : part_number(mesh_, sharding, number)).second)
-        parts_.emplace_back(buffers[device][i], i, number);
+      Dims begin = part_begin(mesh, tensor.sharding, tensor.shape, number);
+      if (begun.insert(begin).second) parts_.emplace_back(buffers[device][i], i, std::move(begin));
     }
   }
 }
 
-// Frees the part: of all parts and all whole tensors there is never more than one twice.
-void StateCopy::place(Part part, HostState::Memory& whole) const {
-  const StateTensor& tensor = layout_->tensors[part.tensor];
+// Each layer of a stack has a slice of its own: no mesh splits their axis.
+void StateCopy::add(Part part) {
   part.copied.await();
-  if (is_whole(tensor.sharding)) {
-    whole = std::move(part.values);
-    return;
+  const StateTensor& tensor = layout_->tensors[part.tensor];
+  const Shape of_one = tensor.shape_of_one();
+  if (tensor.layers > 0) {
+    CHECK(part.shape.dims.front() == tensor.layers, tensor.name, " ", part.shape);
+    part.begin.erase(part.begin.begin());
+    part.shape.dims.erase(part.shape.dims.begin());
   }
-  const std::size_t size = tensor.shape.size_bytes();
-  if (whole == nullptr) whole = std::make_unique_for_overwrite<std::byte[]>(size);
-  place_part(mesh_, tensor.sharding, tensor.shape, part.device, {part.values.get(), part.size},
-             {whole.get(), size});
-}
-
-void StateCopy::add(std::size_t index, HostState::Memory whole) {
-  const StateTensor& tensor = layout_->tensors[index];
-  const Shape one = tensor.shape_of_one();
-  std::span<const std::byte> rest(whole.get(), tensor.shape.size_bytes());
+  const std::size_t size = part.shape.size_bytes();
+  const std::byte* values = part.values.get();
   for (const std::string& name : tensor.names()) {
-    host_.tensors[name] = {one, rest.first(one.size_bytes())};
-    rest = rest.subspan(one.size_bytes());
+    SlicedTensor& out = host_.tensors[name];
+    out.shape = of_one;
+    out.slices.push_back({.begin = part.begin, .part = {part.shape, {values, size}}});
+    values += size;
   }
-  host_.memory.push_back(std::move(whole));
+  host_.memory.push_back(std::move(part.values));
 }
 
 const HostState& StateCopy::host() {
   while (!parts_.empty()) {
-    const std::size_t tensor = parts_.front().tensor;
-    HostState::Memory whole;
-    while (!parts_.empty() && parts_.front().tensor == tensor) {
-      place(std::move(parts_.front()), whole);
-      parts_.pop_front();
-    }
-    add(tensor, std::move(whole));
+    Part part = std::move(parts_.front());
+    parts_.pop_front();
+    add(std::move(part));
   }
   return host_;
 }

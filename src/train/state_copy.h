@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/safetensors.h"
+#include "checkpoint/slices.h"
 #include "runtime/buffer.h"
 #include "train/state_layout.h"
 
@@ -17,7 +17,8 @@ namespace smelt {
 struct HostState {
   using Memory = std::unique_ptr<std::byte[]>;  // not filled before the values come
 
-  TensorMap tensors;
+  // In the slices that devices hold, each once: nothing is put together here.
+  SlicedTensors tensors;
   std::vector<Memory> memory;
 };
 
@@ -38,22 +39,20 @@ class StateCopy {
 
  private:
   struct Part {
-    Part(const Buffer& buffer, std::size_t tensor, std::int64_t device);
+    Part(const Buffer& buffer, std::size_t tensor, Dims begin);
     Part(Part&&) = default;
     ~Part();  // waits: until then the memory is the copy's
 
     std::size_t tensor;
-    std::int64_t device;
-    std::size_t size;
+    Dims begin;  // in the tensor
+    Shape shape;
     HostState::Memory values;
     Event copied;
   };
-  void place(Part part, HostState::Memory& whole) const;
-  void add(std::size_t tensor, HostState::Memory whole);
+  void add(Part part);
 
   std::shared_ptr<const StateLayout> layout_;
-  Mesh mesh_;
-  std::deque<Part> parts_;  // in the order of the tensors
+  std::deque<Part> parts_;
   HostState host_;
 };
 

@@ -106,11 +106,11 @@ void Trainer::rewind() {
   const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
   report_.reset();
   saver_->wait();
-  const Checkpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
-                                               .spike = spike,
-                                               .save_every = job_.save_every,
-                                               .first_step = steps_before_},
-                                              spikes_);
+  const SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
+                                                     .spike = spike,
+                                                     .save_every = job_.save_every,
+                                                     .first_step = steps_before_},
+                                                    spikes_);
   state_.reset();  // a device may have room for one state only
   state_ = ModelState::restore(*client_, program_.placement, program_.state, checkpoint.tensors,
                                checkpoint.path);
@@ -157,7 +157,7 @@ const HostState& Trainer::host_of(StateCopy& copy) {
   return copy.host();
 }
 
-std::vector<FilledText> Trainer::filled(const TensorMap& weights) {
+std::vector<FilledText> Trainer::filled(const SlicedTensors& weights) {
   const Watchdog::Watch watch(&*watchdog_, str("filling masks at step ", step_));
   return filler_->fill(weights, "train");
 }
@@ -189,7 +189,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   if (job_.checked) job_.checked(found);
   log_.check(found);
   if (filler_) {
-    TensorMap weights = host.tensors;
+    SlicedTensors weights = host.tensors;
     if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
     log_.filled(step_, filled(weights));
   }

@@ -34,7 +34,7 @@ class Trainer {
   void pause(bool check, bool save);
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
-  std::vector<FilledText> filled(const TensorMap& weights);
+  std::vector<FilledText> filled(const SlicedTensors& weights);
   void tell_saved();
   void read_data();
   void take_steps();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
+#include "checkpoint/checkpoint.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -44,6 +45,25 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
   EXPECT_EQ(all["checksums"], "hold");
   EXPECT_EQ(all["tensors"][2]["name"], "table");
   EXPECT_EQ(all["tensors"][2]["shape"], json::array({4, 300}));
+}
+
+TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
+  const std::vector<float> twos(4, 2), threes(4, 3);
+  const Shape half{DType::f32, {2, 2}};
+  save_sliced_checkpoint(at("model"), 7,
+                         {{"bert/w",
+                           {{DType::f32, {2, 4}},
+                            {{{0, 0}, {half, std::as_bytes(std::span(twos))}},
+                             {{0, 2}, {half, std::as_bytes(std::span(twos))}}}}},
+                          {"bert/z", {half, {{{0, 0}, {half, std::as_bytes(std::span(threes))}}}}}},
+                         json::object());
+  EXPECT_THAT(smelt_says("inspect " + at("model")).text,
+              AllOf(HasSubstr("  bert/w f32[2,4] in 2 slices [0:2,0:2] … 2\n"),
+                    HasSubstr("  bert/z f32[2,2] 3\n")));
+  const json all = json::parse(smelt_says("inspect --json " + at("model")).text);
+  EXPECT_EQ(all["tensors"][0]["shape"], json::array({2, 4}));
+  EXPECT_EQ(all["tensors"][0]["slices"], json::array({"[0:2,0:2]", "[0:2,2:4]"}));
+  EXPECT_FALSE(all["tensors"][1].contains("slices"));
 }
 
 TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {

@@ -6,6 +6,7 @@
 #include "train/compiled_step.h"
 #include "train/golden_bert.h"
 #include "train/small_run.h"
+#include "train/state_values.h"
 
 namespace smelt {
 namespace {
@@ -28,9 +29,8 @@ std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
     Execution execution = step.run(batch, state, 0);
     state.replace(execution.results);
     auto& of_batch = moments.emplace_back();
-    const HostState host = state.download();
-    for (const auto& [name, view] : host.tensors)
-      if (name.ends_with("/adam_m")) of_batch[name] = tensor_values<float>(view);
+    for (const auto& [name, values] : values_of(state))
+      if (name.ends_with("/adam_m")) of_batch[name] = values;
   }
   return moments;
 }

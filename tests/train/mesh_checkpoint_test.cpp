@@ -1,8 +1,14 @@
-// Checkpoints are whole: a run goes on under any other mesh, and is evaluated under any.
+// A run over a mesh goes on under any other and is evaluated under any, and looks at its state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/file.h"
+#include "store/folder.h"
 #include "support/error_of.h"
+#include "track/run_record.h"
+#include "train/bad_batch.h"
+#include "train/fill_mask.h"
+#include "train/job_program.h"
 #include "train/small_run.h"
 #include "train/state_values.h"
 
@@ -15,14 +21,15 @@ constexpr double kSameRun = 1e-5;  // relative: on other devices sums have anoth
 
 class MeshRun : public SmallRun {
  protected:
-  static Task split_task() {
+  static BertTask split_bert() {
     BertTask task = bert();
     task.model.vocab_size = (task.model.vocab_size + 7) / 8 * 8;
     task.model.hidden_size = 32;
     task.model.num_attention_heads = 8;
     task.model.intermediate_size = 64;
-    return bert_task(task);
+    return task;
   }
+  static Task split_task() { return bert_task(split_bert()); }
 
   // On eight devices; on one without a mesh.
   TrainJob mesh_job(const std::string& model, const MeshChoice& mesh,
@@ -34,6 +41,9 @@ class MeshRun : public SmallRun {
     return out;
   }
 
+  std::string manifest(const std::string& model, std::int64_t step) const {
+    return read_file(dir_.file(str(model, "/checkpoint-", step, "/manifest.json")));
+  }
   // Names and shapes of what a checkpoint holds.
   std::map<std::string, Shape> on_disk(const std::string& model, std::int64_t step) const {
     std::map<std::string, Shape> out;
@@ -68,6 +78,7 @@ TEST_F(MeshRun, GoesOnUnderAnotherMeshAndOnOneDevice) {
     EXPECT_EQ(resumed.first_step, step);
     expect_same_end(resumed, want);
     EXPECT_EQ(on_disk(to, 20), names);
+    EXPECT_THAT(manifest(to, 20), HasSubstr(str("smelt checkpoint ", to == "whole" ? 1 : 2)));
   }
 }
 
@@ -86,6 +97,68 @@ TEST_F(MeshRun, IsEvaluatedUnderAMesh) {
     for (const MeasuredValue& m : one.measures)
       EXPECT_NEAR(got.measure(m.name).value, m.value, kSameRun * m.value) << m.name;
   }
+}
+
+FillMaskJob filling(const BertConfig& model, const std::string& model_dir) {
+  FillMaskJob job;
+  job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t k) {
+    return bert_mask_guesses(model, S, P, k);
+  };
+  job.max_tokens = model.max_position_embeddings;
+  job.vocab_size = model.vocab_size;
+  job.model_dir = model_dir;
+  return job;
+}
+
+// Scales, masks and histograms of a state in slices are those of the whole tensors in its
+// checkpoint, which the best of the run shares.
+TEST_F(MeshRun, LooksAtItsStateInSlices) {
+  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  const std::vector<std::string> texts{"the [MASK] of [MASK]"};
+  const FillMaskJob fill = filling(split_bert().model, dir_.file("m"));
+  TrainJob run = mesh_job("m", kAll, 2);
+  run.save_every = run.check_every = 2;
+  run.config.ema_decay = 0.5;
+  run.validation = {.data = run.data, .batch_size = 8, .steps = 1, .averages = true};
+  run.keep_best = "masked_lm_loss";
+  run.track.histograms_every = 2;
+  run.track.gradient_histograms = true;
+  run.track.filler = [&](std::shared_ptr<const Client> client) {
+    return std::make_unique<const MaskFiller>(std::move(client), fill, tokenizer, texts);
+  };
+  std::vector<ParameterScale> scales;
+  run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
+  train(run);
+  const auto values = state("m", 2);
+  EXPECT_EQ(state("m/best", 2), values);
+  ASSERT_GT(scales.size(), 20u);
+  for (const ParameterScale& p : scales)
+    EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
+  const RunRecord told = read_run(dir_.file("m"));
+  ASSERT_EQ(told.filled.size(), 1u);
+  const FilledText want = fill_masks(fill, tokenizer, texts).front();
+  const Record& masks = told.filled.front()["texts"][0]["masks"];
+  ASSERT_EQ(masks.size(), 2u);
+  for (std::size_t mask = 0; mask < 2; ++mask)
+    for (std::size_t k = 0; k < want.masks[mask].size(); ++k)
+      EXPECT_EQ(masks[mask][k][0], want.masks[mask][k].token);
+  std::string events;
+  for (const std::string& name : list_folder(dir_.file("m/train")))
+    events += read_file(dir_.file("m/train/" + name));
+  for (const char* kind : {"weights", "updates", "gradients"})
+    EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
+}
+
+TEST_F(MeshRun, KeepsTheBatchOfABadStepBesideItsSlices) {
+  TrainJob run = mesh_job("m", kAll, 4);
+  run.config.clip_norm = 0;
+  run.config.schedule.learning_rate = 1e30;
+  run.config.schedule.warmup_steps = 0;
+  run.save_every = 100;
+  const std::string said = error_of([&] { train(run); }), folder = newest_bad_batch(run.model_dir);
+  EXPECT_THAT(said, HasSubstr("its batch and the state before it are in " + folder));
+  const GradientReport report = replay(run, folder);
+  EXPECT_FALSE(std::isfinite(report.loss) && std::isfinite(report.norm));
 }
 
 // ---- what does not go together ----

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "checkpoint/slices.h"
 
 namespace smelt {
 namespace {
@@ -106,19 +107,27 @@ void expect_like_the_twin(const Sharding& sharding, const Shape& whole) {
   const std::size_t size = dtype_size_bytes(whole.dtype);
   const auto devices = devices_of(kMesh);
   ASSERT_EQ(devices.size(), 12u);
-  Bytes back(bytes.size());
+  const Dims origin(whole.dims.size());
+  const std::vector<TensorSlice> one{{.begin = origin, .part = {whole, bytes}}};
+  const Shape shape = part_shape(kMesh, sharding, whole);
+  std::map<Dims, Bytes> parts;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     Bytes want;
     for (const std::int64_t place : slow_places(sharding, whole.dims, devices[d])) {
       const auto* from = bytes.data() + static_cast<std::size_t>(place) * size;
       want.insert(want.end(), from, from + size);
     }
-    ASSERT_EQ(part_shape(kMesh, sharding, whole).size_bytes(), want.size());
+    ASSERT_EQ(shape.size_bytes(), want.size());
     Bytes part(want.size());
-    take_part(kMesh, sharding, whole, static_cast<std::int64_t>(d), bytes, part);
+    const Dims begin = part_begin(kMesh, sharding, whole, static_cast<std::int64_t>(d));
+    copy_part(one, begin, shape, part);
     ASSERT_EQ(part, want) << "device " << d;
-    place_part(kMesh, sharding, whole, static_cast<std::int64_t>(d), part, back);
+    ASSERT_EQ(parts.emplace(begin, part).first->second, part) << "device " << d;
   }
+  std::vector<TensorSlice> slices;
+  for (const auto& [begin, part] : parts) slices.push_back({begin, {shape, part}});
+  Bytes back(bytes.size());
+  copy_part(slices, origin, whole, back);
   ASSERT_EQ(back, bytes);
 }
 
@@ -135,23 +144,12 @@ TEST(Shards, EachDeviceHoldsWhatTheSlowTwinSaysAndAllOfThemTheWhole) {
   EXPECT_GT(cases, 300u);
 }
 
-TEST(Shards, APartIsPlacedWithoutTouchingTheOthers) {
-  const Sharding columns{{{}, {"tensor"}}};
-  const Shape whole{DType::u8, {2, 4}};
-  Bytes to(8, std::byte{9});
-  place_part(kMesh, columns, whole, 1, Bytes(4, std::byte{1}), to);
-  const Bytes want{std::byte{9}, std::byte{9}, std::byte{1}, std::byte{1},
-                   std::byte{9}, std::byte{9}, std::byte{1}, std::byte{1}};
-  EXPECT_EQ(to, want);
-}
-
-TEST(Shards, WholeIsWhatNoAxisSplits) {
-  EXPECT_TRUE(is_whole({}));
-  EXPECT_TRUE(is_whole({DimAxes(3)}));
-  EXPECT_FALSE(is_whole({{{}, {"fsdp"}}}));
+TEST(Shards, WhatNoAxisSplitsIsWholeOnEveryDevice) {
   const Shape whole{DType::f32, {6, 4}};
   EXPECT_EQ(part_shape(kMesh, {}, whole), whole);
+  EXPECT_EQ(part_begin(kMesh, {}, whole, 11), (Dims{0, 0}));
   EXPECT_EQ(part_shape(kMesh, {{{"fsdp", "tensor"}, {}}}, whole), (Shape{DType::f32, {1, 4}}));
+  EXPECT_EQ(part_begin(kMesh, {{{"fsdp", "tensor"}, {}}}, whole, 11), (Dims{5, 0}));
 }
 
 }  // namespace

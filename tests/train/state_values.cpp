@@ -25,7 +25,9 @@ double norm_of_difference(const std::vector<float>& a, const std::vector<float>&
 StateValues values_of(const ModelState& state) {
   StateValues values;
   const HostState host = state.download();
-  for (const auto& [name, view] : host.tensors) values[name] = tensor_values<float>(view);
+  Room room;
+  for (const auto& [name, tensor] : host.tensors)
+    values[name] = tensor_values<float>(whole(tensor, room));
   return values;
 }
 
