@@ -344,7 +344,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
   ElectraExamplesJob empty = job(" \n\n");
   for (const auto order : {ExampleOrder::shuffled, ExampleOrder::original}) {
     empty.order = order;
-    EXPECT_THAT(refusal(empty), HasSubstr("the input holds no text (1 files)"));
+    EXPECT_THAT(refusal(empty), HasSubstr("the input holds no text (1 file)"));
   }
   ElectraExamplesJob text = job();
   text.order = ExampleOrder::original;
@@ -362,7 +362,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
   wrong = job("The caf\xe9.\n");
   wrong.order = ExampleOrder::original;
   wrong.text.strict = true;
-  EXPECT_THAT(refusal(wrong), HasSubstr("in.txt:1: not UTF-8 (1 bytes)"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("in.txt:1: not UTF-8 (1 byte)"));
   wrong.text.strict = false;
   EXPECT_EQ(build_electra_examples(wrong).text.dropped_bytes, 1u);
 }
