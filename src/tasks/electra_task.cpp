@@ -85,6 +85,9 @@ Task electra_task(const ElectraTask& c) {
   task.name = "electra";
   task.settings = settings(c);
   task.described = {{"seq_length", c.seq_length}};
+  task.record_kind = "electra";
+  // BERT's have all of ELECTRA's features, but are masked already.
+  task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";
   task.draws = true;
