@@ -83,7 +83,7 @@ TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
                         " holds records (TFRecord), no checkpoint\n  hint: "
                         "smelt data inspect " +
                         at("x.tfrecord") + " says "));
-  EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("y")).text,
+  EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("m.ckpt")).text,
               HasSubstr("convert: " + at("x.tokens") + " holds tokens, no checkpoint"));
 }
 

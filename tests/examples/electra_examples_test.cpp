@@ -297,7 +297,9 @@ TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
     int status = 0;
     ::waitpid(pid, &status, 0);
     const std::string outcome = error_of([&] { build_electra_examples(killed); });
-    EXPECT_TRUE(outcome == "no error" || fs::exists(killed.output + "-0-of-12.json")) << outcome;
+    EXPECT_TRUE(outcome == "no error" ||
+                fs::exists(dir_.file(str("killed", kills, "/smelt-data.json"))))
+        << outcome;
     EXPECT_TRUE(joined(killed) == wanted) << kills;
   }
 }
