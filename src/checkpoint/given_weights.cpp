@@ -22,6 +22,7 @@ namespace {
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   refuse_recipes_folder(folder, "init");
+  refuse_renamed_checkpoint(folder, "init");
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
       "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
@@ -117,6 +118,17 @@ void refuse_recipes_folder(const std::string& folder, std::string_view where) {
   if (is_folder(inner) && latest_checkpoint(inner))
     throw UsageError(str(where, ": ", folder, " is no model's folder"),
                      str("did you mean '", inner, "'?"));
+}
+
+void refuse_renamed_checkpoint(const std::string& folder, std::string_view where) {
+  const std::string path = join_path(folder, kManifestFile);
+  if (is_checkpoint_path(folder) || !exists(join_path(folder, kCommitFile)) || !exists(path))
+    return;
+  const auto manifest = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("step")) return;
+  const std::string name = str("checkpoint-", manifest["step"].dump());
+  throw UsageError(str(where, ": ", folder, " is ", name, " of a run, but is not called so"),
+                   str("rename the folder to ", name));
 }
 
 std::vector<std::string> hugging_face_folders(const std::string& folder) {

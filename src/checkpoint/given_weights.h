@@ -48,4 +48,8 @@ std::vector<std::string> hugging_face_folders(const std::string& folder);
 // recipe's folder has it.
 void refuse_recipes_folder(const std::string& folder, std::string_view where);
 
+// UsageError beginning with `where` for a whole checkpoint of smelt's whose folder was renamed: a
+// folder's name is what says that it is one.
+void refuse_renamed_checkpoint(const std::string& folder, std::string_view where);
+
 }  // namespace smelt

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -14,9 +15,12 @@
 #include "format/config.h"
 #include "format/crc32c.h"
 #include "format/json_difference.h"
+#include "format/tfrecord.h"
+#include "format/token_store.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "store/random_access_file.h"
 #include "tokenize/tokenizer_config.h"
 
 namespace smelt {
@@ -227,15 +231,29 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
   return checkpoint;
 }
 
+// An index beside them has the name of a TensorFlow checkpoint's.
+static void refuse_examples(const std::string& path, const std::string& where) {
+  if (!exists(path)) return;
+  std::array<char, std::max(kRecordHeaderBytes, kTokenStoreMagic.size())> begin{};
+  const std::string_view head(begin.data(), RandomAccessFile(path).read_at(0, begin));
+  const bool records = begins_record(head);
+  if (records || head.starts_with(kTokenStoreMagic))
+    throw UsageError(str(where, ": ", path, " holds ", records ? "records (TFRecord)" : "tokens",
+                         ", no checkpoint"),
+                     str("smelt data inspect ", path, " says what is in it"));
+}
+
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
   if (is_checkpoint_path(path)) return of_smelt(load_sliced_checkpoint(path));
   const bool folder = is_folder(path);
+  if (!folder) refuse_examples(path, where);
   if (folder)
     if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
   refuse_recipes_folder(path, where);
+  refuse_renamed_checkpoint(path, where);
   throw UsageError(
       str(where, ": ", path,
           " holds neither a checkpoint of smelt's or TensorFlow's nor config.json"),

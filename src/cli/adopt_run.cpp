@@ -18,15 +18,24 @@ bool has_run(const TensorflowCheckpoint& checkpoint) {
 
 }  // namespace
 
-void adopt_tensorflow_run(const std::string& model_dir, const nlohmann::json& model) {
+AdoptedRun::AdoptedRun(const std::string& model_dir, const nlohmann::json& model) {
   const auto prefix = tensorflow_prefix(model_dir);
   if (!prefix) return;
   const TensorflowCheckpoint checkpoint(*prefix);
   const auto step = checkpoint.global_step();
   if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
   spdlog::info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
-  convert_checkpoint(
-      {.from = *prefix, .to = join_path(model_dir, str("checkpoint-", *step)), .model = model});
+  path_ = join_path(model_dir, str("checkpoint-", *step));
+  convert_checkpoint({.from = *prefix, .to = *path_, .model = model});
+}
+
+AdoptedRun::~AdoptedRun() {
+  if (!path_) return;
+  try {
+    remove_checkpoint(*path_);
+  } catch (const std::exception& error) {
+    spdlog::warn("{}, which no run took, could not be removed: {}", *path_, error.what());
+  }
 }
 
 void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag) {

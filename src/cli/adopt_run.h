@@ -2,14 +2,27 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 namespace smelt {
 
 // Where TensorFlow wrote a checkpoint with a step in `model_dir`, and smelt none that is as new,
-// it becomes one of smelt's beside it, slots, step and all, with `model` as its config. One without
-// them stays what it is.
-void adopt_tensorflow_run(const std::string& model_dir, const nlohmann::json& model);
+// it becomes one of smelt's beside it, slots, step and all, with `model` as its config; and goes
+// away again unless it is kept, for a run of another model is refused. One without slots or step
+// stays what it is.
+class AdoptedRun {
+ public:
+  AdoptedRun(const std::string& model_dir, const nlohmann::json& model);
+  AdoptedRun(const AdoptedRun&) = delete;
+  AdoptedRun& operator=(const AdoptedRun&) = delete;
+  ~AdoptedRun();
+
+  void keep() { path_.reset(); }
+
+ private:
+  std::optional<std::string> path_;  // of the checkpoint, while it may go away
+};
 
 // UsageError where all that `model_dir` holds is such a checkpoint without slots or step: a run
 // there would begin anew beside it. `init_flag` names weights to begin with.

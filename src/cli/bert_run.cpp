@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/given_weights.h"
@@ -175,17 +176,19 @@ TrainJob training_job(const BertRunFlags& f, const Task& task) {
 
 void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
   TrainJob job = training_job(f, task);
-  job.accepted = [&] {
-    const std::string path = join_path(f.output_dir, "bert_config.json");
-    if (!exists(path)) write_file(path, config_text);
-  };
   spdlog::info("***** Running training *****");
   spdlog::info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
   say_variables(f, job);
   if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
-  adopt_tensorflow_run(f.output_dir, task.settings["model"]);
+  AdoptedRun adopted(f.output_dir, task.settings["model"]);
+  job.accepted = [&] {
+    const std::string path = join_path(f.output_dir, "bert_config.json");
+    if (!exists(path)) write_file(path, config_text);
+    adopted.keep();
+  };
   train(job);
+  adopted.keep();  // of a run that has no step left to take
   leave_tensorflow_checkpoint(f);
 }
 
@@ -206,12 +209,14 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   job.fields = bert_field;
   spdlog::info("***** Running evaluation *****");
   spdlog::info("  Batch size = {}", f.eval_batch_size);
-  if (!f.do_train) adopt_tensorflow_run(f.output_dir, task.settings["model"]);
+  std::optional<AdoptedRun> adopted;
+  if (!f.do_train) adopted.emplace(f.output_dir, task.settings["model"]);
   if (job.init.empty() && !latest_checkpoint(f.output_dir))
     throw UsageError(
         str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
         "add --do_train, or name weights with --init_checkpoint");
   const std::vector<std::string> lines = bert_results(evaluate(job));
+  if (adopted) adopted->keep();
   spdlog::info("***** Eval results *****");
   for (const std::string& line : lines) spdlog::info("  {}", line);
   write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
@@ -222,7 +227,7 @@ void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t 
                    std::int64_t parts) {
   const std::int64_t devices = partition_for(f.mesh, f.device_count(), bert_field).row_parts();
   if (rows % (devices * parts) != 0)
-    throw UsageError(str(flag, " ", rows, " does not divide over ", devices, " devices",
+    throw UsageError(str(flag, " ", rows, " does not divide over ", counted(devices, "device"),
                          parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),
                      str("choose a multiple of ", devices * parts));
 }

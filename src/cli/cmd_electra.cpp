@@ -28,7 +28,6 @@ struct DataFlags {
     job.shards = kRecordFiles;
     job.shard_names = ShardNames::original;
     job.own_folder = true;
-    job.description = false;
     job.output = join_path(output_folder, kRecords);
     // The original strips no accents where it keeps the case.
     job.tokenizer = {.lower_case = lower_case,

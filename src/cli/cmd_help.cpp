@@ -4,7 +4,11 @@
 #include <iomanip>
 #include <iostream>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "cli/completion.h"
 #include "cli/recipe.h"
 
@@ -31,25 +35,52 @@ class HelpOfAll : public CLI::Formatter {
   }
 };
 
+void print_recipe_fields(const std::string& type) {
+  std::cout << std::left;
+  for (const RecipeField& field : recipe_fields(type))
+    std::cout << std::setw(36) << field.path << std::setw(14) << field.default_value << field.help
+              << "\n";
+}
+
+// `words` name a command: {"data", "bert"}.
+std::string help_of(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string path;
+  for (const std::string& word : words) {
+    std::vector<std::string> known;
+    if (command == &app) known.emplace_back("recipe");
+    const CLI::App* found = nullptr;
+    for (const CLI::App* below : command->get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(below->get_name());
+      if (below->get_name() == word) found = below;
+    }
+    path += (command == &app ? "" : " ") + command->get_name();
+    if (found == nullptr)
+      throw UsageError(str("help: '", word, "' is no command of ", path),
+                       did_you_mean(word, known));
+    command = found;
+  }
+  return command->help(path);
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpOfAll>(); }
 
 void add_help_command(CLI::App& app) {
-  auto* command = app.add_subcommand("help", "the commands, or what can be written in a recipe");
-  auto topic = std::make_shared<std::string>();
+  auto* command =
+      app.add_subcommand("help", "the commands, one of them, or what can be written in a recipe");
+  auto topic = std::make_shared<std::vector<std::string>>();
   auto type = std::make_shared<std::string>("bert");
-  command->add_option("topic", *topic, "recipe")->check(CLI::IsMember({"recipe"}));
+  command->add_option("topic", *topic, "a command, or recipe");
   command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
   command->callback([topic, type, &app] {
     if (topic->empty()) {
       std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
       return;
     }
-    std::cout << std::left;
-    for (const RecipeField& field : recipe_fields(*type))
-      std::cout << std::setw(36) << field.path << std::setw(14) << field.default_value << field.help
-                << "\n";
+    if (topic->front() == "recipe") return print_recipe_fields(*type);
+    std::cout << help_of(app, *topic);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/cmd_tokens.h"
 #include "cli/figures.h"
 #include "cli/objective_type.h"
@@ -81,7 +82,7 @@ std::string feature_text(const FeatureStatistics& s) {
 
 std::string as_text(const RecordStatistics& s, const RecordReport* report) {
   std::string out =
-      str("records:     ", s.records, " in ", s.files, " files, ", s.bytes, " bytes\n");
+      str("records:     ", s.records, " in ", counted(s.files, "file"), ", ", s.bytes, " bytes\n");
   if (report != nullptr) {
     out += report->summary(*s.kind, s.ids, s.records - s.bad_records);
   } else {
@@ -126,9 +127,10 @@ void inspect(InspectOptions options, bool json) {
   const RecordStatistics statistics = inspect_records(options);
   print(statistics, statistics.kind ? &reports[statistics.kind_number] : nullptr, options, json);
   if (statistics.bad_records == 0) return;
-  throw UsageError(str("inspect: ", statistics.bad_records, " of ", statistics.records,
-                       " records are bad, see above"),
-                   "make those files again");
+  throw UsageError(
+      str("inspect: ", statistics.bad_records, " of ", counted(statistics.records, "record"),
+          statistics.bad_records == 1 ? " is" : " are", " bad, see above"),
+      "make those files again");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/words.h"
 #include "checkpoint/averages.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/parameter_names.h"
@@ -64,9 +65,13 @@ InspectedModel inspect_model(const std::string& path) {
   return out;
 }
 
+std::string damaged_text(const InspectedModel& m, const std::string& where) {
+  return str(counted(m.damaged, "tensor"), where, m.damaged == 1 ? " is" : " are", " damaged");
+}
+
 std::string checksums(const InspectedModel& m) {
   if (m.model.form == ModelForm::hugging_face) return "none in this form";
-  return m.damaged == 0 ? "hold" : str(m.damaged, " tensors are damaged");
+  return m.damaged == 0 ? "hold" : damaged_text(m, "");
 }
 
 ordered_json model_json(const InspectedModel& m) {
@@ -138,9 +143,8 @@ void add_inspect_command(CLI::App& app) {
                               "\n"
                         : model_text(found));
     if (found.damaged > 0)
-      throw UsageError(
-          str("inspect: ", found.damaged, " tensors of ", found.model.where, " are damaged"),
-          "copy or fetch the checkpoint again");
+      throw UsageError(str("inspect: ", damaged_text(found, " of " + found.model.where)),
+                       "copy or fetch the checkpoint again");
   });
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "cli/number_check.h"
 #include "data/data_paths.h"
 #include "data/example_source.h"
@@ -82,7 +83,8 @@ void add_data_index_command(CLI::App& data) {
                       "feature whose ones count an example's tokens; default: input_mask, if any");
   command->callback([input, mask] {
     for (const std::string& file : record_files(*input, "index"))
-      std::cout << record_index_path(file) << ": " << index_records(file, *mask) << " records\n";
+      std::cout << record_index_path(file) << ": " << counted(index_records(file, *mask), "record")
+                << "\n";
   });
 }
 

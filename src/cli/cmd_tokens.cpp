@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "cli/number_check.h"
 #include "cli/text_flags.h"
 #include "data/inspect_tokens.h"
@@ -45,9 +46,9 @@ std::string words_of(const TokenRun& run, const Tokenizer* tokenizer) {
 }
 
 std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
-  std::string out =
-      str("tokens:      ", s.tokens, " in ", s.files, " files, ", s.documents, " documents\n",
-          "ids:         ", s.ids.smallest, " to ", s.ids.largest, "\nvocabulary:  ");
+  std::string out = str("tokens:      ", s.tokens, " in ", counted(s.files, "file"), ", ",
+                        counted(s.documents, "document"), "\n", "ids:         ", s.ids.smallest,
+                        " to ", s.ids.largest, "\nvocabulary:  ");
   if (s.vocabulary.size > 0)
     out += str(s.vocabulary.size, " pieces, CRC-32C ", s.vocabulary.crc32c.value_or(0), "\n");
   else
@@ -122,7 +123,7 @@ void add_data_convert_command(CLI::App& data) {
   command->callback([job, inputs] {
     job->input = join(*inputs, ",");
     convert_snapshots(*job, [](const ConvertedSnapshot& one) {
-      std::cout << one.output << ": " << one.tokens << " tokens, "
+      std::cout << one.output << ": " << counted(one.tokens, "token") << ", "
                 << bytes_text(static_cast<double>(one.bytes)) << "\n"
                 << std::flush;
     });

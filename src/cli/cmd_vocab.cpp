@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cli/figures.h"
 #include "cli/text_flags.h"
 #include "tokenize/tokenizer_config.h"
@@ -26,8 +27,9 @@ void add_lines_options(CLI::App& command, LinesOptions& o) {
 }
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
-  std::cout << "text:       " << s.text.lines << " lines";
-  if (s.words > 0) std::cout << ", " << s.words << " words, " << s.distinct_words << " distinct";
+  std::cout << "text:       " << counted(s.text.lines, "line");
+  if (s.words > 0)
+    std::cout << ", " << counted(s.words, "word") << ", " << s.distinct_words << " distinct";
   std::cout << "\nvocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
   if (s.unused > job.unused)
     std::cout << "            " << s.unused - job.unused
@@ -75,7 +77,8 @@ void add_train(CLI::App& vocab) {
 }
 
 void print_extended(const ExtendJob& job, const ExtendSummary& s) {
-  std::cout << "added:   " << s.added.size() << " words in " << s.unused << " unused places:";
+  std::cout << "added:   " << counted(s.added.size(), "word") << " in "
+            << counted(s.unused, "unused place") << ":";
   for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
   std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> "
             << s.pieces_after << " (" << percent(1 - share(s.pieces_after, s.pieces_before))

@@ -1,5 +1,7 @@
 #include "cli/dry_run.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
@@ -7,14 +9,18 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
+#include "cli/schedule_choice.h"
 #include "cli/stage.h"
+#include "cli/vocabulary_facts.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "train/job_checks.h"
 
 namespace smelt {
 namespace {
@@ -45,17 +51,30 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
+// Training refuses a vocabulary of more pieces than the model has rows for.
+void check_vocab_size(const Recipe& r) {
+  const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
+  if (!r.vocab.file.empty())
+    (void)vocabulary_rows(rows, Vocabulary::load(r.vocab.file), "model.vocab_size");
+  else if (rows != 0 && rows < r.vocab.size)
+    spdlog::warn(
+        "model.vocab_size {} is smaller than vocab.size {}: the run ends before it trains unless "
+        "the text gives fewer pieces",
+        rows, r.vocab.size);
+}
+
 void add_text(const Recipe& r, Lines& lines) {
   const auto files = text_inputs(r);
   for (const std::string& file : files) {
     char first = 0;
     (void)InputFile(file).read({&first, 1});
   }
-  lines.add("text.input",
-            str(files.size(), " files, ", bytes_text(static_cast<double>(total_size(files)))));
+  lines.add("text.input", str(counted(files.size(), "file"), ", ",
+                              bytes_text(static_cast<double>(total_size(files)))));
   if (!r.vocab.file.empty())
     lines.add("vocab.file",
               str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
+  check_vocab_size(r);
 }
 
 void add_inputs(const Recipe& r, Lines& lines) {
@@ -128,6 +147,11 @@ void add_room(const Recipe& r, double state_bytes, Lines& lines) {
     throw UsageError(str("out: the disk of ", r.out, " has ", bytes_text(*room),
                          " left, one checkpoint needs ", bytes_text(state_bytes)),
                      "free some space, or choose another disk with --set out=…");
+  if (room && *room < need)
+    spdlog::warn(
+        "out: the disk of {} has {} left, the checkpoints need up to {}: lower train.keep, or free "
+        "some space",
+        r.out, bytes_text(*room), bytes_text(need));
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -148,8 +172,8 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   place("examples", p.train_records);
   place("examples held out", p.heldout_records);
   place("checkpoints", p.model_dir,
-        str(", every ", r.train.save_every, " steps, ", bytes_text(state), " each, the newest ",
-            r.train.keep, " kept"));
+        str(", every ", counted(r.train.save_every, "step"), ", ", bytes_text(state),
+            " each, the newest ", r.train.keep, " kept"));
   place("metrics", join_path(p.model_dir, "metrics.jsonl"));
   place("TensorBoard", join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
@@ -166,6 +190,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 }  // namespace
 
 std::string dry_run_text(const Recipe& r, const Beginning& beginning) {
+  warn_of_warmup(schedule_of(r.train), recipe_field);
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);

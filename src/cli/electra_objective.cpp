@@ -46,6 +46,7 @@ ElectraTask finished_task(const Recipe& r) {
 
 void check_electra(const Recipe& r) {
   const RecipeChecks checks(r);
+  checks.one_of("model.masks", {"distinct", "original"});
   ElectraTask c = settings_of(r);
   checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
   checks.one_of("data.order", {"shuffled", "original"});
@@ -61,7 +62,7 @@ void check_electra(const Recipe& r) {
       "shorten the sequences or raise model.max_position_embeddings");
   c.ids = {.cls = 2, .sep = 3, .mask = 4};  // of a vocabulary to come
   Task task;
-  checks.accepts({"model.mask_prob", "data.seq_length", "model.masks", "model.temperature"},
+  checks.accepts({"model.mask_prob", "data.seq_length", "model.temperature"},
                  [&] { task = electra_task(c); });
   check_program(r, task);
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/adopt_run.h"
 #include "cli/cmd_model.h"
@@ -123,8 +124,9 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
   const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
-    spdlog::info("learning_rate {:.6g} instead of {}: the {} steps after {} begin at {}", rescaled,
-                 h.learning_rate, more, run.from, h.learning_rate);
+    spdlog::info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
+                 h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
+                 h.learning_rate);
     return rescaled;
   }
   if (run.begins)
@@ -189,14 +191,19 @@ TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   TrainJob job = training_job(f, h);
+  std::optional<AdoptedRun> adopted;
   if (!f.overwrite) {
     if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
-    adopt_tensorflow_run(h.model_dir, job.task.settings["model"]);
+    adopted.emplace(h.model_dir, job.task.settings["model"]);
   }
   const Continuation run = f.overwrite ? Continuation() : Continuation(h);
   job.config.schedule.learning_rate = continued_learning_rate(f, h, run);
-  job.accepted = [&] { EarlierRun::save(h, run.from); };
+  job.accepted = [&] {
+    EarlierRun::save(h, run.from);
+    if (adopted) adopted->keep();
+  };
   train(job);
+  if (adopted) adopted->keep();  // of a run that has no step left to take
 }
 
 // "unsup_results.txt" -> "unsup_results.json", where the original pickles.
@@ -209,7 +216,7 @@ std::string results_json(const std::string& txt) {
 void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   EvaluateJob job;
   job.task = electra_task(task_of(h));
-  adopt_tensorflow_run(h.model_dir, job.task.settings["model"]);
+  AdoptedRun adopted(h.model_dir, job.task.settings["model"]);
   job.batch_size = h.eval_batch_size;
   job.devices = f.devices_for(h);
   job.mesh = f.mesh;
@@ -222,6 +229,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.repeats = true;
   job.fields = electra_field;
   const Evaluation e = evaluate(job);
+  adopted.keep();
   const std::string text = electra_results(e);
   std::cout << text << std::flush;
   write_file(h.results_txt, text);

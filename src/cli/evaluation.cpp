@@ -55,6 +55,8 @@ void write_evaluation(const Recipe& r, const Evaluation& e) {
   write_file(paths.evaluation, evaluation_text(e));
   const Record told = evaluation_json(e);
   write_file(join_path(paths.model_dir, "eval_results.json"), told.dump(2) + "\n");
+  // A run and a follower may tell of two checkpoints at a time.
+  const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
   auto all = told_evaluations(paths.model_dir);
   std::erase_if(all, [&](const Record& other) { return evaluated_step(other) == e.global_step; });
   all.push_back(told);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/stop_notice.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/evaluation.h"
@@ -135,9 +136,8 @@ void make_text(const Recipe& r) {
   job.heldout = r.text.heldout;
   const ProseSummary s = prepare_prose(job);
   spdlog::info(
-      "text: {} sentences in {} documents, {} of them held out, {} repeated paragraphs, lines or "
-      "documents left out",
-      s.sentences, s.documents, s.heldout_documents,
+      "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents left out",
+      counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
       s.read.duplicate_lines + s.read.duplicate_documents);
 }
 
@@ -146,7 +146,7 @@ static void take_vocabulary(const Recipe& r) {
   const BertTokenizer given = BertTokenizer::load(r.vocab.file, tokenizer_flags(r));
   save_tokenizer_config(to, given.options());
   given.vocabulary().save(to);
-  spdlog::info("vocab: {} pieces of {}", given.size(), r.vocab.file);
+  spdlog::info("vocab: {} of {}", counted(given.size(), "piece"), r.vocab.file);
 }
 
 void make_vocabulary(const Recipe& r) {
@@ -163,17 +163,18 @@ void make_vocabulary(const Recipe& r) {
   job.tokenizer = options_of(tokenizer_flags(r));
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
-  spdlog::info("vocab: {} pieces from {} words ({} distinct)", s.size, s.words, s.distinct_words);
+  spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+               counted(s.words, "word"), s.distinct_words);
 }
 
 void make_examples(const Recipe& r) {
   const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
   const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
   if (std::cmp_less(heldout, r.eval.batch_size))
-    throw UsageError(str("data: ", heldout, " held-out examples, fewer than eval.batch_size ",
-                         r.eval.batch_size),
+    throw UsageError(str("data: ", counted(heldout, "held-out example"),
+                         ", fewer than eval.batch_size ", r.eval.batch_size),
                      "lower eval.batch_size, raise text.heldout or give more text");
-  spdlog::info("data: {} examples to train on, {} held out", train, heldout);
+  spdlog::info("data: {} to train on, {} held out", counted(train, "example"), heldout);
 }
 
 std::string made_vocabulary(const RecipePaths& paths) {

@@ -10,6 +10,7 @@
 #include "cli/recipe_checks.h"
 #include "cli/recipe_sections.h"
 #include "store/file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -49,6 +50,9 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
+  if (is_folder(path))
+    throw UsageError(str(path, ": is a folder, not a recipe"),
+                     "give a recipe's file; recipes/ holds examples");
   try {
     const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
     if (!root.IsMap() && !root.IsNull())

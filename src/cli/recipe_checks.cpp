@@ -8,6 +8,7 @@
 #include "cli/objective_type.h"
 #include "cli/optimizer_choice.h"
 #include "text/documents.h"
+#include "tokenize/wordpiece_trainer.h"
 
 namespace smelt {
 
@@ -132,6 +133,19 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   check_spread(checks, train);
 }
 
+static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
+  for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
+    checks.at_least(field, 1);
+  checks.at_least("vocab.unused", 0);
+  const auto special = std::ssize(first_tokens({})) + r.vocab.unused;
+  checks.require(!r.type->reads_text || !r.vocab.file.empty() || r.vocab.size > special,
+                 {"vocab.size", "vocab.unused"},
+                 str("vocab.size ", r.vocab.size, " has no room beside ", special,
+                     " special and unused tokens"),
+                 "raise it; 30000 is usual, a few thousand for small texts");
+  checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+}
+
 void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
   checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
@@ -143,10 +157,7 @@ void check_sections(const Recipe& r) {
   (void)parse_sentences(r.text.sentences, named("text.sentences"));
   (void)parse_dedup(r.text.dedup, named("text.dedup"));
   checks.at_least("text.max_lines", 0);
-  for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
-    checks.at_least(field, 1);
-  checks.at_least("vocab.unused", 0);
-  checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+  check_vocabulary(checks, r);
   check_training(checks, r.train);
   checks.within("train.hang_minutes", 0);
   checks.require(r.train.keep_every % r.train.save_every == 0,

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/words.h"
 #include "cli/figures.h"
 
 namespace smelt {
@@ -58,12 +59,13 @@ void add_document_flags(CLI::App& command, DocumentOptions& o) {
 }
 
 void print_text_counts(const CorpusCounts& text) {
-  std::cout << "text:     " << text.files << " files, " << text.documents << " documents, "
-            << text.sentences << " sentences, " << text.tokens << " tokens ("
+  std::cout << "text:     " << counted(text.files, "file") << ", "
+            << counted(text.documents, "document") << ", " << counted(text.sentences, "sentence")
+            << ", " << counted(text.tokens, "token") << " ("
             << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
   if (text.duplicate_documents + text.duplicate_lines > 0)
-    std::cout << "left out: " << text.duplicate_documents << " documents and "
-              << text.duplicate_lines << " lines that stood before\n";
+    std::cout << "left out: " << counted(text.duplicate_documents, "document") << " and "
+              << counted(text.duplicate_lines, "line") << " that stood before\n";
 }
 
 }  // namespace smelt

@@ -1,5 +1,7 @@
 #include "data/description.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -21,6 +23,7 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   if (out.all.is_discarded()) throw UsageError(str(origin, ": not JSON"), kHint);
   const JsonField fields(out.all, origin, kHint);
   if (!out.all.is_object()) fields.refuse("no JSON object");
+  out.kind = fields["kind"].as<std::string>("");
   out.files = fields["files"].as_texts();
   out.examples = fields["examples"].as_number<std::uint64_t>();
   out.masked_tokens = fields["masked_tokens"].as_number<std::uint64_t>();
@@ -59,8 +62,12 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
 std::optional<DataDescription> find_description(const std::vector<std::string>& files) {
   if (files.empty()) return std::nullopt;
   const std::string path = append_to_path(files.front(), ".json");
-  if (!exists(path)) return std::nullopt;
-  return parse_description(read_file(path, kSmallFileBytes), path);
+  if (exists(path)) return parse_description(read_file(path, kSmallFileBytes), path);
+  const std::string of_folder = join_path(parent_path(files.front()), kFolderDescription);
+  if (!exists(of_folder)) return std::nullopt;
+  DataDescription found = parse_description(read_file(of_folder, kSmallFileBytes), of_folder);
+  const bool tells = std::ranges::find(found.files, path_name(files.front())) != found.files.end();
+  return tells ? std::optional(std::move(found)) : std::nullopt;
 }
 
 }  // namespace smelt

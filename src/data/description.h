@@ -1,5 +1,5 @@
-// <first file>.json beside a set of record files (docs/formats/description.md): what they were made
-// with.
+// <first file>.json beside a set of record files, or smelt-data.json in a folder of theirs
+// (docs/formats/description.md): what they were made with.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@
 
 namespace smelt {
 
+// In a folder that is the records' own, where a name that begins as theirs would be taken for one.
+inline constexpr std::string_view kFolderDescription = "smelt-data.json";
+
 // The token that is most often the answer at a masked position, and how often.
 struct MajorityToken {
   std::int32_t id = 0;
@@ -23,6 +26,7 @@ struct MajorityToken {
 // What a reader of the records can check; a field that the description lacks is empty.
 struct DataDescription {
   std::string origin;  // for messages
+  std::string kind;    // "bert"
   std::vector<std::string> files;
   std::optional<std::uint64_t> examples, masked_tokens;
   std::optional<std::uint32_t> vocabulary_crc32c;
@@ -44,7 +48,8 @@ void check_description(const DataDescription& description, const ExpectedData& e
 // kind.
 DataDescription parse_description(std::string_view json, std::string origin);
 
-// Of record files in their order; nullopt when none stands beside the first.
+// Of record files in their order; nullopt when none stands beside the first, nor one in its folder
+// that tells of it.
 std::optional<DataDescription> find_description(const std::vector<std::string>& files);
 
 }  // namespace smelt

@@ -19,6 +19,9 @@ struct RecordOptions {
   std::string input;           // comma list of files and patterns
   Features features;           // that every example has; of records at most kMostSlots
   std::uint64_t seed = 12345;  // of the shuffle
+  // Of records; a description that names another kind is refused, and so is a foreign feature.
+  std::string kind = {};  // empty: any
+  std::vector<ForeignFeature> foreign = {};
 };
 
 // The part of each batch that one of several hosts trains on: an equal run of rows. Together, in

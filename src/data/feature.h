@@ -22,4 +22,10 @@ struct Feature {
 
 using Features = std::vector<Feature>;
 
+// By which records of another kind are known, though they have all features that are wanted:
+// "masked_lm_positions" is of "bert".
+struct ForeignFeature {
+  std::string name, kind;
+};
+
 }  // namespace smelt

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/description.h"
 #include "data/record_index_file.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
@@ -34,7 +35,9 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
       throw UsageError(str(what, ": the making of these files has not ended: ", file, " is there"),
                        "give the command that makes them once more: it goes on where it was");
   }
-  std::erase_if(files, [&](const std::string& file) { return beside.contains(file); });
+  std::erase_if(files, [&](const std::string& file) {
+    return beside.contains(file) || path_name(file) == kFolderDescription;
+  });
   return files;
 }
 

@@ -2,22 +2,48 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "data/put_record.h"
+#include "format/example.h"
 
 namespace smelt {
+namespace {
 
-RecordSource::RecordSource(RecordOptions options)
-    : ExampleSource(std::move(options.features)),
+[[noreturn]] void refuse_kind(const std::string& what, const std::string& kind) {
+  throw UsageError(str(what, ", not ", kind), str("give records that were made for ", kind));
+}
+
+void check_foreign(std::string_view record, const std::string& place,
+                   const RecordOptions& options) {
+  if (options.foreign.empty()) return;
+  const std::vector<std::string> names = Example(record, place).names();
+  for (const ForeignFeature& feature : options.foreign)
+    if (std::ranges::find(names, feature.name) != names.end())
+      refuse_kind(str(place, ": ", feature.name, " is of examples for ", feature.kind),
+                  options.kind);
+}
+
+}  // namespace
+
+RecordSource::RecordSource(const RecordOptions& options)
+    : ExampleSource(options.features),
       index_(record_files(options.input, "training data")),
       order_(index_.size(), block_of_records(index_), random_key(options.seed, "records")),
       blocks_(index_, block_of_records(index_), kKeptBlocks) {
+  const auto described = find_description(files());
+  if (described && !described->kind.empty() && !options.kind.empty() &&
+      described->kind != options.kind)
+    refuse_kind(str(described->origin, ": says that these are examples for ", described->kind),
+                options.kind);
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {
     const std::uint64_t first = index_.first_of(file);
     if (first == index_.first_of(file + 1)) return;
+    const std::string record = index_.read(first);
+    check_foreign(record, index_.place(first), options);
     Batch ignored = empty_batch(features(), 1);
-    put_record(index_.read(first), index_, first, features(), ignored, 0);
+    put_record(record, index_, first, features(), ignored, 0);
   });
 }
 

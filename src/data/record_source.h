@@ -10,8 +10,8 @@ namespace smelt {
 
 class RecordSource : public ExampleSource {
  public:
-  // Indexes the files and checks the first record of each.
-  explicit RecordSource(RecordOptions options);
+  // Indexes the files and checks what they are, and the first record of each.
+  explicit RecordSource(const RecordOptions& options);
 
   std::uint64_t size() const override { return index_.size(); }
   const std::vector<std::string>& files() const override { return index_.files(); }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/description.h"
 #include "data/record_index.h"
 #include "data/record_index_file.h"
 #include "examples/require.h"
@@ -122,15 +123,26 @@ void check_companion(const std::string& path, bool ours, bool replaces, const st
           "choose another name, remove the file, or say --overwrite");
 }
 
+void check_description_place(const ExampleFiles& files, bool resumed) {
+  const std::string path = files.description();
+  if (files.described && exists(path))
+    check_companion(path, is_description(path), files.overwrite || resumed, files.outputs.front(),
+                    "a description of examples");
+}
+
 }  // namespace
 
-std::string ExampleFiles::description() const { return append_to_path(outputs.front(), ".json"); }
+std::string ExampleFiles::description() const {
+  const std::string& first = outputs.front();
+  return own_name.empty() ? append_to_path(first, ".json")
+                          : join_path(parent_path(first), kFolderDescription);
+}
 
 std::vector<std::string> ExampleFiles::all() const {
   std::vector<std::string> paths = outputs;
-  if (!companions) return paths;
-  for (const std::string& path : outputs) paths.push_back(record_index_path(path));
-  paths.push_back(description());
+  if (indexes)
+    for (const std::string& path : outputs) paths.push_back(record_index_path(path));
+  if (described) paths.push_back(description());
   return paths;
 }
 
@@ -191,25 +203,25 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   check_bucket(first);
   const bool resumed = !ours.empty();
   // One request, where looking at each file would be thousands.
-  if (!resumed && !files.own_name.empty())
-    return check_own_folder(files, str(path_name(first), kWorkSuffix));
+  if (!resumed && !files.own_name.empty()) {
+    check_own_folder(files, str(path_name(first), kWorkSuffix));
+    return check_description_place(files, resumed);
+  }
   check_no_other_set(files);
   for_each_file(files.outputs.size(), first, [&](std::size_t i) {
     const std::string& path = files.outputs[i];
     if (resumed && ours[i]) return;
     check_output(files, path);
     const std::string index = record_index_path(path);
-    if (files.companions && exists(index))
+    if (files.indexes && exists(index))
       check_companion(index, is_index(index), files.overwrite || resumed, path,
                       "an index of records");
   });
-  if (!files.companions || !exists(files.description())) return;
-  check_companion(files.description(), is_description(files.description()),
-                  files.overwrite || resumed, first, "a description of examples");
+  check_description_place(files, resumed);
 }
 
 void remove_old_description(const ExampleFiles& files) {
-  if (files.companions) remove_file(files.description());
+  if (files.described) remove_file(files.description());
 }
 
 void for_each_file(std::size_t count, const std::string& path,

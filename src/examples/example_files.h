@@ -1,5 +1,6 @@
 // The files that examples are written to, and what stands beside them: an index for each
-// (docs/formats/record_index.md), a description beside the first (docs/formats/description.md).
+// (docs/formats/record_index.md), a description beside the first, or in a folder that is theirs
+// (docs/formats/description.md).
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,11 @@ enum class ShardNames {
 
 struct ExampleFiles {
   std::vector<std::string> outputs;
-  bool companions = true;  // whether indexes and the description are written
+  bool indexes = true, described = true;  // whether they are written
   bool overwrite = false;
   // Not empty: the outputs' folder is theirs. Without `overwrite` it must be empty; with it,
-  // nothing else may stand there whose name begins so, for that would be taken for records too.
+  // nothing else may stand there whose name begins so, for that would be taken for records too: no
+  // indexes then.
   std::string own_name = {};
 
   std::string description() const;

@@ -33,10 +33,11 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
           "the default is 1 GB");
   files = {.outputs = job.own_folder ? shards_of(job.output, job.shards, job.shard_names)
                                      : output_names(job.output, job.shards, job.shard_names),
-           .companions = job.description,
+           .indexes = job.description && !job.own_folder,
+           .described = job.description,
            .overwrite = job.overwrite,
            .own_name = job.own_folder ? path_name(job.output) : ""};
-  if (std::ranges::any_of(files.outputs, is_device)) files.companions = false;
+  if (std::ranges::any_of(files.outputs, is_device)) files.indexes = files.described = false;
   require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
           "name a file");
   std::vector<std::string> all_inputs = inputs;
@@ -56,7 +57,7 @@ Json text_settings(const CheckedJob& checked) {
 
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                        std::string_view order, const ExampleSummary& summary) {
-  if (!checked.files.companions) return;
+  if (!checked.files.described) return;
   Json out;
   out["kind"] = builder.kind();
   for (const std::string& path : checked.files.outputs) out["files"].push_back(path_name(path));

@@ -25,7 +25,8 @@ struct ExampleJob {
   bool overwrite = false;   // of existing outputs
   bool description = true;  // write <first output>.json: options, counts, checksum of the
                             // vocabulary; and indexes of the records
-                            // (docs/formats/record_index.md); never beside devices and pipes
+                            // (docs/formats/record_index.md); never beside devices and pipes. In
+                            // a folder of their own smelt-data.json, and no indexes
   std::int64_t seed = 12345;
   std::int64_t threads = 0;                     // 0: as many as there are cores
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about

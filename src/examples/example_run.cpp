@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stop_notice.h"
+#include "base/words.h"
 #include "data/record_index.h"
 #include "data/record_index_file.h"
 #include "examples/example_shuffle.h"
@@ -43,7 +44,7 @@ Json describe(const CheckedJob& checked, const ExampleBuilder& builder, std::str
           {"text", text_settings(checked)},
           {"inputs", inputs},
           {"outputs", checked.files.outputs},
-          {"companions", checked.files.companions},
+          {"companions", checked.files.indexes},
           {"sizes", {sizes.group_bytes, sizes.document_ranges, sizes.fan_out}}};
 }
 
@@ -134,7 +135,8 @@ class Run {
                                  .counts = drawn_.examples.counts};
     write_description(checked_, builder, order_, summary);
     if (summary.examples < made_.size())
-      spdlog::warn("some files are empty: {} examples in {} files", summary.examples, made_.size());
+      spdlog::warn("some files are empty: {} in {}", counted(summary.examples, "example"),
+                   counted(made_.size(), "file"));
     folder_.keep(false);
     return summary;
   }
@@ -146,7 +148,7 @@ class Run {
     for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
       const std::string& path = files_.outputs[i];
       sealed[i] = is_sealed(path, seal_path(folder_.path(), i)) ? 1 : 0;
-      if (sealed[i] && (!files_.companions || exists(record_index_path(path)))) made[i] = 1;
+      if (sealed[i] && (!files_.indexes || exists(record_index_path(path)))) made[i] = 1;
     });
     made_.assign(made.begin(), made.end());
     check_free(files_, std::vector<bool>(sealed.begin(), sealed.end()));

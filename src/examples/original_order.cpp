@@ -66,7 +66,7 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
   remove_old_description(outputs);
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].commit();
-    if (outputs.companions) indexes[i].write(outputs.outputs[i]);
+    if (outputs.indexes) indexes[i].write(outputs.outputs[i]);
   }
   summary.examples = list.pairs.size();
   write_description(checked, builder, name(job.order), summary);

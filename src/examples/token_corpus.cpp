@@ -1,11 +1,12 @@
 #include "examples/token_corpus.h"
 
 #include "base/error.h"
+#include "base/words.h"
 
 namespace smelt {
 
 void throw_no_text(std::size_t files) {
-  throw UsageError(str("training data: the input holds no text (", files, " files)"),
+  throw UsageError(str("training data: the input holds no text (", counted(files, "file"), ")"),
                    "give files with one sentence a line and a blank line between documents");
 }
 

@@ -114,7 +114,7 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
     ranges_of_each.push_back(first[i + 1] - first[i]);
     shards.emplace_back(Shard::Paths{.records = files.outputs[i],
                                      .seal = seal_path(options.folder, i),
-                                     .index = files.companions,
+                                     .index = files.indexes,
                                      .before = [&] { remove_old_description(files); }},
                         ranges_of_each.back(), made[i]);
   }

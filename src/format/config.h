@@ -3,7 +3,8 @@
 //   void visit_fields(C& config, V&& visit) {  // beside the struct, found by its argument
 //     visit("hidden_size", config.hidden_size, "width of the encoder");
 //   }
-// A field is a text, a whole number, a number or true/false.
+// A field is a text, a whole number, a number, true/false, or a value of an enumeration whose
+// NamedValues words_of(value) are (base/choice.h), found by its argument, too.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/choice.h"
 #include "base/error.h"
 
 namespace smelt {
@@ -29,12 +31,20 @@ const char* kind_name(const nlohmann::json& value);
 void check_kind(const nlohmann::json& value, const nlohmann::json& default_value,
                 const std::string& name, const std::string& where);
 
+template <class Value>
+nlohmann::json field_json(const Value& value) {
+  if constexpr (std::is_enum_v<Value>)
+    return std::string(word_of(value, words_of(value)));
+  else
+    return value;
+}
+
 template <class Config>
 std::vector<ConfigField> config_fields() {
   std::vector<ConfigField> fields;
   const Config defaults;
   visit_fields(defaults, [&](const char* name, const auto& value, const char* help) {
-    fields.push_back({name, value, help});
+    fields.push_back({name, field_json(value), help});
   });
   return fields;
 }
@@ -42,8 +52,9 @@ std::vector<ConfigField> config_fields() {
 template <class Config>
 nlohmann::json config_json(const Config& config) {
   nlohmann::json json = nlohmann::json::object();
-  visit_fields(config,
-               [&](const char* name, const auto& value, const char*) { json[name] = value; });
+  visit_fields(config, [&](const char* name, const auto& value, const char*) {
+    json[name] = field_json(value);
+  });
   return json;
 }
 
@@ -54,8 +65,13 @@ Config parse_config(const nlohmann::json& object, const std::string& where) {
   visit_fields(config, [&](const char* name, auto& field, const char*) {
     const auto found = object.find(name);
     if (found == object.end()) return;
-    check_kind(*found, field, name, where);
-    field = found->template get<std::decay_t<decltype(field)>>();
+    using Value = std::decay_t<decltype(field)>;
+    check_kind(*found, field_json(field), name, where);
+    if constexpr (std::is_enum_v<Value>)
+      field =
+          choose_of(str(where, ": ", name), found->template get<std::string>(), words_of(field));
+    else
+      field = found->template get<Value>();
   });
   return config;
 }

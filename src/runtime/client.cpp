@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/parallel.h"
+#include "base/words.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/hardware.h"
@@ -169,8 +170,9 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
   }
   auto client = Client::create(Plugin::load(ready_plugin(device)), options);
   if (client->device_count() < device_count) {
-    throw UsageError(str("device ", device, ": ", device_count, " devices wanted, ",
-                         client->device_count(), " are here"),
+    const int found = client->device_count();
+    throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " wanted, ",
+                         found, found == 1 ? " is here" : " are here"),
                      "ask for fewer devices");
   }
   return client;

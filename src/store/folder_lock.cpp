@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -24,7 +26,7 @@ Descriptor open_lock(const std::string& path) {
 }
 
 std::string owner_text(const Descriptor& file) {
-  std::array<char, 1024> text{};
+  std::array<char, 8192> text{};
   const auto size = ::pread(file.get(), text.data(), text.size(), 0);
   return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
@@ -97,6 +99,19 @@ FolderLock::~FolderLock() {
   if (!file_.is_open()) return;
   ::unlink(path_.c_str());  // before it is closed: nobody takes a lock that is being removed
   if (made_folder_) ::rmdir(folder_.c_str());
+}
+
+FileLock::FileLock(std::string path) : path_(std::move(path)) {
+  if (is_remote(path_)) return;
+  for (;;) {
+    file_ = open_lock(path_);
+    if (lock_or_warn(file_, path_) == Locked::held) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+FileLock::~FileLock() {
+  if (file_.is_open()) ::unlink(path_.c_str());  // as FolderLock's
 }
 
 void FolderLock::clear_folder() const {

@@ -49,4 +49,18 @@ class FolderLock {
   std::unique_ptr<RemoteLock> remote_;  // instead of file_
 };
 
+// Held while a file is read and written anew: whoever else would do so waits. The lock's own file,
+// `path`, goes away with it. On an object store nobody waits.
+class FileLock {
+ public:
+  explicit FileLock(std::string path);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  std::string path_;
+  Descriptor file_;
+};
+
 }  // namespace smelt

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::size_t kCommandBytes = 200;
+constexpr std::size_t kCommand = 500;  // characters
 
 // Of the proc filesystem, whose files have no size; empty where there is none.
 std::string proc_text(const std::string& path) {
@@ -53,8 +54,7 @@ std::string utc_now() {
 std::string command_line() {
   std::string command = proc_text("/proc/self/cmdline");
   std::ranges::replace_if(command, [](unsigned char c) { return c < ' '; }, ' ');
-  command.resize(std::min(command.size(), kCommandBytes));
-  return std::string(trim(command));
+  return shortened(trim(command), kCommand);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ Task bert_task(const BertTask& c) {
                    {"next_sentence", c.next_sentence}};
   task.described = {{"seq_length", c.seq_length}, {"max_predictions", c.max_predictions}};
   if (c.next_sentence) task.described.emplace_back("next_sentence", true);
+  task.record_kind = "bert";
   const Dims answers{c.max_predictions};
   task.features = token_features(c.model, c.seq_length);
   task.features.push_back(masked_positions_feature(c.seq_length, c.max_predictions));

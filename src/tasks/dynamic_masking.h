@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/choice.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -14,6 +15,10 @@ enum class MaskDraws {
   distinct,  // N different positions
   original,  // each of the N by itself, so that some are the same: the original's way
 };
+
+inline constexpr NamedValues<MaskDraws, 2> kMaskDraws{
+    {{"distinct", MaskDraws::distinct}, {"original", MaskDraws::original}}};
+constexpr const auto& words_of(MaskDraws) { return kMaskDraws; }
 
 struct MaskingRule {
   double probability = 0.15;  // of the tokens of a row

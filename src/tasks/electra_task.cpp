@@ -1,9 +1,6 @@
 #include "tasks/electra_task.h"
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "base/nearest_name.h"
 #include "format/config.h"
 #include "models/electra.h"
 #include "nn/layers.h"
@@ -41,9 +38,6 @@ void check_generator(const ElectraTask& c) {
     refuse(
         str("gen_weight ", s.gen_weight, " and disc_weight ", s.disc_weight, " must be at least 0"),
         "1 and 50 are usual");
-  const std::vector<std::string> masks{"distinct", "original"};
-  if (std::ranges::find(masks, s.masks) == masks.end())
-    refuse(str("masks is '", s.masks, "'"), did_you_mean(s.masks, masks));
   if (s.uniform_generator && c.has_two_towers())
     refuse("uniform_generator together with two towers",
            "leave uniform_generator out, or two_tower_generator and electric_objective");
@@ -80,7 +74,7 @@ MaskingRule ElectraTask::masking() const {
           .most = static_cast<std::int64_t>((p + 0.005) * static_cast<double>(seq_length)),
           .mask_id = ids.mask,
           .kept_ids = {ids.cls, ids.sep, ids.mask},
-          .draws = settings.masks == "original" ? MaskDraws::original : MaskDraws::distinct};
+          .draws = settings.masks};
 }
 
 Task electra_task(const ElectraTask& c) {
@@ -91,6 +85,9 @@ Task electra_task(const ElectraTask& c) {
   task.name = "electra";
   task.settings = settings(c);
   task.described = {{"seq_length", c.seq_length}};
+  task.record_kind = "electra";
+  // BERT's have all of ELECTRA's features, but are masked already.
+  task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";
   task.draws = true;

@@ -25,7 +25,7 @@ struct ElectraSettings {
   bool two_tower_generator = false;
   bool disallow_correct = false;
   double temperature = 1;
-  std::string masks = "distinct";
+  MaskDraws masks = MaskDraws::distinct;
 };
 
 template <class Config, class Visitor>

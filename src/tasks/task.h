@@ -73,6 +73,9 @@ struct Task {
   std::function<DimNames(std::string_view parameter)> dim_names = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;
+  // Its records, as RecordOptions has them (data/example_source.h).
+  std::string record_kind = {};
+  std::vector<ForeignFeature> foreign = {};
 };
 
 // Answers of a trained model to a batch of other features.

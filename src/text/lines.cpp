@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -70,7 +71,7 @@ void Utf8Filter::count_dropped(std::size_t bytes, const std::string& path, std::
   const std::string where = str(path, ":", number);
   if (mode_ == Mode::refuse)
     throw UsageError(
-        str(where, ": not UTF-8 (", bytes, " bytes)"),
+        str(where, ": not UTF-8 (", counted(bytes, "byte"), ")"),
         "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
   if (first_.empty()) first_ = where;
   dropped_bytes_ += static_cast<std::int64_t>(bytes);
@@ -89,11 +90,12 @@ void Utf8Filter::count_zeros(const std::string& line, const std::string& path,
 
 void Utf8Filter::warn() const {
   if (dropped_bytes_ > 0)
-    spdlog::warn("{} bytes that are not UTF-8 were left out, the first in {}", dropped_bytes_,
-                 first_);
+    spdlog::warn("{} that {} not UTF-8 {} left out, the first in {}",
+                 counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
+                 dropped_bytes_ == 1 ? "was" : "were", first_);
   if (zeros_ > 0)
-    spdlog::warn("{} NUL bytes stand in the text, the first in {}: is that a text file?", zeros_,
-                 first_zero_);
+    spdlog::warn("{} in the text, the first in {}: is that a text file?",
+                 counted(zeros_, "NUL byte stands", "NUL bytes stand"), first_zero_);
 }
 
 }  // namespace smelt

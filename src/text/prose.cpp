@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -31,10 +32,11 @@ class DocumentWriter {
 
   void commit() {
     if (summary_.documents < 2)
-      throw UsageError(str("text: ", job_.text.input, " holds ", summary_.documents,
-                           " documents; at least 2 are needed, one of them for evaluation"),
-                       str("give more text; a document of prose is about ", kProseSentences,
-                           " sentences of one file"));
+      throw UsageError(
+          str("text: ", job_.text.input, " holds ", counted(summary_.documents, "document"),
+              "; at least 2 are needed, one of them for evaluation"),
+          str("give more text; a document of prose is about ", kProseSentences,
+              " sentences of one file"));
     train_.commit();
     heldout_.commit();
   }
@@ -59,10 +61,11 @@ void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
   const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
   if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
   spdlog::warn(
-      "text: {} of {} documents are held out, with {} of {} sentences: {:.1f} % of the text, where "
-      "text.heldout is {:.1f} %; more documents of like length are shared more evenly",
-      s.heldout_documents, s.documents, s.heldout_sentences, s.sentences, 100 * share,
-      100 * job.heldout);
+      "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, where text.heldout is "
+      "{:.1f} %; more documents of like length are shared more evenly",
+      s.heldout_documents, counted(s.documents, "document"),
+      s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
+      counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout);
 }
 
 }  // namespace

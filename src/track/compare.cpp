@@ -4,9 +4,11 @@
 #include <iomanip>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "base/progress.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "track/chart.h"
 #include "track/status.h"
 
@@ -15,23 +17,28 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
+constexpr std::size_t kWidest = 60;  // characters of a cell
+
 std::string setting_text(const nlohmann::json& value) {
   if (value.is_null()) return "-";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Columns as wide as their widest cell.
-std::string aligned(const Rows& rows) {
+// Columns as wide as their widest cell, of which the widest are cut.
+std::string aligned(Rows rows) {
   std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = shortened(row[i], kWidest);
+      widths[i] = std::max(widths[i], characters(row[i]));
+    }
   }
   std::ostringstream out;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+      line += row[i] + std::string(widths[i] - characters(row[i]) + 2, ' ');
     out << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
   }
   return out.str();
@@ -100,7 +107,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
     rows.push_back({setting.name});
     for (const auto& value : setting.values) rows.back().push_back(setting_text(value));
   }
-  return aligned(rows);
+  return aligned(std::move(rows));
 }
 
 Record compare_json(const std::vector<RunRecord>& runs) {

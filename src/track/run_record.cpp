@@ -71,6 +71,9 @@ std::vector<std::string> path_parts(const std::string& path) {
 std::string run_folder(const std::string& run) {
   for (const std::string& folder : {run, join_path(run, "model")})
     if (exists(join_path(folder, kMetricsFile))) return folder;
+  if (!is_remote(run) && !exists(run))
+    throw UsageError(str(run, ": there is no such folder"),
+                     "name a recipe's `out` folder or a model's folder that a run has begun in");
   throw UsageError(str(run, ": no ", kMetricsFile, " in it or in its model/"),
                    "name a recipe's `out` folder or a model's folder that a run has begun in");
 }

@@ -14,10 +14,14 @@
 namespace smelt {
 namespace {
 
+bool is_compiling(const RunRecord& run) { return run.last_kind == "start"; }
+
 std::string state_word(const RunStatus& status) {
   const RunRecord& run = status.run;
   if (run.end || is_remote(run.folder)) return state_text(run);
-  return status.worker ? str(state_text(run), ", by ", *status.worker)
+  const std::string since =
+      is_compiling(run) ? str(" for ", duration_text(status.now - run.time)) : "";
+  return status.worker ? str(state_text(run), since, ", by ", *status.worker)
                        : str("not running: it ended without a word while ", state_text(run));
 }
 
@@ -58,7 +62,7 @@ std::string state_text(const RunRecord& run) {
     }
     return why;
   }
-  return run.last_kind == "start" ? "compiling" : "training";
+  return is_compiling(run) ? "compiling" : "training";
 }
 
 RunStatus status_of_run(const std::string& run) {

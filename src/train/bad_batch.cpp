@@ -50,7 +50,8 @@ std::string newest_bad_batch(const std::string& model_dir) {
     }
   if (newest == 0)
     throw UsageError(str("replay: ", model_dir, " holds no ", kFolder, "<step>"),
-                     "a run that stops at a step that is not finite leaves one there");
+                     "a run that stops at a step that is not finite leaves one there; name one of "
+                     "another place with --batch FOLDER");
   return bad_batch_folder(model_dir, newest);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "store/folder.h"
@@ -39,8 +40,9 @@ class Follower {
       else
         wait();
     }
-    throw Stopped(str("eval: stopped by a signal, ", evaluated_, " checkpoints evaluated"),
-                  "run the same command again to go on with the others");
+    throw Stopped(
+        str("eval: stopped by a signal, ", counted(evaluated_, "checkpoint"), " evaluated"),
+        "run the same command again to go on with the others");
   }
 
  private:

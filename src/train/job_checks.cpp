@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "data/description.h"
 #include "train/resume.h"
 
@@ -16,12 +17,28 @@ namespace smelt {
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (std::cmp_less(source.epoch_size(), job.config.batch_size))
-    spdlog::warn("train: a batch of {} takes some of the {} examples several times",
-                 job.config.batch_size, source.epoch_size());
+    spdlog::warn("train: a batch of {} takes some of the {} several times", job.config.batch_size,
+                 counted(source.epoch_size(), "example"));
   if (const auto description = source.description())
     check_description(
         *description,
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
+}
+
+void warn_of_warmup(const Schedule& s, const Fields& fields) {
+  if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps < s.total_steps) return;
+  spdlog::warn("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
+               s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
+               s.learning_rate);
+}
+
+void warn_of_settings(const TrainJob& job) {
+  warn_of_warmup(job.config.schedule, job.fields);
+  for (const Feature& feature : job.task.features)
+    if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
+      spdlog::warn("train: {} {} is more than {} {}: each example is padded with masks",
+                   job.fields("data.max_predictions"), feature.count(),
+                   job.fields("data.seq_length"), feature.limit);
 }
 
 void check_memory(const StepProgram& program, std::string_view platform) {

@@ -1,5 +1,9 @@
 #include "train/job_program.h"
 
+#include "base/error.h"
+#include "store/folder.h"
+#include "train/state_copy.h"
+
 namespace smelt {
 
 Compute compute_of(const TrainJob& job, std::string_view platform) {
@@ -20,6 +24,9 @@ StepProgram training_program(const TrainJob& job, std::string_view platform) {
 }
 
 GradientReport replay(const TrainJob& job, const std::string& folder) {
+  if (!exists(folder))
+    throw UsageError(str("replay: ", folder, " is not there"),
+                     "give the bad-batch folder of this model");
   const TrainedModel model =
       load_trained_model("replay", folder, job.task.settings.value("model", nlohmann::json()),
                          job.vocab, false, job.fields);
@@ -28,9 +35,13 @@ GradientReport replay(const TrainJob& job, const std::string& folder) {
   same.config.batch_size = bad.batch.rows;
   const auto client = open_device(job.device, static_cast<int>(job.config.devices));
   const StepProgram program = program_of(same, client->platform_name(), gradient_program);
-  return gradient_report(client, program, bad,
-                         ModelState::restore(*client, program.placement, program.state,
-                                             model.checkpoint.tensors, model.where));
+  GradientReport report =
+      gradient_report(client, program, bad,
+                      ModelState::restore(*client, program.placement, program.state,
+                                          model.checkpoint.tensors, model.where));
+  report.bad_value =
+      first_not_finite({.tensors = slices_of(model.checkpoint.tensors), .memory = {}});
+  return report;
 }
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 
 #include "base/choice.h"
 #include "base/nearest_name.h"
+#include "base/words.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -114,7 +115,7 @@ Partition partition_for(const MeshChoice& choice, std::int64_t devices, const Fi
       if (size > 1) out.mesh.emplace_back(axis, size);
     }
   if (product != devices)
-    throw UsageError(str(mesh, " '", choice.mesh, "' has ", product, " devices, ",
+    throw UsageError(str(mesh, " '", choice.mesh, "' has ", counted(product, "device"), ", ",
                          fields("devices"), " are ", devices),
                      "make the sizes of the axes multiply to the number of devices");
   for (const auto& [dim, axis] : words_of(rules, choice.rules, {"embed", "heads", "mlp", "vocab"}))

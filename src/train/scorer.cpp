@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "train/averages.h"
 #include "train/stop_signal.h"
 #include "train/watchdog.h"
@@ -18,8 +19,8 @@ std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
   if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
   const auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
   if (all == 0)
-    throw UsageError(str("eval: ", held_out.data, " holds ", source.size(),
-                         " examples, fewer than one batch of ", held_out.batch_size),
+    throw UsageError(str("eval: ", held_out.data, " holds ", counted(source.size(), "example"),
+                         ", fewer than one batch of ", held_out.batch_size),
                      str("lower ", fields("eval.batch_size"), ", or give more examples"));
   return held_out.steps > 0 ? std::min(held_out.steps, all) : all;
 }
@@ -43,7 +44,10 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
                const Compute& compute, const HeldOut& held_out, const Fields& fields)
     : fields_(fields),
       held_out_(held_out),
-      source_(open_examples({.input = held_out.data, .features = task.features})),
+      source_(open_examples({.input = held_out.data,
+                             .features = task.features,
+                             .kind = task.record_kind,
+                             .foreign = task.foreign})),
       batches_(count_batches(held_out, *source_, fields)),
       program_(scoring_program(task, placement, compute, held_out)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
@@ -58,8 +62,9 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
     if (StopSignal::raised())
-      throw Stopped(str("eval: stopped by a signal after ", i, " of ", batches_, " batches"),
-                    "run the same command again");
+      throw Stopped(
+          str("eval: stopped by a signal after ", i, " of ", counted(batches_, "batch", "batches")),
+          "run the same command again");
     const Batch batch =
         source_->batch_in_order(static_cast<std::uint64_t>(i), held_out_.batch_size);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;
@@ -78,9 +83,10 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
 void Scorer::announce() const {
   const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
   spdlog::info(
-      "eval: {} {} examples, in {} batches of {}",
+      "eval: {} {}, in {} of {}",
       examples > source_->size() ? str(examples, " times one of the") : str(examples, " of the"),
-      source_->size(), batches_, held_out_.batch_size);
+      counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
+      held_out_.batch_size);
 }
 
 void Scorer::read() const {

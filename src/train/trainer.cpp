@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/stop_notice.h"
+#include "base/words.h"
 #include "checkpoint/averages.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
@@ -121,7 +122,7 @@ void Trainer::rewind() {
   since_check_.clear();
   read_from(step_);
   log_.went_back(step_);
-  spdlog::warn("train: back to {}, over {} batches", checkpoint.path, batches);
+  spdlog::warn("train: back to {}, over {}", checkpoint.path, counted(batches, "batch", "batches"));
 }
 
 void Trainer::read_from(std::int64_t step) {
@@ -203,11 +204,12 @@ void Trainer::read_data() {
   const std::int64_t steps =
       std::clamp<std::int64_t>(left, 0, std::max<std::int64_t>(1, job_.check_every));
   for (std::int64_t i = 0; i < steps; ++i) (void)batches_->next();
-  spdlog::info("dry run: {} batches of {} examples read, nothing trained or written", steps,
-               job_.config.batch_size);
+  spdlog::info("dry run: {} of {} read, nothing trained or written",
+               counted(steps, "batch", "batches"), counted(job_.config.batch_size, "example"));
   if (!scorer_) return;
   scorer_->read();
-  spdlog::info("dry run: {} batches of the validation read", scorer_->batches());
+  spdlog::info("dry run: {} of the validation read",
+               counted(scorer_->batches(), "batch", "batches"));
 }
 
 void Trainer::take_steps() {
@@ -282,10 +284,10 @@ TrainSummary train(const TrainJob& job) {
   const TrainSummary s = Trainer(job).run();
   if (s.last_step > s.first_step)
     spdlog::info(
-        "train: {} steps in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the "
-        "model is in {}",
-        s.last_step - s.first_step, duration_text(s.train_seconds), s.sequences_per_second,
-        s.compile_seconds, job.model_dir);
+        "train: {} in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the model is "
+        "in {}",
+        counted(s.last_step - s.first_step, "step"), duration_text(s.train_seconds),
+        s.sequences_per_second, s.compile_seconds, job.model_dir);
   return s;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "checkpoint/layout.h"
 #include "data/description.h"
 #include "store/path.h"
@@ -25,7 +26,11 @@ std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
 }  // namespace
 
 std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
-  return open_examples({.input = job.data, .features = job.task.features, .seed = job.config.seed});
+  return open_examples({.input = job.data,
+                        .features = job.task.features,
+                        .seed = job.config.seed,
+                        .kind = job.task.record_kind,
+                        .foreign = job.task.foreign});
 }
 
 Trainer::Trainer(const TrainJob& job)
@@ -37,6 +42,7 @@ Trainer::Trainer(const TrainJob& job)
       program_(training_program(job, client_->platform_name())),
       since_check_(program_.report),
       last_(program_.report) {
+  warn_of_settings(job);
   check_described(job, *source_);
   check_memory(program_, client_->platform_name());
   if (!job.dry_run) {
@@ -65,8 +71,8 @@ Trainer::Trainer(const TrainJob& job)
 
 // Before the device is busy for long.
 void Trainer::introduce() const {
-  spdlog::info("train: {} examples, a model ({}) of {} parameters; compiling", source_->size(),
-               job_.task.name, program_.state.parameters());
+  spdlog::info("train: {}, a model ({}) of {}; compiling", counted(source_->size(), "example"),
+               job_.task.name, counted(program_.state.parameters(), "parameter"));
 }
 
 void Trainer::begin_log() {

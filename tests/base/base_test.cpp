@@ -5,6 +5,7 @@
 #include "base/nearest_name.h"
 #include "base/philox.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "support/stderr_terminal.h"
 
 namespace smelt {
@@ -30,6 +31,20 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
   EXPECT_EQ(nearest_name("--learning-rate", known), std::nullopt);
   EXPECT_EQ(did_you_mean("--vocb", known), "did you mean '--vocab'?");
   EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
+}
+
+TEST(Words, ANounAgreesWithItsNumber) {
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(0u, "step"), "0 steps");
+  EXPECT_EQ(counted(std::uint64_t{1}, "batch", "batches"), "1 batch");
+  EXPECT_EQ(counted(2, "batch", "batches"), "2 batches");
+}
+
+TEST(Words, ATextIsCutBetweenCharacters) {
+  EXPECT_EQ(characters("aé…"), 3u);
+  EXPECT_EQ(shortened("aé…", 3), "aé…");
+  EXPECT_EQ(shortened("aéıo", 3), "aé…");
+  EXPECT_EQ(shortened("a éıo", 3), "a…");
 }
 
 TEST(Progress, WritesDurationsAsAClockDoes) {

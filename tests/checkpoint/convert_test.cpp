@@ -12,6 +12,7 @@
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder_lock.h"
+#include "store/path.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"
@@ -321,6 +322,14 @@ TEST_F(Convert, ARecipesFolderIsToldFromItsModels) {
   EXPECT_THAT(refusal_of("run", "m.ckpt"),
               AllOf(HasSubstr("run is no model's folder"), HasSubstr("did you mean '"),
                     HasSubstr("run/model'?")));
+  const std::string name = path_name(
+      committed_path(dir_.file("run/model"), latest_checkpoint(dir_.file("run/model")).value()));
+  fs::rename(dir_.file("run/model/" + name), dir_.file("mine"));
+  EXPECT_THAT(refusal_of("mine", "m.ckpt"),
+              HasSubstr(str("mine is ", name,
+                            " of a run, but is not called so\n  hint: rename the "
+                            "folder to ",
+                            name)));
 }
 
 TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "checkpoint/checkpoint.h"
+#include "format/tfrecord.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -88,6 +89,22 @@ TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
   }
   EXPECT_TRUE(fs::exists(at("checkpoint-7/COMMIT")));
   EXPECT_TRUE(fs::exists(at("again.ckpt.index")));
+}
+
+// The index of the records is none of a TensorFlow checkpoint.
+TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
+  std::string records;
+  append_record(records, "example");
+  write_file(at("x.tfrecord"), records);
+  write_file(at("x.tfrecord.index"), "SMELTIDX");
+  write_file(at("x.tokens"), "SMELTTOK and more");
+  EXPECT_THAT(smelt_says("inspect " + at("x.tfrecord")).text,
+              HasSubstr(at("x.tfrecord") +
+                        " holds records (TFRecord), no checkpoint\n  hint: "
+                        "smelt data inspect " +
+                        at("x.tfrecord") + " says "));
+  EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("m.ckpt")).text,
+              HasSubstr("convert: " + at("x.tokens") + " holds tokens, no checkpoint"));
 }
 
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {

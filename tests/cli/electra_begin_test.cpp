@@ -30,6 +30,12 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
   };
   const json four = {{"num_train_steps", 4}};
   ASSERT_EQ(pretrain(four).status, 0);
+  // What is refused has not become a run of the folder's.
+  const json wrong = {{"embedding_size", 8}};
+  EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
+  EXPECT_EQ(
+      pretrain({{"embedding_size", 8}, {"do_train", false}, {"do_eval", true}}, "", "o").status, 2);
+  EXPECT_FALSE(exists(data("models/o/checkpoint-2")));
   EXPECT_THAT(
       pretrain(four, "", "o").text,
       AllOf(HasSubstr("models/o/model.ckpt-2, the checkpoint of step 2 that TensorFlow wrote\n"),
@@ -142,7 +148,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
                         "step 0\n  hint: leave the flag out"));
   ASSERT_EQ(pretrain(one, "--init " + prefix, "n").status, 0);
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}, both, "n").text,
-              AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 steps after 1 begin"),
+              AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 step after 1 begin"),
                     HasSubstr(" is not used: this run has a checkpoint of its own"),
                     HasSubstr("2/2 = 100.0%")));
 }

@@ -84,6 +84,20 @@ TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
   EXPECT_EQ(hash_of(made), recorded_hash("uncased_16_blanks_7"));
 }
 
+// By a name that no pattern of the records' names matches.
+TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
+  ASSERT_EQ(build("--max-seq-length=16" + uncased_).status, 0);
+  EXPECT_EQ(list_folder(dir_.file("out")).size(), 1001u);
+  const auto said = nlohmann::json::parse(read_file(dir_.file("out/smelt-data.json")));
+  EXPECT_EQ(said["kind"], "electra");
+  EXPECT_EQ(said["files"].size(), 1000u);
+  EXPECT_EQ(said["seq_length"], 16);
+  EXPECT_EQ(said["vocabulary"]["file"], golden("vocab_uncased.txt"));
+  write_file(dir_.file("out/smelt-data.json"), "{}");
+  EXPECT_THAT(build(uncased_ + " --overwrite").text,
+              HasSubstr("out/smelt-data.json is not a description of examples, and would be"));
+}
+
 TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
   const std::string golden_folder = source_path("tests/golden/electra/openwebtext");
   for (const std::string& name : list_folder(golden_folder))
@@ -118,7 +132,7 @@ TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
   EXPECT_THAT(build(uncased_).text,
               AllOf(HasSubstr("of the text's 1000 tokens are in no example: lines longer than one "
                               "are cut off"),
-                    HasSubstr("some files are empty: 1 examples in 1000 files")));
+                    HasSubstr("some files are empty: 1 example in 1000 files")));
 }
 
 // It waits for the pipe's text when the signal comes.

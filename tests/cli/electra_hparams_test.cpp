@@ -110,6 +110,9 @@ TEST(ElectraHparamsTest, WrongOnesAreNamed) {
   EXPECT_THAT(refusal(R"({"learning_rate": -1})"), HasSubstr("learning_rate is -1, must be at"));
   EXPECT_THAT(refusal(R"({"model_size": "smal"})"),
               AllOf(HasSubstr("--hparams: model_size 'smal' is unknown"), HasSubstr("'small'?")));
+  EXPECT_THAT(refusal(R"({"masks": "orignal"})"),
+              HasSubstr("--hparams: masks 'orignal' is unknown\n  hint: did you mean 'original'?"));
+  EXPECT_THAT(refusal(R"({"masks": 1})"), HasSubstr("--hparams: masks is 1, not a text"));
   EXPECT_THAT(refusal(R"({"model_hparam_overrides": 3})"),
               HasSubstr("--hparams: model_hparam_overrides is 3, not an object"));
   EXPECT_THAT(refusal(R"({"model_hparam_overrides": {"hiden_size": 3}})"),

@@ -85,7 +85,7 @@ TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
   EXPECT_THAT(refusal({"model.mask_prob=1.5"}),
               HasSubstr("--set: electra: mask_prob is 1.5, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"model.masks=distinkt"}),
-              HasSubstr("--set: electra: masks is 'distinkt'\n  hint: did you mean 'distinct'?"));
+              HasSubstr("--set: model.masks is 'distinkt'\n  hint: did you mean 'distinct'?"));
   EXPECT_THAT(refusal({"train.schedule=elektra"}),
               HasSubstr("--set: train.schedule is 'elektra'\n  hint: did you mean 'electra'?"));
   EXPECT_THAT(refusal({"model.maskprob=0.2"}), HasSubstr("did you mean 'model.mask_prob'?"));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -57,6 +58,15 @@ class ElectraRun : public testing::Test {
             dir_.file("corpus"), " --vocab-file ", data("vocab.txt"), " --output-dir ",
             data("pretrain_tfrecords")));
     ASSERT_EQ(made.status, 0) << made.text;
+  }
+  // The last two of the vocabulary.
+  void exchange_last_words() const {
+    std::string vocab = read_file(data("vocab.txt"));
+    const std::size_t end = vocab.rfind('\n', vocab.size() - 2);
+    const std::size_t start = vocab.rfind('\n', end - 1) + 1;
+    std::rotate(vocab.begin() + static_cast<std::ptrdiff_t>(start),
+                vocab.begin() + static_cast<std::ptrdiff_t>(end) + 1, vocab.end());
+    write_file(data("vocab.txt"), vocab);
   }
   // Three files of the original's, of 128 tokens of a cased vocabulary.
   void take_the_originals_data() const {

@@ -172,6 +172,29 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
               HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: leave"));
 }
 
+TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
+  make_data();
+  const std::string vocab = read_file(data("vocab.txt"));
+  exchange_last_words();  // of the same size
+  const CommandOutput other = pretrain();
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.text, AllOf(HasSubstr("pretrain_tfrecords/smelt-data.json: says that the "
+                                          "vocabulary's CRC-32C (" +
+                                          data("vocab.txt") + ") is "),
+                                HasSubstr("hint: make the data again with " + data("vocab.txt"))));
+  write_file(data("vocab.txt"), vocab);
+  remove_tree(data("pretrain_tfrecords"));
+  const CommandOutput made = run_command(
+      str(SMELT_PROGRAM, " create_pretraining_data --max_seq_length=16 --dupe_factor=1",
+          " --input_file=", dir_.file("corpus/english.txt"), " --vocab_file=", data("vocab.txt"),
+          " --output_file=", data("pretrain_tfrecords/pretrain_data.tfrecord")));
+  ASSERT_EQ(made.status, 0) << made.text;
+  const CommandOutput masked = pretrain();
+  EXPECT_EQ(masked.status, 2);
+  EXPECT_THAT(masked.text, HasSubstr("masked_lm_positions is of examples for bert, not electra\n"));
+  EXPECT_FALSE(exists(data("models/m/checkpoint-6")));
+}
+
 TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
@@ -183,12 +206,10 @@ TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
     EXPECT_THAT(pretrain({{"debug", true}}, "--overwrite").text, HasSubstr(" is in use by "));
     EXPECT_EQ(ask("fill --text 'the [MASK]'").status, 0);
   }
-  std::string vocab = read_file(data("vocab.txt"));
-  const std::size_t end = vocab.rfind('\n', vocab.size() - 2);
-  const std::size_t start = vocab.rfind('\n', end - 1) + 1;
-  std::rotate(vocab.begin() + static_cast<std::ptrdiff_t>(start),
-              vocab.begin() + static_cast<std::ptrdiff_t>(end) + 1, vocab.end());
-  write_file(data("vocab.txt"), vocab);
+  exchange_last_words();
+  EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
+              HasSubstr("pretrain_tfrecords/smelt-data.json: says that the vocabulary's CRC-32C"));
+  remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
   const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
                                " is not the vocabulary that the model was made with: its crc32c ");
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text, other);

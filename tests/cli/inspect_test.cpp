@@ -45,7 +45,7 @@ class InspectCommand : public testing::Test {
 TEST_F(InspectCommand, PrintsStatisticsHistogramsAndSamples) {
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_, " --samples 2"));
   EXPECT_EQ(output.status, 0);
-  EXPECT_THAT(output.text, HasSubstr("records:     4 in 1 files, "));
+  EXPECT_THAT(output.text, HasSubstr("records:     4 in 1 file, "));
   EXPECT_THAT(output.text, HasSubstr("sequences:   8 tokens, 25.0 % padding\n"));
   EXPECT_THAT(output.text, HasSubstr("predictions: 1.0 a sequence, at most 2\n"));
   EXPECT_THAT(output.text, HasSubstr("masked:      16.7 % of the tokens, of which 75.0 % [MASK], "
@@ -73,7 +73,7 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
                             "bad records: 1\n  first: ", records_, ", record 1 at offset ")));
   EXPECT_THAT(output.text, HasSubstr("input_ids[1] = 200 is out of range for vocab_size 100"));
   EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.text, HasSubstr("error: inspect: 1 of 3 records are bad, see above\n"));
+  EXPECT_THAT(output.text, HasSubstr("error: inspect: 1 of 3 records is bad, see above\n"));
 }
 
 TEST_F(InspectCommand, PrintsJson) {

@@ -139,7 +139,7 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
   expect_refused(str("out: ", dir_.file("strict"),
                      "\ntext: {strict: true, input: ", dir_.file("latin1.txt"), "}"),
-                 "", HasSubstr("latin1.txt:3: not UTF-8 (1 bytes)"));
+                 "", HasSubstr("latin1.txt:3: not UTF-8 (1 byte)"));
   write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
                  HasSubstr("already holds something else"));

@@ -50,7 +50,7 @@ class TokensCommand : public testing::Test {
 TEST_F(TokensCommand, MakesAStoreOfText) {
   const CommandOutput out = data("tokens --input text.txt --vocab vocab.txt --out a.tokens");
   EXPECT_EQ(out.status, 0) << out.text;
-  EXPECT_THAT(out.text, HasSubstr("text:     1 files, 3 documents, 4 sentences, 7 tokens (14.29 % "
+  EXPECT_THAT(out.text, HasSubstr("text:     1 file, 3 documents, 4 sentences, 7 tokens (14.29 % "
                                   "unknown)\nwritten:  a.tokens\n"));
   EXPECT_THAT(tokens_of(store_), ElementsAre(5, 6, 7, 5, 9, 8, 1));
   EXPECT_THAT(ends_of(store_), ElementsAre(3, 6, 7));
@@ -173,12 +173,12 @@ TEST_F(TokensCommand, AFolderWithoutTokensBecomesNoStore) {
 TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   ASSERT_EQ(data("tokens --input text.txt --vocab vocab.txt --out a.tokens").status, 0);
   const std::string shown = data("inspect a.tokens --vocab vocab.txt").text;
-  EXPECT_THAT(shown, HasSubstr("tokens:      7 in 1 files, 3 documents\nids:         1 to 9\n"
+  EXPECT_THAT(shown, HasSubstr("tokens:      7 in 1 file, 3 documents\nids:         1 to 9\n"
                                "vocabulary:  10 pieces, CRC-32C "));
   EXPECT_THAT(shown, HasSubstr("a.tokens: token 0\n  the cat sat the dog ##s [UNK]\n"));
   write_test_snapshot(dir_.file("s"), dealt_out(0, 12, 2));
   EXPECT_THAT(data("inspect s").text,
-              HasSubstr("tokens:      12 in 1 files, 0 documents\nids:         0 to 11\nvocabulary:"
+              HasSubstr("tokens:      12 in 1 file, 0 documents\nids:         0 to 11\nvocabulary:"
                         "  not known\ns: token 0\n  0 1 2 3 4 5 6 7 8 9 10 11\n"));
   const CommandOutput bad = data("inspect s --vocab vocab.txt");
   EXPECT_EQ(bad.status, 2);

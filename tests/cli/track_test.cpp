@@ -51,7 +51,9 @@ class TrackedRun : public testing::Test {
 
 // It waits for the text of a pipe, which nobody writes.
 TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
-  const std::string waiting = recipe(str(" --set text.input=", dir_.file("pipe")));
+  const std::string pipe = "text.input=" + dir_.file("pipe"),
+                    fill = str(" --set 'track.fill=", std::string(200, 'a'), " [MASK]'"),
+                    waiting = recipe(fill + " --set " + pipe);
   const CommandOutput ended = run_command(str(
       "exec 2>&1; mkfifo ", dir_.file("pipe"), "; ", SMELT_PROGRAM, " run ", waiting,
       " & pid=$!; while [ ! -e ", dir_.file("m/text"), " ] && kill -0 $pid; do sleep 0.01; done; ",
@@ -59,6 +61,7 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
   EXPECT_EQ(ended.status, 75) << ended.text;
   EXPECT_THAT(ended.text, AllOf(HasSubstr("state     has not begun to train yet (stage text), by "
                                           "process "),
+                                HasSubstr(pipe + "\n"),  // its command, to the end
                                 HasSubstr("\nstopped: the same command goes on")));
   EXPECT_FALSE(exists(dir_.file("m/text/train.txt")));
   EXPECT_THAT(
@@ -137,7 +140,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
   const CommandOutput dry = program("run --dry-run " + recipe(" --set train.seed=9"));
   ASSERT_EQ(dry.status, 0) << dry.text;
   EXPECT_THAT(dry.text, testing::ContainsRegex("train.seed +9   \\(--set\\)\n"));
-  EXPECT_THAT(dry.text, testing::ContainsRegex("text.input +1 files, "));
+  EXPECT_THAT(dry.text, testing::ContainsRegex("text.input +1 file, "));
   EXPECT_THAT(dry.text, testing::ContainsRegex("parameters +[0-9]+ "));
   EXPECT_THAT(dry.text, testing::ContainsRegex("steps +20 of 8: 160 examples"));
   EXPECT_THAT(dry.text, HasSubstr("nothing was made"));
@@ -151,6 +154,33 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
               HasSubstr("Not a directory"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set train.init=" + dir_.file("none"))).text,
               HasSubstr("error: "));
+}
+
+TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
+  const auto dry = [&](const std::string& set) {
+    return program("run --dry-run " + recipe(" --set " + set));
+  };
+  const CommandOutput none = dry("vocab.size=5");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.text, HasSubstr("--set: vocab.size 5 has no room beside 5 special and unused "
+                                   "tokens\n  hint: raise it"));
+  EXPECT_EQ(dry("vocab.size=105 --set vocab.unused=100").status, 2);
+  const CommandOutput few = dry("model.vocab_size=59");
+  EXPECT_EQ(few.status, 0);
+  EXPECT_THAT(few.text,
+              HasSubstr("model.vocab_size 59 is smaller than vocab.size 60: the run ends"));
+  EXPECT_THAT(dry("model.vocab_size=60").text, testing::Not(HasSubstr("is smaller than")));
+  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
+  const CommandOutput fewer = dry("model.vocab_size=5 --set vocab.file=" + dir_.file("v.txt"));
+  EXPECT_EQ(fewer.status, 2);
+  EXPECT_THAT(fewer.text, HasSubstr("model.vocab_size 5 is smaller than the 6 lines of "));
+  EXPECT_THAT(
+      dry("train.keep=1000000000 --set train.steps=1000000000 --set train.save_every=1").text,
+      testing::ContainsRegex("out: the disk of [^ ]+ has [0-9.]+ [kMGT]?B left, the "
+                             "checkpoints need up to [0-9.]+ [TP]B: lower train.keep"));
+  EXPECT_THAT(dry("train.warmup_steps=20").text,
+              HasSubstr("train: train.warmup_steps 20 of train.steps 20: train.learning_rate "));
+  EXPECT_THAT(dry("train.warmup_steps=19").text, testing::Not(HasSubstr("is never reached")));
 }
 
 TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
@@ -181,6 +211,8 @@ TEST_F(TrackedRun, TextsToFillNeedEvaluationsThatFillThem) {
 TEST(Status, OfNoRunIsSaid) {
   const TempDir dir;
   EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
+  EXPECT_THAT(program("eval " + dir.path()).text,
+              HasSubstr(" is a folder, not a recipe\n  hint: give a recipe's file"));
 }
 
 TEST(Help, ListsCommandsFirstInGroups) {
@@ -190,6 +222,12 @@ TEST(Help, ListsCommandsFirstInGroups) {
   EXPECT_LT(help.text.find("\n  compile "), help.text.find("--help"));
   EXPECT_EQ(program("--help").text, help.text);
   EXPECT_THAT(program("status --help").text, HasSubstr("--json"));
+  for (const char* command : {"run", "data", "data bert", "electra run_pretraining", "help"})
+    EXPECT_EQ(program(str("help ", command)).text, program(str(command, " --help")).text);
+  EXPECT_THAT(program("help data bart").text,
+              HasSubstr("error: help: 'bart' is no command of smelt data\n  hint: did you mean "
+                        "'bert'?"));
+  EXPECT_THAT(program("help recipes").text, HasSubstr("did you mean 'recipe'?"));
 }
 
 // What bash would offer for the words, of which the last is being typed.

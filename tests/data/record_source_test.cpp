@@ -14,6 +14,7 @@
 #include "data/record_tokens.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/bert_records.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -314,6 +315,32 @@ TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   write_file(path, bytes);
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset 0: data checksum "));
+}
+
+TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeature) {
+  RecordOptions options = this->options();
+  options.kind = "electra";
+  EXPECT_EQ(message_of(options), "");
+  options.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
+  EXPECT_THAT(message_of(options),
+              HasSubstr("a-0.tfrecord: record 0: masked_lm_positions is of examples for bert, not "
+                        "electra\n  hint: give records that were made for electra"));
+  options.foreign = {{.name = "another", .kind = "bert"}};
+  EXPECT_EQ(message_of(options), "");
+  const auto describe = [&](const std::string& name, const std::string& file) {
+    write_file(dir_.file(name), str(R"({"kind": "bert", "files": [")", file, R"("]})"));
+  };
+  // In a folder that holds other records, too, a description tells of those that it names.
+  describe("smelt-data.json", "b.tfrecord");
+  EXPECT_EQ(message_of(options), "");
+  EXPECT_EQ(RecordSource(options_for(dir_.file("*"))).size(), 20u);
+  for (const std::string name : {"smelt-data.json", "a-0.tfrecord.json"}) {
+    describe(name, "a-0.tfrecord");
+    EXPECT_THAT(message_of(options),
+                HasSubstr(name + ": says that these are examples for bert, not "
+                                 "electra\n  hint: give records that"));
+    remove_file(dir_.file(name));
+  }
 }
 
 TEST_F(RecordSourceTest, MissingAndEmptyFilesAreRefused) {

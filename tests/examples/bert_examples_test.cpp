@@ -96,7 +96,7 @@ class BertExamplesTest : public testing::Test {
 };
 
 TEST_F(BertExamplesTest, RefusesAnEmptyCorpus) {
-  EXPECT_THAT(refusal(job(" \n\n\n")), HasSubstr("the input holds no text (1 files)"));
+  EXPECT_THAT(refusal(job(" \n\n\n")), HasSubstr("the input holds no text (1 file)"));
 }
 
 TEST_F(BertExamplesTest, RefusesMissingInput) {
@@ -129,10 +129,18 @@ TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
 TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
   BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
   latin1.text.strict = true;
-  EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 bytes)"));
+  EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 byte)"));
   latin1.text.strict = false;
   EXPECT_EQ(build_bert_examples(latin1).text.dropped_bytes, 1u);
-  EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out"));
+  EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out"));
+}
+
+TEST_F(BertExamplesTest, WarnsOfMoreMasksThanTokens) {
+  BertExamplesJob run = job("One sentence here.\nAnother one there.\n\nA second document.\n");
+  run.pairs.max_predictions = run.pairs.seq_length + 1;
+  build_bert_examples(run);
+  EXPECT_THAT(log_.text(), HasSubstr(str("max_predictions ", run.pairs.max_predictions,
+                                         " is more than seq_length ", run.pairs.seq_length)));
 }
 
 TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {

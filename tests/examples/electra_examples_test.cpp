@@ -297,7 +297,9 @@ TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
     int status = 0;
     ::waitpid(pid, &status, 0);
     const std::string outcome = error_of([&] { build_electra_examples(killed); });
-    EXPECT_TRUE(outcome == "no error" || fs::exists(killed.output + "-0-of-12.json")) << outcome;
+    EXPECT_TRUE(outcome == "no error" ||
+                fs::exists(dir_.file(str("killed", kills, "/smelt-data.json"))))
+        << outcome;
     EXPECT_TRUE(joined(killed) == wanted) << kills;
   }
 }
@@ -344,7 +346,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
   ElectraExamplesJob empty = job(" \n\n");
   for (const auto order : {ExampleOrder::shuffled, ExampleOrder::original}) {
     empty.order = order;
-    EXPECT_THAT(refusal(empty), HasSubstr("the input holds no text (1 files)"));
+    EXPECT_THAT(refusal(empty), HasSubstr("the input holds no text (1 file)"));
   }
   ElectraExamplesJob text = job();
   text.order = ExampleOrder::original;
@@ -362,7 +364,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
   wrong = job("The caf\xe9.\n");
   wrong.order = ExampleOrder::original;
   wrong.text.strict = true;
-  EXPECT_THAT(refusal(wrong), HasSubstr("in.txt:1: not UTF-8 (1 bytes)"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("in.txt:1: not UTF-8 (1 byte)"));
   wrong.text.strict = false;
   EXPECT_EQ(build_electra_examples(wrong).text.dropped_bytes, 1u);
 }

@@ -107,7 +107,7 @@ TEST(PluginLoad, AFileIsLoadedOnce) {
 TEST(OpenDevice, MoreDevicesThanThereAreIsTheUsersToMend) {
   const ScopedVariable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
   EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }),
-              StartsWith("device gpu: 4 devices wanted, 1 are here"));
+              StartsWith("device gpu: 4 devices wanted, 1 is here"));
 }
 
 class FakePlugin : public testing::Test {

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include "store/file.h"
 #include "store/folder.h"
@@ -93,6 +95,23 @@ TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
   flock_error = 0;
   EXPECT_EQ(said, "no error");
   EXPECT_THAT(log.text(), HasSubstr("smelt.lock: No locks available: nothing keeps a second "));
+}
+
+TEST(FileLock, WritersOfOneFileTakeTurns) {
+  const TempDir dir;
+  const std::string path = dir.file("number");
+  write_file(path, "0");
+  const auto count = [&] {
+    for (int i = 0; i < 20; ++i) {
+      const FileLock turn(path + ".lock");
+      write_file(path, std::to_string(std::stoi(read_file(path)) + 1));
+    }
+  };
+  {
+    const std::jthread first(count), second(count), third(count);
+  }
+  EXPECT_EQ(read_file(path), "60");
+  EXPECT_FALSE(exists(path + ".lock"));
 }
 
 }  // namespace

@@ -297,9 +297,9 @@ TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
 TEST_F(Documents, RefuseTextThatIsNotUtf8OnDemand) {
   DocumentOptions text = from(write("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\xff\"}\n"));
   EXPECT_THAT(read(text), ElementsAre(ElementsAre("a"), ElementsAre("b")));
-  EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out, the first in"));
+  EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
   text.strict = true;
-  EXPECT_THAT(refusal(text), HasSubstr("a.jsonl:2: not UTF-8 (1 bytes)"));
+  EXPECT_THAT(refusal(text), HasSubstr("a.jsonl:2: not UTF-8 (1 byte)"));
 }
 
 TEST_F(Documents, RefuseDamagedCompressedFiles) {

@@ -100,7 +100,7 @@ TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
 TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
   prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", Cut::lines));
   EXPECT_THAT(log_.text(),
-              HasSubstr("text: 1 of 2 documents are held out, with 3 of 4 sentences: 75.0 % of the "
+              HasSubstr("text: 1 of 2 documents is held out, with 3 of 4 sentences: 75.0 % of the "
                         "text, where text.heldout is 20.0 %"));
   ProseJob all = job("One.\n\nTwo.\nThree.\nFour.\nFive.\nSix.\nSeven.\nEight.\n", Cut::lines);
   all.heldout = 0.4;
@@ -130,13 +130,13 @@ TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
           "fe\n\ntwo\n",
           Cut::lines));
   EXPECT_EQ(read_file(dir_.file("heldout")), "cafe\n\n");
-  EXPECT_THAT(log_.text(), HasSubstr("1 bytes that are not UTF-8 were left out, the first in"));
+  EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
 }
 
 TEST_F(Prose, RefusesWhatCannotBeSplit) {
   EXPECT_THAT(refusal(job(" \n\n", Cut::prose)), HasSubstr("holds no text"));
   EXPECT_THAT(refusal(job("Only one document.", Cut::prose)),
-              HasSubstr("holds 1 documents; at least 2"));
+              HasSubstr("holds 1 document; at least 2"));
   for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
     ProseJob wrong = job("a\n\nb", Cut::lines);
     wrong.heldout = share;
@@ -144,7 +144,7 @@ TEST_F(Prose, RefusesWhatCannotBeSplit) {
   }
   ProseJob strict = job("fine\n\nbad \xff\n", Cut::prose);
   strict.text.strict = true;
-  EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 bytes)"));
+  EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 byte)"));
 }
 
 }  // namespace

@@ -147,10 +147,38 @@ TEST(MetricsFile, ALineThatAKillHasCutShortIsPassedOver) {
 
 TEST(RunRecord, WhereThereIsNoRunIsSaid) {
   const TempDir dir;
-  EXPECT_THAT(error_of([&] { read_run(dir.file("none")); }),
+  EXPECT_THAT(error_of([&] { read_run(dir.path()); }),
               HasSubstr("no metrics.jsonl in it or in its model/"));
+  EXPECT_THAT(error_of([&] { read_run(dir.file("none")); }),
+              HasSubstr("none: there is no such folder\n  hint: name a recipe's `out` folder"));
   write_file(dir.file("m/metrics.jsonl"), "nonsense\n");
   EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("tells of no run"));
+}
+
+TEST(Status, SaysForHowLongAProgramHasBeenCompiled) {
+  const TempDir dir;
+  const MetricsFile file(dir.file("m"), 0, {{"of", 10}});
+  RunStatus status = status_of_run(dir.file("m"));
+  status.worker = "process 12 on host a";
+  status.now = status.run.time + 75;
+  EXPECT_THAT(status_text(status),
+              HasSubstr("state     compiling for 1:15, by process 12 on host"));
+  status.worker.reset();
+  EXPECT_THAT(status_text(status), HasSubstr("it ended without a word while compiling\n"));
+}
+
+TEST(Compare, AFailedRunsMessageIsCut) {
+  const TempDir dir;
+  for (const std::string name : {"a", "b"}) {
+    MetricsFile file(dir.file(name), 0, {{"of", 4}});
+    const std::string message = str("train: ", std::string(100, 'x'), "\n  hint: mend it");
+    file.add("end", 2, {{"why", name == "a" ? "failed" : "done"}, {"message", message}});
+  }
+  const auto runs = read_runs({dir.file("a"), dir.file("b")});
+  EXPECT_THAT(compare_text(runs),
+              HasSubstr(str("\nstate    failed: train: ", std::string(44, 'x'), "…  done\n")));
+  EXPECT_THAT(compare_json(runs)["runs"][0]["state"].get<std::string>(),
+              testing::EndsWith(std::string(100, 'x')));
 }
 
 TEST(Compare, TellsWhichSettingsDifferAndWhatCameOfThem) {

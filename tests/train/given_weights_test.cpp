@@ -254,6 +254,11 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
   EXPECT_THAT(refusal("out", [](auto&) {}),
               EndsWith(str("out is no model's folder\n  hint: did you mean '",
                            dir_.file("out/model"), "'?")));
+  std::filesystem::rename(dir_.file("out/model/checkpoint-5"), dir_.file("mine"));
+  EXPECT_THAT(refusal("mine", [](auto&) {}),
+              EndsWith("mine is checkpoint-5 of a run, but is not called so\n  hint: rename the "
+                       "folder to checkpoint-5"));
+  std::filesystem::rename(dir_.file("mine"), dir_.file("out/model/checkpoint-5"));
   std::filesystem::rename(dir_.file("out/model"), dir_.file("given"));
   EXPECT_EQ(refusal("given", [](auto& t) { t.model.num_attention_heads = 4; }), "no error");
   EXPECT_THAT(log_.text(),

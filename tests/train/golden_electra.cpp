@@ -76,7 +76,7 @@ ElectraTask GoldenElectra::settings() const {
                 .settings = parse_config<ElectraSettings>(h, "electra_tiny.json"),
                 .seq_length = h["max_seq_length"]};
   c.ids = {.cls = ids["cls"], .sep = ids["sep"], .mask = ids["mask"]};
-  c.settings.masks = "original";
+  c.settings.masks = MaskDraws::original;
   return c;
 }
 

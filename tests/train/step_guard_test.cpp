@@ -131,11 +131,23 @@ TEST_F(StepGuardTest, AReplayNeedsABatchOfTheModel) {
   EXPECT_EQ(error_of([&] { newest_bad_batch(run.model_dir); }),
             str("replay: ", run.model_dir,
                 " holds no bad-batch-<step>\n  hint: a run that stops at a step that is not finite "
-                "leaves one there"));
+                "leaves one there; name one of another place with --batch FOLDER"));
   EXPECT_THAT(error_of([&] { replay(run, run.model_dir); }),
               HasSubstr("checkpoint-0 holds no batch\n  hint: give the bad-batch folder"));
   EXPECT_THAT(error_of([&] { replay(run, dir_.file("none")); }),
-              HasSubstr("replay: no checkpoint in "));
+              HasSubstr("none is not there\n  hint: give the bad-batch folder of this model"));
+}
+
+// All gradients are NaN then; what they come from is told.
+TEST_F(StepGuardTest, AReplayTellsOfAStateThatWasNotFiniteBeforeTheStep) {
+  const TrainJob bad = broken("model", 6);
+  error_of([&] { train(bad); });
+  Checkpoint kept = load_checkpoint(newest_bad_batch(bad.model_dir), 6);
+  const std::vector<float> nan{std::nanf("")};
+  kept.tensors.at("line/bias").data = std::as_bytes(std::span(nan));
+  save_checkpoint(dir_.file("spoilt"), 6, kept.tensors, kept.state);
+  EXPECT_EQ(replay(bad, dir_.file("spoilt")).first_not_finite(),
+            "the first tensor that is not finite is line/bias, before the step");
 }
 
 TEST_F(StepGuardTest, FrozenParametersStayAndElementsOfTheGradientAreCut) {

@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompileOnEach, testing::Values("v2:2x2",
 
 class ElectraTpuCompile : public TpuCompileOnEach {
  protected:
-  static Task electra(const char* masks) {
+  static Task electra(MaskDraws masks) {
     ElectraTask c{.model = {.vocab_size = 1000,
                             .embedding_size = 64,
                             .hidden_size = 128,
@@ -144,13 +144,13 @@ class ElectraTpuCompile : public TpuCompileOnEach {
 TEST_P(ElectraTpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
   TrainingConfig c = config(Reduction::global);
   c.compute = compute_for("tpu", {});
-  const auto program = train_program(electra("distinct"), c, placement(Reduction::global));
+  const auto program = train_program(electra(MaskDraws::distinct), c, placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Spread::mesh);
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
 TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
-  for (const char* masks : {"distinct", "original"}) {
+  for (const MaskDraws masks : {MaskDraws::distinct, MaskDraws::original}) {
     const auto program =
         eval_program(electra(masks), 16, placement(Reduction::global), compute_for("tpu", {}));
     EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));

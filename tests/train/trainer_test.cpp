@@ -14,6 +14,7 @@
 #include "ops/ops.h"
 #include "store/file.h"
 #include "support/error_of.h"
+#include "train/job_checks.h"
 #include "train/small_run.h"
 
 namespace smelt {
@@ -353,6 +354,24 @@ TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
     EXPECT_EQ(paired[i].first, 2 * (static_cast<int>(i) + 1));
     EXPECT_NEAR(paired[i].second, (single[2 * i].second + single[2 * i + 1].second) / 2, 2e-3);
   }
+}
+
+TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
+  TrainJob run = job("model", 10);
+  run.config.schedule.warmup_steps = 9;
+  warn_of_settings(run);
+  EXPECT_THAT(log_.text(), Not(HasSubstr("never reached")));
+  run.config.schedule.warmup_steps = 10;
+  BertTask many = bert();
+  many.max_predictions = many.seq_length + 1;
+  run.task = bert_task(many);
+  warn_of_settings(run);
+  EXPECT_THAT(
+      log_.text(),
+      AllOf(HasSubstr("train: train.warmup_steps 10 of train.steps 10: train.learning_rate "),
+            HasSubstr(" is never reached\n"),
+            HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: each "
+                      "example is padded with masks\n")));
 }
 
 TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {

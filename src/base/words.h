@@ -1,0 +1,28 @@
+// Words of messages: numbers with what they count, texts of a bounded length.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/str.h"
+
+namespace smelt {
+
+// (1, "step") -> "1 step", (3, "step") -> "3 steps".
+template <class Number>
+std::string counted(Number number, std::string_view one, std::string_view many) {
+  return str(number, " ", number == Number{1} ? one : many);
+}
+template <class Number>
+std::string counted(Number number, std::string_view one) {
+  return counted(number, one, str(one, "s"));
+}
+
+// Of UTF-8.
+std::size_t characters(std::string_view text);
+
+// The text, or its first `most` - 1 characters and "…".
+std::string shortened(std::string_view text, std::size_t most);
+
+}  // namespace smelt
