@@ -288,18 +288,16 @@ TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
   std::mt19937 random(std::random_device{}());
   for (int kills = 0; kills < 8; ++kills) {
     ElectraExamplesJob killed = whole;
-    killed.output = dir_.file(str("killed", kills, "/r"));
+    const std::string folder = dir_.file(str("killed", kills));
+    killed.output = folder + "/r";
     const pid_t pid = ::fork();
     if (pid == 0) ::_exit(error_of([&] { build_electra_examples(killed); }) == "no error" ? 0 : 1);
     std::this_thread::sleep_for(
         std::chrono::microseconds(std::uniform_int_distribution<long>(0, longest.count())(random)));
     ::kill(pid, SIGKILL);
-    int status = 0;
-    ::waitpid(pid, &status, 0);
+    ::waitpid(pid, nullptr, 0);
     const std::string outcome = error_of([&] { build_electra_examples(killed); });
-    EXPECT_TRUE(outcome == "no error" ||
-                fs::exists(dir_.file(str("killed", kills, "/smelt-data.json"))))
-        << outcome;
+    EXPECT_TRUE(outcome == "no error" || fs::exists(folder + "/smelt-data.json")) << outcome;
     EXPECT_TRUE(joined(killed) == wanted) << kills;
   }
 }
