@@ -90,6 +90,8 @@ std::string committed_path(const std::string& model_dir, std::int64_t step);
 // exist), DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
+// The parameters alone, without slots and averages: what lies in slices is put together in memory.
+Checkpoint parameters_of(SlicedCheckpoint checkpoint);
 // By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
 Checkpoint load_checkpoint(const std::string& path);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& path);

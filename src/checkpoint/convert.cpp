@@ -120,7 +120,9 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
                      kHint);
 }
 
-void put_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
+void put_beside(const ConvertJob& job, const std::string& folder, const StoredModel& model,
+                const std::string& type) {
+  if (!job.beside || type.empty()) return;
   const std::string config = join_path(folder, type + "_config.json");
   const std::string vocab = join_path(folder, "vocab.txt");
   if (!model.config.is_null() && !exists(config)) {
@@ -147,7 +149,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
   check_beside(folder, model, type);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
-  if (!type.empty()) put_beside(folder, model, type);
+  put_beside(job, folder, model, type);
   return path;
 }
 
@@ -166,7 +168,7 @@ std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
   }
   write_tensorflow_checkpoint(job.to, tensors);
   note_tensorflow_checkpoint(job.to);
-  if (!type.empty()) put_beside(parent_path(job.to), model, type);
+  put_beside(job, parent_path(job.to), model, type);
   return job.to;
 }
 

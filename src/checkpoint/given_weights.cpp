@@ -76,7 +76,8 @@ void add_hugging_face(const std::string& folder, GivenWeights& out) {
   out.vocab_txt = std::move(bert.vocab_txt);
 }
 
-GivenWeights of_checkpoint(Checkpoint checkpoint) {
+GivenWeights of_checkpoint(SlicedCheckpoint sliced) {
+  Checkpoint checkpoint = parameters_of(std::move(sliced));
   GivenWeights out{.where = checkpoint.path,
                    .step = checkpoint.step,
                    .parameters = std::move(checkpoint.tensors),
@@ -84,8 +85,6 @@ GivenWeights of_checkpoint(Checkpoint checkpoint) {
                    .owners = std::move(checkpoint.owners)};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
-  std::erase_if(out.parameters,
-                [&](const auto& item) { return is_slot(item.first, out.parameters); });
   return out;
 }
 
@@ -143,9 +142,9 @@ std::vector<std::string> hugging_face_folders(const std::string& folder) {
 }
 
 GivenWeights load_weights(const std::string& folder) {
-  if (is_checkpoint_path(folder)) return of_checkpoint(load_checkpoint(folder));
+  if (is_checkpoint_path(folder)) return of_checkpoint(load_sliced_checkpoint(folder));
   if (is_folder(folder))
-    if (auto checkpoint = load_latest_checkpoint(folder))
+    if (auto checkpoint = load_latest_sliced_checkpoint(folder))
       return of_checkpoint(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
   GivenWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/parameter_names.h"
 #include "checkpoint/slice_lines.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -54,25 +55,51 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   return {content.owner(), bytes, join_path(path, name)};
 }
 
-SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step) {
-  const json manifest = read_manifest(path);
-  if (manifest.at("step") != step)
-    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
-  SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
-  const json& lines = manifest.at("files");
+// A manifest whose checksum is right and whose fields are not.
+[[noreturn]] void throw_strange(const std::string& path, const json::exception& error) {
+  throw_damaged(path, str(kManifestFile, " is not what smelt writes: ", error.what()));
+}
+
+FileTensors tensors_of_files(const std::string& path, const json& lines,
+                             SlicedCheckpoint& checkpoint) {
   std::vector<std::shared_ptr<const SafetensorsFile>> read(lines.size());
   run_each(lines.size(), kFilesAtOnce, [&](std::size_t i) {
     read[i] = std::make_shared<const SafetensorsFile>(read_shard(path, lines[i]));
   });
   FileTensors files;
-  for (std::size_t i = 0; i < read.size(); ++i)
-    files.emplace(lines[i].at("name").get<std::string>(), read[i]->tensors());
-  checkpoint.tensors =
-      manifest.at("format") == kSlicedFormat
-          ? sliced_tensors(path, manifest.value("tensors", json()), std::move(files))
-          : whole_tensors(files);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const auto name = lines[i].at("name").get<std::string>();
+    if (!files.emplace(name, read[i]->tensors()).second)
+      throw_damaged(path, str(kManifestFile, " lists ", name, " twice"));
+  }
   checkpoint.owners.assign(read.begin(), read.end());
+  return files;
+}
+
+void check_names(const std::string& path, const SlicedTensors& found, const json& named) {
+  for (const auto& [name, tensor] : found)
+    if (!named.contains(name))
+      throw_damaged(path, str(kManifestFile, " knows no tensor '", name, "', which is there"));
+  for (const auto& [name, line] : named.items())
+    if (!found.contains(name)) throw_damaged(path, str("tensor '", name, "' is missing"));
+}
+
+SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step) try {
+  const json manifest = read_manifest(path);
+  if (manifest.at("step") != step)
+    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
+  SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
+  const json named = manifest.value("tensors", json());
+  FileTensors files = tensors_of_files(path, manifest.at("files"), checkpoint);
+  if (manifest.at("format") == kSlicedFormat) {
+    checkpoint.tensors = sliced_tensors(path, named, std::move(files));
+  } else {
+    checkpoint.tensors = whole_tensors(files);
+    if (!named.is_null()) check_names(path, checkpoint.tensors, named);
+  }
   return checkpoint;
+} catch (const json::exception& error) {
+  throw_strange(path, error);
 }
 
 // The views of what is whole stay.
@@ -89,7 +116,11 @@ Checkpoint put_together(SlicedCheckpoint sliced) {
 
 }  // namespace
 
-json checkpoint_state(const std::string& path) { return read_manifest(path).at("state"); }
+json checkpoint_state(const std::string& path) try {
+  return read_manifest(path).at("state");
+} catch (const json::exception& error) {
+  throw_strange(path, error);
+}
 
 std::string committed_path(const std::string& model_dir, std::int64_t step) {
   const std::string path = checkpoint_path(model_dir, step);
@@ -131,6 +162,12 @@ SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64
 
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
   return put_together(load_sliced_checkpoint(model_dir, step));
+}
+
+Checkpoint parameters_of(SlicedCheckpoint checkpoint) {
+  const SlicedTensors& all = checkpoint.tensors;
+  std::erase_if(checkpoint.tensors, [&](const auto& item) { return is_slot(item.first, all); });
+  return put_together(std::move(checkpoint));
 }
 
 bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }

@@ -91,7 +91,8 @@ class LineReader {
   // Out of the files, so that nothing is taken twice.
   TensorView take(const Dims& begin, const Dims& dims, const std::string& file,
                   const std::string& piece) {
-    const std::string what = str(dims_text(dims_), ": its slice ", slice_text(begin, dims), " is ");
+    const std::string which = dims == dims_ ? "it" : str("its slice ", slice_text(begin, dims));
+    const std::string what = str(dims_text(dims_), ": ", which, " is ");
     const auto in = files_.find(file);
     if (in == files_.end()) refuse(str(what, "missing: there is no file '", file, "'"));
     const auto found = in->second.find(piece);
@@ -170,7 +171,15 @@ std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
   return whole.is_whole() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
 }
 
+// A slice that was lost is noticed before an older checkpoint goes.
+static void check_all_is_there(const std::string& name, const SlicedTensor& tensor) {
+  std::size_t size = 0;
+  for (const TensorSlice& slice : tensor.slices) size += slice.part.shape.size_bytes();
+  CHECK(size >= tensor.shape.size_bytes(), name, ": ", size, " bytes of ", tensor.shape);
+}
+
 json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
+  check_all_is_there(name, tensor);
   json line{{"dtype", safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
   if (tensor.is_whole()) {
     line["file"] = files.at(name);

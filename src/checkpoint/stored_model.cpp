@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -233,7 +234,7 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
 
 // An index beside them has the name of a TensorFlow checkpoint's.
 static void refuse_examples(const std::string& path, const std::string& where) {
-  if (!exists(path)) return;
+  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return;
   std::array<char, std::max(kRecordHeaderBytes, kTokenStoreMagic.size())> begin{};
   const std::string_view head(begin.data(), RandomAccessFile(path).read_at(0, begin));
   const bool records = begins_record(head);

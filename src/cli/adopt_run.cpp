@@ -7,6 +7,7 @@
 #include "checkpoint/convert.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/tensorflow.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -26,12 +27,14 @@ AdoptedRun::AdoptedRun(const std::string& model_dir, const nlohmann::json& model
   if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
   spdlog::info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
   path_ = join_path(model_dir, str("checkpoint-", *step));
-  convert_checkpoint({.from = *prefix, .to = *path_, .model = model});
+  // Not the config beside it: the model may be refused.
+  convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
 }
 
 AdoptedRun::~AdoptedRun() {
   if (!path_) return;
   try {
+    const FolderLock lock(parent_path(*path_), "adopted");  // else a run has begun with it
     remove_checkpoint(*path_);
   } catch (const std::exception& error) {
     spdlog::warn("{}, which no run took, could not be removed: {}", *path_, error.what());

@@ -160,8 +160,9 @@ FillMaskJob fill_stored_bert(const StoredModel& m) {
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
-  const auto [checkpoint, where] =
-      load_trained_model("export", paths.model_dir, config, paths.vocab, r.eval.averaged);
+  const Checkpoint checkpoint = parameters_of(
+      load_trained_model("export", paths.model_dir, config, paths.vocab, r.eval.averaged)
+          .checkpoint);
   HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;

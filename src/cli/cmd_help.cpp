@@ -56,8 +56,9 @@ std::string help_of(const CLI::App& app, const std::vector<std::string>& words) 
     }
     path += (command == &app ? "" : " ") + command->get_name();
     if (found == nullptr)
-      throw UsageError(str("help: '", word, "' is no command of ", path),
-                       did_you_mean(word, known));
+      throw UsageError(
+          str("help: '", word, "' is no command of ", path),
+          known.empty() ? str(path, " --help says what it takes") : did_you_mean(word, known));
     command = found;
   }
   return command->help(path);

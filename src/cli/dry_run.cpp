@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "cli/objective_type.h"
+#include "cli/optimizer_choice.h"
 #include "cli/schedule_choice.h"
 #include "cli/stage.h"
 #include "cli/vocabulary_facts.h"
@@ -138,20 +139,31 @@ std::optional<double> room_for(const std::string& folder) {
   return static_cast<double>(space.available);
 }
 
+// Those of a run that goes on.
+double checkpoints_there(const std::string& model_dir) {
+  std::size_t count = checkpoint_steps(model_dir).size();
+  for (const char* kept : {"save", "best"})
+    count += checkpoint_steps(join_path(model_dir, kept)).size();
+  return static_cast<double>(count);
+}
+
 void add_room(const Recipe& r, double state_bytes, Lines& lines) {
-  const auto room = room_for(RecipePaths(r).model_dir);
+  const std::string model_dir = RecipePaths(r).model_dir;
+  const auto room = room_for(model_dir);
   const double need = state_bytes * checkpoints_at_most(r);
+  const double more = need - state_bytes * checkpoints_there(model_dir);
   lines.add("disk", str("checkpoints need up to ", bytes_text(need),
                         room ? str(", ", bytes_text(*room), " are free") : std::string()));
   if (room && *room < state_bytes)
     throw UsageError(str("out: the disk of ", r.out, " has ", bytes_text(*room),
                          " left, one checkpoint needs ", bytes_text(state_bytes)),
                      "free some space, or choose another disk with --set out=…");
-  if (room && *room < need)
+  if (room && *room < more)
     spdlog::warn(
-        "out: the disk of {} has {} left, the checkpoints need up to {}: lower train.keep, or free "
+        "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "
         "some space",
-        r.out, bytes_text(*room), bytes_text(need));
+        r.out, bytes_text(*room), bytes_text(more),
+        r.train.keep_every > 0 ? "train.keep, raise train.keep_every" : "train.keep");
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -190,7 +202,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 }  // namespace
 
 std::string dry_run_text(const Recipe& r, const Beginning& beginning) {
-  warn_of_warmup(schedule_of(r.train), recipe_field);
+  warn_of_warmup(schedule_of(r.train), optimizer_of(r.train, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);

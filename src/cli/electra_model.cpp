@@ -46,8 +46,9 @@ DetectJob electra_detect_job(const ElectraTask& c) {
 
 void export_electra(const ElectraExportJob& job) {
   ElectraTask c = job.task;
-  const auto [checkpoint, where] =
-      load_trained_model("export", job.model_dir, config_json(c.model), job.vocab, job.averaged);
+  const Checkpoint checkpoint = parameters_of(
+      load_trained_model("export", job.model_dir, config_json(c.model), job.vocab, job.averaged)
+          .checkpoint);
   ModelFolder model;
   model.parameters = checkpoint.tensors;
   model.vocab_txt = read_file(job.vocab);

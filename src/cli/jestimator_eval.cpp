@@ -156,16 +156,16 @@ class Follower {
   }
 
   void keep_if_best(const BestOf& best, const std::vector<MeasuredValue>& metrics,
-                    const Checkpoint& checkpoint) const {
+                    const SlicedCheckpoint& checkpoint) const {
     const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
     const double score = best.sign * found->value;
     if (!(score > best.best())) return;
     spdlog::info("the {} {} so far: {:f}", best.sign > 0 ? "highest" : "lowest", best.metric,
                  found->value);
-    TensorMap parameters;  // without the optimizer's slots, as the original keeps them
+    SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
       parameters.insert(*checkpoint.tensors.find(t.name));
-    save_checkpoint(
+    save_sliced_checkpoint(
         best.folder, checkpoint.step, parameters, checkpoint.state,
         {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});
     best.record(score);

@@ -137,12 +137,13 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
   for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
     checks.at_least(field, 1);
   checks.at_least("vocab.unused", 0);
-  const auto special = std::ssize(first_tokens({})) + r.vocab.unused;
-  checks.require(!r.type->reads_text || !r.vocab.file.empty() || r.vocab.size > special,
-                 {"vocab.size", "vocab.unused"},
-                 str("vocab.size ", r.vocab.size, " has no room beside ", special,
-                     " special and unused tokens"),
-                 "raise it; 30000 is usual, a few thousand for small texts");
+  const auto special = std::ssize(first_tokens({}));
+  checks.require(
+      !r.type->reads_text || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
+      {"vocab.size", "vocab.unused"},
+      str("vocab.size ", r.vocab.size, " has no room beside ", special, " special and ",
+          r.vocab.unused, " unused tokens"),
+      "raise it; 30000 is usual, a few thousand for small texts");
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
 }
 

@@ -38,6 +38,9 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   std::erase_if(files, [&](const std::string& file) {
     return beside.contains(file) || path_name(file) == kFolderDescription;
   });
+  if (files.empty())
+    throw UsageError(str(what, ": ", patterns, " names what describes records, and no records"),
+                     "name the record files");
   return files;
 }
 

@@ -82,7 +82,7 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
     if (name == work) continue;
     require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
             str("choose another folder, or say --overwrite, which replaces ", files.own_name,
-                "-* there and touches nothing else"));
+                "-* and ", kFolderDescription, " there and touches nothing else"));
     const std::string place(place_of_partial(name).value_or(name));  // of a run that was stopped
     require(!name.starts_with(files.own_name) || ours.contains(place),
             str("output folder ", folder, " holds ", name, ", which is none of the ",

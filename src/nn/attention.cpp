@@ -30,13 +30,12 @@ Tensor by_distance(Tensor x) {
 // The rows of q that `part` says, of all that there are.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
-  Tensor scores = in_f32(einsum("bqnd,bknd->bnqk", in.q, in.k));
-  if (in.relative_k)
-    scores = scores + in_f32(by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k)));
+  Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k);
+  if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
   scores = scores * (1.0 / std::sqrt(D));
-  if (in.bias) scores = scores + in.bias;
-  const Tensor weights = dropout(s / "dropout", softmax(scores), in.dropout, part);
-  const Tensor probs = convert(weights, in.q.dtype()).expect({B, N, R, S});
+  if (in.bias) scores = scores + convert(in.bias, scores.dtype());
+  const Tensor weights = convert(softmax(in_f32(scores)), in.q.dtype());
+  const Tensor probs = dropout(s / "dropout", weights, in.dropout, part).expect({B, N, R, S});
   const Tensor context = einsum("bnqk,bknd->bqnd", probs, in.v);
   if (!in.relative_v) return context;
   return context + einsum("bnqr,rnd->bqnd", by_distance(probs), in.relative_v);

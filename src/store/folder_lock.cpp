@@ -38,11 +38,11 @@ void write_owner(const Descriptor& file, const std::string& path) {
 }
 
 // Work goes on where the file system has no locks.
-Locked lock_or_warn(const Descriptor& file, const std::string& path) {
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
   try {
     return lock_file(file, path);
   } catch (const SystemError& error) {
-    spdlog::warn("{}: nothing keeps a second process out of this folder", error.what());
+    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
     return Locked::held;
   }
 }
@@ -83,7 +83,7 @@ void FolderLock::lock_local(const std::string& where) {
   while (locked == Locked::gone) {
     make_folders(folder_);
     file_ = open_lock(path_);
-    locked = lock_or_warn(file_, path_);
+    locked = lock_or_warn(file_, path_, "folder");
   }
   const std::string text = owner_text(file_);
   const LockOwner owner = LockOwner::parse(text);
@@ -101,13 +101,22 @@ FolderLock::~FolderLock() {
   if (made_folder_) ::rmdir(folder_.c_str());
 }
 
-FileLock::FileLock(std::string path) : path_(std::move(path)) {
+FileLock::FileLock(std::string path, Patience patience) : path_(std::move(path)) {
   if (is_remote(path_)) return;
-  for (;;) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto waited = [&] { return std::chrono::steady_clock::now() - begin; };
+  bool said = false;
+  while (waited() < patience.at_most) {
     file_ = open_lock(path_);
-    if (lock_or_warn(file_, path_) == Locked::held) return;
+    if (lock_or_warn(file_, path_, "file") == Locked::held) return;
+    if (!said && waited() > patience.in_silence) {
+      spdlog::warn("waiting for another process that holds {}", path_);
+      said = true;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  file_.reset();
+  spdlog::warn("{} is still held by another process: going on without it", path_);
 }
 
 FileLock::~FileLock() {

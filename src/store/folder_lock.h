@@ -2,6 +2,7 @@
 // holds it, however that ends.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,11 +50,16 @@ class FolderLock {
   std::unique_ptr<RemoteLock> remote_;  // instead of file_
 };
 
-// Held while a file is read and written anew: whoever else would do so waits. The lock's own file,
-// `path`, goes away with it. On an object store nobody waits.
+// Held while a file is read and written anew: whoever else would do so waits, but not for ever: a
+// process that was stopped keeps what it holds. Both is said. The lock's own file, `path`, goes
+// away with it. On an object store nobody waits.
 class FileLock {
  public:
-  explicit FileLock(std::string path);
+  struct Patience {
+    std::chrono::milliseconds in_silence{1000}, at_most{60000};
+  };
+  explicit FileLock(std::string path, Patience patience);
+  explicit FileLock(std::string path) : FileLock(std::move(path), Patience()) {}
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

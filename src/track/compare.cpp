@@ -17,22 +17,20 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kWidest = 60;  // characters of a cell
+constexpr std::size_t kStateWidth = 60;  // characters: a failed run's state holds its message
 
 std::string setting_text(const nlohmann::json& value) {
   if (value.is_null()) return "-";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Columns as wide as their widest cell, of which the widest are cut.
-std::string aligned(Rows rows) {
+// Columns as wide as their widest cell.
+std::string aligned(const Rows& rows) {
   std::vector<std::size_t> widths;
-  for (auto& row : rows) {
+  for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = shortened(row[i], kWidest);
+    for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], characters(row[i]));
-    }
   }
   std::ostringstream out;
   for (const auto& row : rows) {
@@ -91,7 +89,8 @@ std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs) {
 std::string compare_text(const std::vector<RunRecord>& runs) {
   Rows rows{
       named_row("", runs, [](const RunRecord& r) { return r.name; }),
-      named_row("state", runs, state_text),
+      named_row("state", runs,
+                [](const RunRecord& r) { return shortened(state_text(r), kStateWidth); }),
       named_row("step", runs, [](const RunRecord& r) { return str(r.step, " of ", r.of); }),
       named_row("time", runs, [](const RunRecord& r) { return duration_text(r.spent.total()); }),
       named_row("goodput", runs, [](const RunRecord& r) {
@@ -107,7 +106,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
     rows.push_back({setting.name});
     for (const auto& value : setting.values) rows.back().push_back(setting_text(value));
   }
-  return aligned(std::move(rows));
+  return aligned(rows);
 }
 
 Record compare_json(const std::vector<RunRecord>& runs) {

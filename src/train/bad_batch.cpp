@@ -56,7 +56,7 @@ std::string newest_bad_batch(const std::string& model_dir) {
 }
 
 BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
-  const Checkpoint& checkpoint = model.checkpoint;
+  const SlicedCheckpoint& checkpoint = model.checkpoint;
   const auto refuse = [&](const std::string& what) {
     throw UsageError(str("replay: ", model.where, what), "give the bad-batch folder of this model");
   };
@@ -66,7 +66,8 @@ BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
   for (const Feature& feature : features) {
     const auto found = checkpoint.tensors.find(batch_name(feature));
     if (found == checkpoint.tensors.end()) refuse(str(": its batch has no ", feature.name));
-    const auto& [shape, data] = found->second;
+    Room room;
+    const auto [shape, data] = whole(found->second, room);
     const Dims row(shape.dims.begin() + 1, shape.dims.end());
     if (shape.dtype != feature.dtype || row != feature.row)
       refuse(str(": ", feature.name, " is ", shape, ", a row of this model's ",

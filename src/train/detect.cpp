@@ -39,10 +39,11 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
 }
 
 std::vector<std::vector<JudgedToken>> judge(const DetectJob& job, DetectTexts texts,
-                                            const TensorMap& tensors, const std::string& where) {
+                                            const SlicedTensors& tensors,
+                                            const std::string& where) {
   const ModelQuestion question("detect", open_device(job.device, 1), job.replaced(texts.longest),
                                texts.rows, job.exact_products);
-  const auto probabilities = question.ask(slices_of(tensors), where).results[0][0].to_host<float>();
+  const auto probabilities = question.ask(tensors, where).results[0][0].to_host<float>();
   for (std::size_t row = 0; row < texts.judged.size(); ++row)
     for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
       texts.judged[row][i].probability =
@@ -66,7 +67,7 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const std::vector<std::string>& texts,
                                                       const TensorMap& tensors,
                                                       const std::string& where) {
-  return judge(job, encode_texts(job, tokenizer, texts), tensors, where);
+  return judge(job, encode_texts(job, tokenizer, texts), slices_of(tensors), where);
 }
 
 }  // namespace smelt

@@ -129,7 +129,7 @@ std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& 
   const auto [checkpoint, where] =
       load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(slices_of(checkpoint.tensors), where);
+      .fill(checkpoint.tensors, where);
 }
 
 }  // namespace smelt

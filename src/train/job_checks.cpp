@@ -25,15 +25,16 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
-void warn_of_warmup(const Schedule& s, const Fields& fields) {
-  if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps < s.total_steps) return;
+void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields& fields) {
+  const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
+  if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
   spdlog::warn("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
                s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
                s.learning_rate);
 }
 
 void warn_of_settings(const TrainJob& job) {
-  warn_of_warmup(job.config.schedule, job.fields);
+  warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
   for (const Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
       spdlog::warn("train: {} {} is more than {} {}: each example is padded with masks",

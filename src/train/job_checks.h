@@ -12,7 +12,7 @@ namespace smelt {
 // a warning for fewer examples than a batch has.
 void check_described(const TrainJob& job, const ExampleSource& source);
 // A warning where a schedule never reaches its learning rate.
-void warn_of_warmup(const Schedule& schedule, const Fields& fields);
+void warn_of_warmup(const Schedule& schedule, const Optimizer& optimizer, const Fields& fields);
 // That, and one where examples have room for more masks than tokens.
 void warn_of_settings(const TrainJob& job);
 // UsageError when this machine, where it is the device, cannot hold the state even once: drawing

@@ -39,8 +39,7 @@ GradientReport replay(const TrainJob& job, const std::string& folder) {
       gradient_report(client, program, bad,
                       ModelState::restore(*client, program.placement, program.state,
                                           model.checkpoint.tensors, model.where));
-  report.bad_value =
-      first_not_finite({.tensors = slices_of(model.checkpoint.tensors), .memory = {}});
+  report.bad_value = first_not_finite({.tensors = model.checkpoint.tensors, .memory = {}});
   return report;
 }
 

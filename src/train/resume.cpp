@@ -154,8 +154,8 @@ std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const nlohmann::json& model, const std::string& vocab,
                                 bool averaged, const Fields& fields) {
-  auto checkpoint = is_checkpoint_path(model_dir) ? load_checkpoint(model_dir)
-                                                  : load_latest_checkpoint(model_dir);
+  auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
+                                                  : load_latest_sliced_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
   std::string where = checkpoint->path;
   check_vocabulary(checkpoint->state, vocab, where);

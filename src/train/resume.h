@@ -38,7 +38,7 @@ std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& 
                              const Fields& fields);
 
 struct TrainedModel {
-  Checkpoint checkpoint;
+  SlicedCheckpoint checkpoint;
   std::string where;  // to begin messages with
 };
 

@@ -67,7 +67,7 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
 }
 
 // Each layer of a stack has a slice of its own: no mesh splits their axis.
-void StateCopy::add(Part part) {
+void StateCopy::add(Part& part) {
   part.copied.await();
   const StateTensor& tensor = layout_->tensors[part.tensor];
   const Shape of_one = tensor.shape_of_one();
@@ -88,11 +88,8 @@ void StateCopy::add(Part part) {
 }
 
 const HostState& StateCopy::host() {
-  while (!parts_.empty()) {
-    Part part = std::move(parts_.front());
-    parts_.pop_front();
-    add(std::move(part));
-  }
+  // One that failed stays the first: whoever asks again is told again.
+  for (; !parts_.empty(); parts_.pop_front()) add(parts_.front());
   return host_;
 }
 

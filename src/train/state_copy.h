@@ -49,7 +49,7 @@ class StateCopy {
     HostState::Memory values;
     Event copied;
   };
-  void add(Part part);
+  void add(Part& part);
 
   std::shared_ptr<const StateLayout> layout_;
   std::deque<Part> parts_;

@@ -307,7 +307,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatAreNotInTheirFile) {
               HasSubstr(of_w + "[0:4,0:2] is I32 [4,2] in tensors-00000-of-00003.safetensors, the "
                                "manifest says F32 [4,2]"));
   EXPECT_THAT(refusal_of([](json& m) { m["tensors"]["z"]["shape"] = {3, 2}; }),
-              HasSubstr("tensor 'z' [3,2]: its slice [0:3,0:2] is I32 [2,3] in tensors-00002-of-"
+              HasSubstr("tensor 'z' [3,2]: it is I32 [2,3] in tensors-00002-of-"
                         "00003.safetensors, the manifest says I32 [3,2]"));
   EXPECT_THAT(refusal_of([](json& m) { m["tensors"].erase("w"); }),
               HasSubstr("manifest.json does not list 'w[0:4,0:2]' of tensors-00000-of-00003."));

@@ -1,6 +1,7 @@
 // smelt convert and smelt inspect, as a user types them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -105,6 +106,8 @@ TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
                         at("x.tfrecord") + " says "));
   EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("m.ckpt")).text,
               HasSubstr("convert: " + at("x.tokens") + " holds tokens, no checkpoint"));
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);  // which nobody writes to
+  EXPECT_THAT(smelt_says("inspect " + at("pipe")).text, HasSubstr("holds neither a checkpoint"));
 }
 
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {

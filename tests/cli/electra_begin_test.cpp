@@ -30,12 +30,14 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
   };
   const json four = {{"num_train_steps", 4}};
   ASSERT_EQ(pretrain(four).status, 0);
-  // What is refused has not become a run of the folder's.
+  // What is refused has not become a run of the folder's, nor left its model there.
+  remove_file(data("models/o/electra_config.json"));
   const json wrong = {{"embedding_size", 8}};
   EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
   EXPECT_EQ(
       pretrain({{"embedding_size", 8}, {"do_train", false}, {"do_eval", true}}, "", "o").status, 2);
   EXPECT_FALSE(exists(data("models/o/checkpoint-2")));
+  EXPECT_FALSE(exists(data("models/o/electra_config.json")));
   EXPECT_THAT(
       pretrain(four, "", "o").text,
       AllOf(HasSubstr("models/o/model.ckpt-2, the checkpoint of step 2 that TensorFlow wrote\n"),

@@ -93,6 +93,9 @@ TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
   EXPECT_EQ(said["files"].size(), 1000u);
   EXPECT_EQ(said["seq_length"], 16);
   EXPECT_EQ(said["vocabulary"]["file"], golden("vocab_uncased.txt"));
+  EXPECT_THAT(
+      run_command(str(SMELT_PROGRAM, " data inspect ", dir_.file("out/smelt-data.json"))).text,
+      HasSubstr("out/smelt-data.json names what describes records, and no records"));
   write_file(dir_.file("out/smelt-data.json"), "{}");
   EXPECT_THAT(build(uncased_ + " --overwrite").text,
               HasSubstr("out/smelt-data.json is not a description of examples, and would be"));
@@ -115,7 +118,8 @@ TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.text,
               AllOf(HasSubstr("out is not empty: it holds notes.txt\n"),
-                    HasSubstr("say --overwrite, which replaces pretrain_data.tfrecord-* there and "
+                    HasSubstr("say --overwrite, which replaces pretrain_data.tfrecord-* and "
+                              "smelt-data.json there and "
                               "touches nothing else")));
   EXPECT_EQ(build(uncased_ + " --overwrite").status, 0);
   EXPECT_EQ(read_file(dir_.file("out/notes.txt")), "keep");

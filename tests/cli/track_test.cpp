@@ -162,9 +162,10 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
   };
   const CommandOutput none = dry("vocab.size=5");
   EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.text, HasSubstr("--set: vocab.size 5 has no room beside 5 special and unused "
-                                   "tokens\n  hint: raise it"));
+  EXPECT_THAT(none.text, HasSubstr("--set: vocab.size 5 has no room beside 5 special and 0 "
+                                   "unused tokens\n  hint: raise it"));
   EXPECT_EQ(dry("vocab.size=105 --set vocab.unused=100").status, 2);
+  EXPECT_EQ(dry("vocab.unused=9223372036854775807").status, 2);
   const CommandOutput few = dry("model.vocab_size=59");
   EXPECT_EQ(few.status, 0);
   EXPECT_THAT(few.text,
@@ -177,10 +178,12 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
   EXPECT_THAT(
       dry("train.keep=1000000000 --set train.steps=1000000000 --set train.save_every=1").text,
       testing::ContainsRegex("out: the disk of [^ ]+ has [0-9.]+ [kMGT]?B left, the "
-                             "checkpoints need up to [0-9.]+ [TP]B: lower train.keep"));
+                             "checkpoints need up to [0-9.]+ [TP]B more: lower train.keep"));
   EXPECT_THAT(dry("train.warmup_steps=20").text,
               HasSubstr("train: train.warmup_steps 20 of train.steps 20: train.learning_rate "));
-  EXPECT_THAT(dry("train.warmup_steps=19").text, testing::Not(HasSubstr("is never reached")));
+  for (const char* reached :
+       {"train.warmup_steps=19", "train.warmup_steps=20 --set train.optimizer=amos"})
+    EXPECT_THAT(dry(reached).text, testing::Not(HasSubstr("is never reached")));
 }
 
 TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
@@ -224,6 +227,9 @@ TEST(Help, ListsCommandsFirstInGroups) {
   EXPECT_THAT(program("status --help").text, HasSubstr("--json"));
   for (const char* command : {"run", "data", "data bert", "electra run_pretraining", "help"})
     EXPECT_EQ(program(str("help ", command)).text, program(str(command, " --help")).text);
+  EXPECT_THAT(
+      program("help data bert extra").text,
+      HasSubstr("'extra' is no command of smelt data bert\n  hint: smelt data bert --help"));
   EXPECT_THAT(program("help data bart").text,
               HasSubstr("error: help: 'bart' is no command of smelt data\n  hint: did you mean "
                         "'bert'?"));

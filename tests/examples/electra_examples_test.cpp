@@ -374,7 +374,7 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
   const auto message = [&] { return error_of([&] { build_electra_examples(own); }); };
   EXPECT_THAT(message(), AllOf(HasSubstr("folder is not empty: it holds thesis.txt\n"),
                                HasSubstr("hint: choose another folder, or say --overwrite, which "
-                                         "replaces r-* there and touches nothing else")));
+                                         "replaces r-* and smelt-data.json there and ")));
   own.overwrite = true;
   EXPECT_EQ(message(), "no error");
   EXPECT_EQ(message(), "no error");

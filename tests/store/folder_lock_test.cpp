@@ -114,5 +114,20 @@ TEST(FileLock, WritersOfOneFileTakeTurns) {
   EXPECT_FALSE(exists(path + ".lock"));
 }
 
+TEST(FileLock, IsNotWaitedForForEver) {
+  const TempDir dir;
+  const CapturedLog log;
+  const std::string path = dir.file("lock");
+  {
+    const FileLock held(path);
+    const FileLock other(path, {.in_silence = std::chrono::milliseconds(5),
+                                .at_most = std::chrono::milliseconds(30)});
+    EXPECT_THAT(log.text(),
+                AllOf(HasSubstr("waiting for another process that holds " + path),
+                      HasSubstr(path + " is still held by another process: going on without it")));
+  }
+  EXPECT_FALSE(exists(path));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -181,6 +181,18 @@ TEST(Compare, AFailedRunsMessageIsCut) {
               testing::EndsWith(std::string(100, 'x')));
 }
 
+TEST(Compare, LongSettingsThatDifferAtTheirEndsAreWhole) {
+  const TempDir dir;
+  const std::string folder(80, 'x');
+  for (const std::string name : {"a", "b"}) {
+    MetricsFile file(dir.file(name), 0,
+                     {{"of", 4}, {"settings", {{"train", {{"init", folder + name}}}}}});
+    file.add("end", 2, {{"why", "done"}, {"message", ""}});
+  }
+  EXPECT_THAT(compare_text(read_runs({dir.file("a"), dir.file("b")})),
+              HasSubstr(str(folder, "a  ", folder, "b\n")));
+}
+
 TEST(Compare, TellsWhichSettingsDifferAndWhatCameOfThem) {
   const TempDir dir;
   for (const char* name : {"a", "b"}) {

@@ -4,6 +4,7 @@
 
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "track/run_record.h"
 #include "train/bad_batch.h"
@@ -157,6 +158,8 @@ TEST_F(MeshRun, KeepsTheBatchOfABadStepBesideItsSlices) {
   run.save_every = 100;
   const std::string said = error_of([&] { train(run); }), folder = newest_bad_batch(run.model_dir);
   EXPECT_THAT(said, HasSubstr("its batch and the state before it are in " + folder));
+  EXPECT_THAT(read_file(join_path(folder, "checkpoint-1/manifest.json")),
+              HasSubstr("smelt checkpoint 2"));
   const GradientReport report = replay(run, folder);
   EXPECT_FALSE(std::isfinite(report.loss) && std::isfinite(report.norm));
 }

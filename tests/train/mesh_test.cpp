@@ -112,6 +112,7 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
   expect_parts_learn_the_same(client, scanned(8), cpu_placement(kAllAxes), 4);
   expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=8"), 2);
+  expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=4,fsdp=2"), 2);
 }
 
 }  // namespace
