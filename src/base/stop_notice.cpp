@@ -28,6 +28,10 @@ StopNotice::StopNotice() {
   }
 }
 
+void StopNotice::let_finish() {
+  for (const int signal : kEnding) std::signal(signal, SIG_IGN);
+}
+
 StopNotice::~StopNotice() {
   for (std::size_t i = 0; i < kEnding.size(); ++i) std::signal(kEnding[i], old_[i]);
 }

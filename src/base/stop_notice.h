@@ -10,6 +10,8 @@ namespace smelt {
 class StopNotice {
  public:
   StopNotice();
+  // Nothing is left but to clear away: a signal no longer cuts that off.
+  static void let_finish();
   ~StopNotice();  // what was there before is set again
   StopNotice(const StopNotice&) = delete;
   StopNotice& operator=(const StopNotice&) = delete;

@@ -40,10 +40,8 @@ std::string commit_text(std::string_view manifest) {
   return str("crc32c of ", kManifestFile, ": ", hex_text(crc32c(manifest)), "\n");
 }
 
-void throw_damaged(const std::string& path, const std::string& what) {
-  throw DamagedCheckpoint(
-      str("checkpoint: ", path, ": ", what),
-      "restore this directory from a copy, or remove it to go on from an older one");
+void throw_damaged(const std::string& path, const std::string& what, const std::string& hint) {
+  throw DamagedCheckpoint(str("checkpoint: ", path, ": ", what), hint);
 }
 
 }  // namespace smelt

@@ -37,6 +37,9 @@ std::string shard_name(std::size_t index, std::size_t count);
 std::string commit_text(std::string_view manifest);
 
 // Of the checkpoint at this path.
-[[noreturn]] void throw_damaged(const std::string& path, const std::string& what);
+[[noreturn]] void throw_damaged(
+    const std::string& path, const std::string& what,
+    const std::string& hint =
+        "restore this directory from a copy, or remove it to go on from an older one");
 
 }  // namespace smelt

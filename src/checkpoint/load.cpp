@@ -87,7 +87,8 @@ void check_names(const std::string& path, const SlicedTensors& found, const json
 SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step) try {
   const json manifest = read_manifest(path);
   if (manifest.at("step") != step)
-    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()));
+    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()),
+                  str("call it again what it was called, or remove it"));
   SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
   const json named = manifest.value("tensors", json());
   FileTensors files = tensors_of_files(path, manifest.at("files"), checkpoint);

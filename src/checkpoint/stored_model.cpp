@@ -253,6 +253,7 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
+  if (!exists(path)) throw_missing(where, path);
   refuse_recipes_folder(path, where);
   refuse_renamed_checkpoint(path, where);
   throw UsageError(

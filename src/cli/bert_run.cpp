@@ -242,7 +242,7 @@ void run_bert_pretraining(const BertRunFlags& f) {
   const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
   const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
   if (!f.init_checkpoint.empty()) check_weights_folder(f.init_checkpoint);
-  const std::vector<std::string> files = expand_patterns(f.input_file, "--input_file");
+  const std::vector<std::string> files = expand_files(f.input_file, "--input_file");
   spdlog::info("*** Input Files ***");
   for (const std::string& file : files) spdlog::info("  {}", file);
   if (!f.tpu_name.empty() || !f.master.empty())

@@ -80,6 +80,9 @@ void add_help_command(CLI::App& app) {
       std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
       return;
     }
+    if (topic->front() == "recipe" && topic->size() > 1)
+      throw UsageError(str("help: recipe takes no '", topic->at(1), "'"),
+                       "smelt help recipe lists every field; --type TYPE those of a model");
     if (topic->front() == "recipe") return print_recipe_fields(*type);
     std::cout << help_of(app, *topic);
   });

@@ -144,7 +144,8 @@ void add_data_inspect_command(CLI::App& data) {
       ->required();
   command->add_option("--vocab", o->vocab,
                       "of the examples or tokens: shows words, checks ids, counts BERT's masks");
-  command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on");
+  command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on")
+      ->check(CLI::PositiveNumber);
   command->add_option("--samples", o->samples, "show so many examples, evenly spread")
       ->capture_default_str();
   command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();

@@ -44,7 +44,7 @@ void for_each_text(const TokenizeJob& job,
   std::string line;
   if (!job.input.empty()) {
     Utf8Filter utf8(Utf8Filter::Mode::drop);
-    const std::vector<std::string> files = expand_patterns(job.input, "--input");
+    const std::vector<std::string> files = expand_files(job.input, "--input");
     std::optional<Progress> progress;
     if (::isatty(STDOUT_FILENO) == 0)  // else what is printed there shows it
       progress.emplace("tokenize", static_cast<std::int64_t>(total_size(files)), Progress::kBytes);

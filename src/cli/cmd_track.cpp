@@ -1,16 +1,19 @@
 #include "cli/cmd_track.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/stage.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "store/random_access_file.h"
 #include "track/compare.h"
 #include "track/page.h"
 #include "track/status.h"
@@ -30,6 +33,12 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
       ->required();
   if (json) command.add_flag("--json", options->json, "one JSON object instead of lines");
   return options;
+}
+
+bool is_page(const std::string& path) {
+  std::array<char, kPageHead.size()> head;
+  if (is_folder(path)) return false;
+  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) == kPageHead;
 }
 
 // Whether the run is one that has told nothing of itself yet.
@@ -80,7 +89,12 @@ void add_report_command(CLI::App& app) {
       app.add_subcommand("report", "a page about runs: curves, goodput, evaluations, settings");
   const auto options = add_track_options(*command, false);
   command->add_option("--out", options->out, "the HTML file to write")->required();
-  command->callback([options] { write_file(options->out, runs_page(read_runs(options->runs))); });
+  command->callback([options] {
+    if (exists(options->out) && !is_page(options->out))
+      throw UsageError(str("report: --out ", options->out, " is there, and is no earlier report"),
+                       "choose another name");
+    write_file(options->out, runs_page(read_runs(options->runs)));
+  });
 }
 
 }  // namespace smelt

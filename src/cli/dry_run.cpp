@@ -20,6 +20,7 @@
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "train/job_checks.h"
 
@@ -168,6 +169,9 @@ void add_room(const Recipe& r, double state_bytes, Lines& lines) {
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   check_writable(r.out);
+  if (const auto worker = folder_worker(r.out))
+    throw UsageError(str(r.out, " is in use by ", *worker),
+                     "wait for it, stop it, or choose another folder");
   const RecipePaths p(r);
   const ProgramFacts& facts = *r.program;
   const auto state = static_cast<double>(facts.value_bytes + facts.slot_bytes);

@@ -237,6 +237,9 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
 }
 
 void run_pretraining(const ElectraRunFlags& f) {
+  if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
+    throw UsageError(str("--data-dir ", f.data_dir, " is no folder"),
+                     "give the folder that holds vocab.txt and pretrain_tfrecords/");
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
   const ElectraHparams& h = config.hparams;
   if (!config.of_size.empty())

@@ -286,7 +286,7 @@ void export_model(const Recipe& r, const std::string& folder) {
 std::vector<std::string> text_inputs(const Recipe& r) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  return expand_patterns(r.text.input, "text.input");
+  return expand_files(r.text.input, "text.input");
 }
 
 // From text to records. What the recipe calls `section` is what a stage's outputs depend on.
@@ -366,6 +366,7 @@ void check_stages(const Recipe& r, const Beginning& beginning) {
 
 void run_recipe(const Recipe& r, const Beginning& beginning) {
   const auto stages = stages_of(r, beginning);
+  if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   claim_output_folder(r.out, stages);
   const StopNotice notice;              // between stages, too

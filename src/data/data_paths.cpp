@@ -27,7 +27,8 @@ bool is_snapshot(const std::string& path) {
   if (!status || !status->is_folder) return false;
   if (!exists(join_path(path, kSnapshotMetadata)))
     throw UsageError(str(path, ": a folder without ", kSnapshotMetadata),
-                     "give files, or folders that tf.data.Dataset.save wrote");
+                     str("name the files in it, as '", join_path(path, "*"),
+                         "', or folders that tf.data.Dataset.save wrote"));
   return true;
 }
 

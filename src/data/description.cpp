@@ -1,8 +1,10 @@
 #include "data/description.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -57,6 +59,22 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
   if (const std::uint32_t crc = crc32c(read_file(e.vocab)); *d.vocabulary_crc32c != crc)
     differ(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), *d.vocabulary_crc32c,
            crc, str("make the data again with ", e.vocab));
+}
+
+std::vector<std::string> left_out(const DataDescription& description,
+                                  const std::vector<std::string>& files) {
+  std::set<std::string> given;
+  for (const std::string& file : files) given.insert(path_name(file));
+  std::vector<std::string> out;
+  for (const std::string& name : description.files)
+    if (!given.contains(path_name(name))) out.push_back(name);
+  return out;
+}
+
+std::string left_out_text(const DataDescription& description,
+                          const std::vector<std::string>& left_out) {
+  return str(counted(description.files.size(), "file"), " in the description, ", left_out.size(),
+             " of them not given (", left_out.front(), left_out.size() > 1 ? ", …)" : ")");
 }
 
 std::optional<DataDescription> find_description(const std::vector<std::string>& files) {

@@ -48,6 +48,13 @@ void check_description(const DataDescription& description, const ExpectedData& e
 // kind.
 DataDescription parse_description(std::string_view json, std::string origin);
 
+// Names that it lists and that are none of these files'.
+std::vector<std::string> left_out(const DataDescription& description,
+                                  const std::vector<std::string>& files);
+// "8 files in the description, 1 of them not given (x-00002-of-00008)", of those left out.
+std::string left_out_text(const DataDescription& description,
+                          const std::vector<std::string>& left_out);
+
 // Of record files in their order; nullopt when none stands beside the first, nor one in its folder
 // that tells of it.
 std::optional<DataDescription> find_description(const std::vector<std::string>& files);

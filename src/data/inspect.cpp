@@ -152,6 +152,8 @@ void compare(const DataDescription& description, const RecordIndex& index, const
   if (!vocab.empty() && description.vocabulary_crc32c)
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
                 crc32c(read_file(vocab)));
+  if (const auto missing = left_out(description, index.files()); !missing.empty())
+    out.contradictions.push_back(left_out_text(description, missing));
   if (description.files.size() != index.files().size())
     return;  // another part of the data than it describes
   if (description.examples) compare_one("examples", *description.examples, out.records);

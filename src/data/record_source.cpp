@@ -1,10 +1,13 @@
 #include "data/record_source.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
+#include "base/words.h"
 #include "data/put_record.h"
 #include "format/example.h"
 
@@ -37,6 +40,11 @@ RecordSource::RecordSource(const RecordOptions& options)
       described->kind != options.kind)
     refuse_kind(str(described->origin, ": says that these are examples for ", described->kind),
                 options.kind);
+  if (described)
+    if (const auto missing = left_out(*described, files()); !missing.empty())
+      spdlog::warn("{}: {}; the others hold {}{}", described->origin,
+                   left_out_text(*described, missing), counted(index_.size(), "example"),
+                   described->examples ? str(" of ", *described->examples) : "");
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {
     const std::uint64_t first = index_.first_of(file);
     if (first == index_.first_of(file + 1)) return;

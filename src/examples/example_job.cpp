@@ -23,7 +23,7 @@ constexpr std::size_t kLoggedFiles = 20;
 }  // namespace
 
 CheckedJob::CheckedJob(const ExampleJob& checked)
-    : CheckedJob(checked, expand_patterns(checked.text.input, "input")) {}
+    : CheckedJob(checked, expand_files(checked.text.input, "input")) {}
 
 CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files_to_read)
     : job(checked), inputs(std::move(files_to_read)) {

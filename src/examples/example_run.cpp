@@ -182,7 +182,10 @@ class Run {
 ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
                             std::string_view order, const DrawExamples& draw) {
   const StopNotice notice;
-  return Run(checked, builder, order, draw).finish(builder);
+  Run run(checked, builder, order, draw);
+  ExampleSummary summary = run.finish(builder);
+  StopNotice::let_finish();  // as whole examples beside a folder of unfinished ones are refused
+  return summary;
 }
 
 }  // namespace smelt

@@ -67,7 +67,7 @@ std::uint64_t parse_record_header(std::string_view header, std::uint64_t availab
   const auto length = from_little_endian<std::uint64_t>(header);
   const std::uint64_t left = available - kRecordHeaderBytes;
   if (left < kRecordFooterBytes || length > left - kRecordFooterBytes)
-    fail_cut(place, "data", length, left);
+    fail_cut(place, "data and 4 of their checksum", length, left);
   return length;
 }
 

@@ -31,6 +31,8 @@ std::string read_file(const std::string& path,
 // order. As in a shell, * and ? match no '/', and none of a name's leading dot. UsageError naming
 // the pattern that matches nothing. `what` names the flag or field in messages.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
+// The same of files alone: UsageError where a local folder is among them.
+std::vector<std::string> expand_files(std::string_view patterns, std::string_view what);
 
 // The same with another way to match one pattern.
 using MatchPattern = std::function<std::vector<std::string>(const std::string& pattern)>;

@@ -2,10 +2,13 @@
 #include <fnmatch.h>
 #include <glob.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/object_store.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -67,6 +70,15 @@ std::vector<std::string> match_pattern(const std::string& pattern, std::string_v
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what) {
   return expand_patterns(patterns, what,
                          [&](const std::string& pattern) { return match_pattern(pattern, what); });
+}
+
+std::vector<std::string> expand_files(std::string_view patterns, std::string_view what) {
+  std::vector<std::string> files = expand_patterns(patterns, what);
+  for (const std::string& path : files)
+    if (!is_remote(path) && std::filesystem::is_directory(path))
+      throw UsageError(str(what, ": ", path, " is a folder"),
+                       str("name the files in it, as '", join_path(path, "*"), "'"));
+  return files;
 }
 
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what,

@@ -47,7 +47,7 @@ struct DocumentReader::State {
         dedup(options.dedup),
         blanks_end_documents(options.blanks_end_documents),
         lines_left(parse_max_lines(options.max_lines)),
-        source(expand_patterns(options.input, "input"), options.format,
+        source(expand_files(options.input, "input"), options.format,
                options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {}
 
   const Cut cut;

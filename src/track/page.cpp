@@ -209,19 +209,20 @@ std::string runs_page(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) names.push_back(run.name);
   const std::string title = html_text(join(names, ", "));
   const auto goodput = [](const RunRecord& run) { return goodput_html(run.spent); };
-  return str(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
-      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-      title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
-      "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", overview(runs),
-      section("Losses and metrics", charts(runs, measures_of(runs))),
-      section("Rate and gradient", charts(runs, kRates)),
-      section("Throughput", charts(runs, kThroughput)),
-      section("Goodput", for_each_run(runs, goodput)),
-      section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
-      section("Masks filled over time", for_each_run(runs, filled_table)),
-      section("Data", for_each_run(runs, data_table)), section("Settings", settings_table(runs)),
-      "<script>", kPageScript, "</script>\n</body>\n</html>\n");
+  return str(kPageHead,
+             "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+             "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+             title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
+             "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", overview(runs),
+             section("Losses and metrics", charts(runs, measures_of(runs))),
+             section("Rate and gradient", charts(runs, kRates)),
+             section("Throughput", charts(runs, kThroughput)),
+             section("Goodput", for_each_run(runs, goodput)),
+             section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
+             section("Masks filled over time", for_each_run(runs, filled_table)),
+             section("Data", for_each_run(runs, data_table)),
+             section("Settings", settings_table(runs)), "<script>", kPageScript,
+             "</script>\n</body>\n</html>\n");
 }
 
 }  // namespace smelt

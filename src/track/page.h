@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "track/run_record.h"
 
 namespace smelt {
+
+// What every page begins with.
+inline constexpr std::string_view kPageHead = "<!DOCTYPE html>\n";
 
 // HTML of one file: nothing in it is fetched from elsewhere. The runs' curves lie over one another.
 std::string runs_page(const std::vector<RunRecord>& runs);

@@ -11,6 +11,8 @@
 #include "base/progress.h"
 #include "base/words.h"
 #include "data/description.h"
+#include "store/folder.h"
+#include "store/path.h"
 #include "train/resume.h"
 
 namespace smelt {
@@ -40,6 +42,20 @@ void warn_of_settings(const TrainJob& job) {
       spdlog::warn("train: {} {} is more than {} {}: each example is padded with masks",
                    job.fields("data.max_predictions"), feature.count(),
                    job.fields("data.seq_length"), feature.limit);
+}
+
+void check_no_model_below(const std::string& model_dir) {
+  for (const std::string& name : list_folder(model_dir)) {
+    const std::string path = join_path(model_dir, name);
+    const bool own = name == "save" || name == "best" || name.starts_with("bad-batch-") ||
+                     is_checkpoint_path(path);
+    if (!own && is_folder(path) && latest_checkpoint(path))
+      throw UsageError(str("train: ", path,
+                           " is the folder of another model, and would be removed "
+                           "with all that ",
+                           model_dir, " holds"),
+                       "move it elsewhere, or choose another output folder");
+  }
 }
 
 void check_memory(const StepProgram& program, std::string_view platform) {

@@ -23,6 +23,9 @@ nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source);
 // The step of its model folder that a resumed run would go on from; nothing where there is none.
 // UsageError as that run would have it: of another run or another vocabulary. Tensors are not read.
 std::optional<std::int64_t> check_resume(const TrainJob& job);
+// UsageError when a folder that is to be emptied holds another model's folder: "small" may hold
+// "small/v2".
+void check_no_model_below(const std::string& model_dir);
 // UsageError when the validation does not have what the best is kept of.
 void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
 

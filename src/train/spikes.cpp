@@ -3,6 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 
 #include "nn/layers.h"
 #include "ops/ops.h"
@@ -17,6 +19,20 @@ constexpr const char* kRewinds = "rewinds";
 
 StateTensor spike_losses(const Spikes& spikes) {
   return {.name = kSpikeLosses, .shape = {DType::f32, {spikes.window}}, .init = {}};
+}
+
+void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint) {
+  constexpr float kAboveAny = 1e15F;  // of which squares are finite, too
+  const auto wanted = std::ranges::find(layout.tensors, kSpikeLosses, &StateTensor::name);
+  if (wanted == layout.tensors.end()) return;
+  const auto found = checkpoint.tensors.find(kSpikeLosses);
+  if (found != checkpoint.tensors.end() && found->second.shape == wanted->shape) return;
+  const auto losses = std::make_shared<std::vector<float>>(
+      static_cast<std::size_t>(wanted->shape.dims.front()), kAboveAny);
+  checkpoint.tensors[kSpikeLosses] = {
+      .shape = wanted->shape,
+      .slices = {{.begin = {0}, .part = {wanted->shape, std::as_bytes(std::span(*losses))}}}};
+  checkpoint.owners.push_back(losses);
 }
 
 Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step) {

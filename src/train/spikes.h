@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "train/state_layout.h"
 
 namespace smelt {
@@ -27,6 +28,9 @@ inline constexpr const char* kSpikeFigure = "spike";
 inline constexpr const char* kSpikeLosses = "run/losses";
 
 StateTensor spike_losses(const Spikes& spikes);
+// Gives a checkpoint of a run that looked for none, or among more or fewer losses, what the layout
+// wants of them: losses beside which none is a spike, until those to come have taken their places.
+void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint);
 // A pred: whether the loss is a spike after these losses; `step`: s32, those done before.
 Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step);
 Tensor next_losses(Tensor losses, Tensor loss);

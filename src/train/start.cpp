@@ -50,14 +50,15 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
   const auto begin = Clock::now();
-  const auto checkpoint = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
-                                                  : load_sliced_checkpoint(job.resume_from);
+  auto checkpoint = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
+                                            : load_sliced_checkpoint(job.resume_from);
   if (!checkpoint) return {};
   const std::string& where = checkpoint->path;
   check_vocabulary(checkpoint->state, job.vocab, where);
   check_same_run(checkpoint->state, settings, where, job.fields);
   for (const char* name : {"init", "steps_before"})
     if (checkpoint->state.contains(name)) settings[name] = checkpoint->state[name];
+  begin_spike_losses(program.state, *checkpoint);
   Start start{.state = ModelState::restore(client, program.placement, program.state,
                                            checkpoint->tensors, where),
               .taken = {},

@@ -107,11 +107,12 @@ void Trainer::rewind() {
   const std::int64_t spike = *std::exchange(spike_at_, std::nullopt);
   report_.reset();
   saver_->wait();
-  const SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
-                                                     .spike = spike,
-                                                     .save_every = job_.save_every,
-                                                     .first_step = steps_before_},
-                                                    spikes_);
+  SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
+                                               .spike = spike,
+                                               .save_every = job_.save_every,
+                                               .first_step = steps_before_},
+                                              spikes_);
+  begin_spike_losses(program_.state, checkpoint);
   state_.reset();  // a device may have room for one state only
   state_ = ModelState::restore(*client_, program_.placement, program_.state, checkpoint.tensors,
                                checkpoint.path);

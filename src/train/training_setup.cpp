@@ -64,7 +64,10 @@ Trainer::Trainer(const TrainJob& job)
   unchecked_ = start.unchecked;
   if (state_ && !unchecked_ && step_ >= job.config.schedule.total_steps) return;  // nothing to do
   compile();  // what cannot be trained removes and leaves nothing
-  if (job.overwrite) lock_->clear_folder();
+  if (job.overwrite) {
+    check_no_model_below(job.model_dir);
+    lock_->clear_folder();
+  }
   job.accepted();
   begin_log();
 }

@@ -280,6 +280,10 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused(json::object()), HasSubstr("record 0: input_ids has 128 values, not 16"));
   EXPECT_THAT(refused(json::object(), "--overwrite"),
               HasSubstr("--overwrite: begins a model anew with debug alone\n  hint: leave it out"));
+  EXPECT_THAT(run_command(str(SMELT_PROGRAM, " electra run_pretraining --model-name m --data-dir ",
+                              dir_.file("none")))
+                  .text,
+              HasSubstr("--data-dir " + dir_.file("none") + " is no folder"));
   EXPECT_THAT(refused({{"vocab_size", 30522}}),
               AllOf(HasSubstr("--hparams: vocab_size is 30522, but "),
                     HasSubstr("vocab.txt has 345 lines\n  hint: give \"vocab_size\": 345")));

@@ -135,6 +135,10 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   expect_refused(out, "", HasSubstr("text.input: no text"));
   expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"),
                  HasSubstr("no file matches"));
+  fs::create_directory(dir_.file("sub"));
+  for (const char* input : {"sub", "su*"})
+    expect_refused(out, "--set text.input=" + dir_.file(input),
+                   AllOf(HasSubstr("text.input: "), HasSubstr(" is a folder\n  hint: name the ")));
   write_file(dir_.file("text.txt"), "Some text.\n");
   write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
   expect_refused(str("out: ", dir_.file("strict"),
@@ -311,7 +315,7 @@ TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
   const std::string few = on("m") + " --set train.steps=3 --set train.save_every=3";
   expect_refusal("run" + few + " --resume",
                  HasSubstr(dir_.file("m/model") + " holds no checkpoint to resume"));
-  EXPECT_FALSE(fs::exists(dir_.file("m/text")));  // it is said before any stage
+  EXPECT_FALSE(fs::exists(dir_.file("m")));  // it is said before any stage
   expect_refusal("run" + few + " --resume --fresh", HasSubstr("--fresh"));
   expect_refusal("run" + few + " --overwrite", HasSubstr("--fresh"));
   ASSERT_EQ(smelt("run" + few + " --fresh").status, 0);

@@ -100,6 +100,10 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_THAT(program("compare " + dir_.file("m")).text, HasSubstr("masked_lm_loss"));
   ASSERT_EQ(program(str("report ", dir_.file("m"), " --out ", dir_.file("page.html"))).status, 0);
   EXPECT_THAT(read_file(dir_.file("page.html")), HasSubstr("the [MASK] sees house 1."));
+  const std::string metrics = dir_.file("m/model/metrics.jsonl");
+  const CommandOutput over = program(str("report ", dir_.file("m"), " --out ", metrics));
+  EXPECT_EQ(over.status, 2);
+  EXPECT_THAT(over.text, HasSubstr("--out " + metrics + " is there, and is no earlier report"));
 
   remove_file(dir_.file("m/model/evaluations.jsonl"));
   const CommandOutput followed =
@@ -190,6 +194,11 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   ASSERT_EQ(program("run " + recipe(" --set train.steps=2")).status, 0);
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               testing::ContainsRegex("goes on from +st"));
+  {
+    const FolderLock other(dir_.file("m"), "run");
+    EXPECT_THAT(program("run --dry-run " + recipe()).text,
+                HasSubstr("error: " + dir_.file("m") + " is in use by process "));
+  }
   const CommandOutput other = program("run --dry-run " + recipe(" --set train.seed=9"));
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text,

@@ -159,7 +159,8 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
 TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 6);
   describe({{"files", {"a.tfrecord", "b.tfrecord"}}, {"examples", 12}});
-  EXPECT_THAT(inspect_records(options()).contradictions, IsEmpty());
+  EXPECT_THAT(inspect_records(options()).contradictions,
+              ElementsAre("2 files in the description, 1 of them not given (b.tfrecord)"));
 }
 
 TEST_F(Inspect, EmptyListsAreCountedAsTheyAre) {

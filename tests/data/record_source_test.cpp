@@ -16,6 +16,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/bert_records.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/thread_limit.h"
@@ -341,6 +342,19 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
                                  "electra\n  hint: give records that"));
     remove_file(dir_.file(name));
   }
+}
+
+TEST_F(RecordSourceTest, FilesThatTheDescriptionListsAndNobodyGaveAreSaid) {
+  const CapturedLog log;
+  write_file(dir_.file("a-0.tfrecord.json"),
+             R"({"kind": "bert", "files": ["a-0.tfrecord", "a-1.tfrecord"], "examples": 99})");
+  const RecordSource all(options_for(dir_.file("a-*.tfrecord")));
+  EXPECT_EQ(log.text(), "");
+  const RecordSource one(options_for(dir_.file("a-0.tfrecord")));
+  EXPECT_THAT(log.text(),
+              HasSubstr(str("a-0.tfrecord.json: 2 files in the description, 1 of them not given "
+                            "(a-1.tfrecord); the others hold ",
+                            one.size(), " examples of 99")));
 }
 
 TEST_F(RecordSourceTest, MissingAndEmptyFilesAreRefused) {

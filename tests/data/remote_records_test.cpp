@@ -65,7 +65,8 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
 }
 
 TEST_F(RemoteRecords, AreInspectedWithTheDescriptionBesideThem) {
-  write_file(append_to_path(remote(0), ".json"), R"({"files": ["a", "b", "c"], "examples": 31})");
+  write_file(append_to_path(remote(0), ".json"),
+             R"({"files": ["r-0.tfrecord", "r-1.tfrecord", "r-2.tfrecord"], "examples": 31})");
   const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});
   EXPECT_EQ(s.records, 30u);
   EXPECT_EQ(s.bad_records, 0u);

@@ -259,8 +259,9 @@ TEST_F(TokenFilesTest, FilesOfOtherKindsAndOfOtherVocabulariesAreRefused) {
   EXPECT_THAT(error_of<UsageError>([&] { TokenFiles({a, dir_.file("c")}); }),
               HasSubstr("/c: neither a token store nor a snapshot folder, as files before it"));
   std::filesystem::create_directory(dir_.file("d"));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)is_snapshot(dir_.file("d")); }),
-              HasSubstr("/d: a folder without snapshot.metadata\n  hint: give files, or folders"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)is_snapshot(dir_.file("d")); }),
+      HasSubstr("/d: a folder without snapshot.metadata\n  hint: name the files in it, as '"));
 }
 
 TEST_F(TokenFilesTest, PathsAndPatternsOfFoldersAndFilesAreFound) {

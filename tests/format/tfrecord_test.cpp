@@ -76,7 +76,8 @@ TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
   broken[12] = 'j';
   EXPECT_THAT(record_error(broken), HasSubstr("data checksum 0x"));
   EXPECT_THAT(record_error(broken), HasSubstr(" expected 0x191c1fbb"));
-  EXPECT_THAT(record_error(kFile.substr(0, 20)), HasSubstr("5 bytes of data wanted, 8 left"));
+  EXPECT_THAT(record_error(kFile.substr(0, 20)),
+              HasSubstr("5 bytes of data and 4 of their checksum wanted, 8 left"));
   EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("12 bytes of header wanted, 5 left"));
 }
 
@@ -92,8 +93,10 @@ TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
   for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<char>(crc >> (8 * byte)));
-  EXPECT_THAT(record_error(file + "some bytes"),
-              HasSubstr("cut short: 18446744073709551615 bytes of data wanted, 10 left"));
+  EXPECT_THAT(
+      record_error(file + "some bytes"),
+      HasSubstr(
+          "cut short: 18446744073709551615 bytes of data and 4 of their checksum wanted, 10 left"));
 }
 
 }  // namespace

@@ -273,6 +273,12 @@ TEST_F(SaverTest, ARunBeginsAsItIsTold) {
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("model/checkpoint-2 is there, a fresh run is wanted\n  hint: "));
   run.overwrite = true;
+  TrainJob below = job("model/v2", 1);
+  train(below);
+  EXPECT_THAT(error_of<UsageError>([&] { train(run); }),
+              HasSubstr("model/v2 is the folder of another model, and would be removed with all"));
+  EXPECT_EQ(latest_checkpoint(below.model_dir), 1);
+  remove_tree(below.model_dir);
   EXPECT_EQ(train(run).first_step, 0);
   run = job("model", 3);
   run.begin = Begin::resume;

@@ -220,6 +220,15 @@ TEST_F(StepGuardTest, ASpikesUpdateIsLeftOut) {
   expect_resumed_alike(run, 7, 12);
 }
 
+TEST_F(StepGuardTest, ARunThatGoesOnMayBeginToLookForSpikes) {
+  TrainJob run = line_job("model", 3);
+  train(run);
+  run = line_job("model", 12, at_step(8), a_hundredfold);
+  run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
+  train(run);  // of whose four losses all are known before step 8
+  EXPECT_EQ(settings("model", 12)["skipped_steps"], nlohmann::json({9}));
+}
+
 TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   TrainJob run = job("model", 12);
   const auto source =
