@@ -109,7 +109,8 @@ struct SavedState {
   std::string path;
   nlohmann::json state;
 };
-// The same by the manifests alone: no tensor is read, so that one may still be damaged.
+// The same by the manifests and the sizes of the files: no tensor is read, so that one may still be
+// damaged.
 std::optional<SavedState> load_latest_state(const std::string& model_dir);
 
 }  // namespace smelt

@@ -41,13 +41,18 @@ json read_manifest(const std::string& path) {
   return manifest;
 }
 
+void check_size(const std::string& path, const json& line, std::uint64_t found) {
+  const auto size = line.at("size_bytes").get<std::uint64_t>();
+  if (found != size)
+    throw_damaged(path, str(line.at("name").get<std::string>(), " has ", found,
+                            " bytes, the manifest says ", size));
+}
+
 SafetensorsFile read_shard(const std::string& path, const json& line) {
   const auto name = line.at("name").get<std::string>();
   const FileContent content(member(path, name));
   const std::string_view bytes = content.bytes();
-  const auto size = line.at("size_bytes").get<std::uint64_t>();
-  if (bytes.size() != size)
-    throw_damaged(path, str(name, " has ", bytes.size(), " bytes, the manifest says ", size));
+  check_size(path, line, bytes.size());
   const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
   if (crc != said)
     throw_damaged(path,
@@ -214,10 +219,18 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
   return put_together(std::move(*checkpoint));
 }
 
+static SavedState saved_state(const std::string& path, std::int64_t step) try {
+  const json manifest = read_manifest(path);
+  for (const json& line : manifest.at("files"))
+    check_size(path, line, file_size(member(path, line.at("name").get<std::string>())));
+  return {step, path, manifest.at("state")};
+} catch (const json::exception& error) {
+  throw_strange(path, error);
+}
+
 std::optional<SavedState> load_latest_state(const std::string& model_dir) {
   return newest_whole(model_dir, [&](std::int64_t step) {
-    const std::string path = committed_path(model_dir, step);
-    return SavedState{step, path, checkpoint_state(path)};
+    return saved_state(committed_path(model_dir, step), step);
   });
 }
 

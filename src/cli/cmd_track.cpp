@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -35,10 +36,11 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
   return options;
 }
 
-bool is_page(const std::string& path) {
+// Not a device, which nothing is lost of.
+bool is_other_file(const std::string& path) {
+  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return false;
   std::array<char, kPageHead.size()> head;
-  if (is_folder(path)) return false;
-  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) == kPageHead;
+  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) != kPageHead;
 }
 
 // Whether the run is one that has told nothing of itself yet.
@@ -90,7 +92,7 @@ void add_report_command(CLI::App& app) {
   const auto options = add_track_options(*command, false);
   command->add_option("--out", options->out, "the HTML file to write")->required();
   command->callback([options] {
-    if (exists(options->out) && !is_page(options->out))
+    if (is_other_file(options->out))
       throw UsageError(str("report: --out ", options->out, " is there, and is no earlier report"),
                        "choose another name");
     write_file(options->out, runs_page(read_runs(options->runs)));

@@ -268,9 +268,6 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("run/model", "out"),
               HasSubstr("out: its name does not say which form it is to have\n  hint: give --to"));
   EXPECT_THAT(refusal_of("none", "x.ckpt"), HasSubstr("none: No such file or directory"));
-  make_folders(dir_.file("empty"));
-  EXPECT_THAT(refusal_of("empty", "x.ckpt"),
-              HasSubstr("holds neither a checkpoint of smelt's or TensorFlow's nor config.json"));
   write_file(dir_.file("old.ckpt"), "x");
   EXPECT_THAT(refusal_of("old.ckpt", "x.ckpt"), HasSubstr("older than TensorFlow 0.12"));
   EXPECT_THAT(refusal_of("run/model", "out", {.form = ModelForm::smelt, .dtype = DType::bf16}),

@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -15,6 +16,7 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class ManifestTest : public testing::Test {
@@ -69,6 +71,17 @@ TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
               HasSubstr("tensor 'b' is missing"));
   EXPECT_THAT(refusal([](json& m) { m["files"].push_back(m["files"][0]); }),
               HasSubstr("manifest.json lists tensors-00000-of-00001.safetensors twice"));
+}
+
+TEST_F(ManifestTest, WithoutATensorReadAFileThatIsCutOrMissingIsDamage) {
+  const CapturedLog log;
+  const std::string name = "tensors-00000-of-00001.safetensors";
+  EXPECT_EQ(load_latest_state(dir_.path())->step, 2);
+  write_file(file(name), read_file(file(name)).substr(1));
+  EXPECT_EQ(load_latest_state(dir_.path())->step, 1);
+  remove_file(file(name));
+  EXPECT_EQ(load_latest_state(dir_.path())->step, 1);
+  EXPECT_THAT(log.text(), AllOf(HasSubstr(name + " has "), HasSubstr(name + " is missing")));
 }
 
 TEST_F(ManifestTest, ParametersAreTakenWithoutSlotsAndAverages) {
