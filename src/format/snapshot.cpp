@@ -94,11 +94,12 @@ void append_numbers(std::string_view content, const RecordPlace& place,
   for (std::size_t i = 0; i < count; ++i) {
     const auto number = static_cast<Number>(
         from_little_endian<Unsigned>({content.data() + i * sizeof(Number), sizeof(Number)}));
-    if (number < 0 || static_cast<std::uint64_t>(number) > kMost)
+    const auto id = static_cast<std::uint64_t>(number);
+    if (number < 0 || id > kMost)
       throw UsageError(
           str(place.file, ": record at offset ", place.offset, ": ", +number, " is no token id"),
           "ids are from 0 to 2147483647");
-    ids[before + i] = static_cast<std::int32_t>(number);
+    ids[before + i] = static_cast<std::int32_t>(id);
   }
 }
 

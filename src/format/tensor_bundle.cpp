@@ -231,7 +231,7 @@ std::string header_message(std::int64_t shards) {
 // ---- TensorFlow's "ordered code", by which keys sort as the values do.
 
 void append_count(std::string& out, std::uint64_t value) {
-  const int bytes = (std::bit_width(value) + 7) / 8;
+  const int bytes = (static_cast<int>(std::bit_width(value)) + 7) / 8;
   out += static_cast<char>(bytes);
   for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i));
 }
@@ -249,7 +249,7 @@ void append_text(std::string& out, std::string_view text) {
 // n bytes hold 7 n - 1 bits; the first n bits, inverted for a negative number, say how many.
 void append_signed(std::string& out, std::int64_t value) {
   const auto bits = static_cast<std::uint64_t>(value < 0 ? ~value : value);
-  const int length = std::bit_width(bits) / 7 + 1;
+  const int length = static_cast<int>(std::bit_width(bits)) / 7 + 1;
   unsigned char code[10];
   for (int i = 0; i < 10; ++i) {
     const int shift = 8 * (9 - i);

@@ -102,7 +102,8 @@ Rotary rotary(Graph& graph, std::int64_t S, std::int64_t D) {
                      "choose heads of even size");
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < D; ++i)
-    frequencies.push_back(std::pow(10000.0, -static_cast<double>(2 * (i % (D / 2))) / D));
+    frequencies.push_back(
+        std::pow(10000.0, -static_cast<double>(2 * (i % (D / 2))) / static_cast<double>(D)));
   const Tensor turns = iota(graph, {DType::f32, {S, 1, D}}, 0) *
                        constant(graph, frequencies, {DType::f32, {1, 1, D}});
   return {.cos = cos(turns), .sin = sin(turns)};

@@ -232,7 +232,7 @@ class ExpressionParser {
   }
 
   // As Python's slices, whose bounds may lie outside.
-  Term sliced(Term of, std::optional<Term> first, std::optional<Term> last) const {
+  Term sliced(Term of, const std::optional<Term>& first, const std::optional<Term>& last) const {
     return [demands = demands_, of = std::move(of), first, last](const Dims& shape) {
       const Tuple tuple = demands.tuple(of(shape), "a slice");
       const std::int64_t size = std::ssize(tuple);

@@ -54,7 +54,7 @@ std::string line_words(const Record& line) {
 
 std::string state_text(const RunRecord& run) {
   if (run.end) {
-    const auto why = run.end->value("why", std::string());
+    auto why = run.end->value("why", std::string());
     if (why == "stopped") return "stopped by a signal";
     if (why == "failed") {
       const auto message = run.end->value("message", std::string());
