@@ -32,7 +32,7 @@ Tensor source_of(Tensor t) {
 }
 
 bool is_kept_product(const Node& node) {
-  if (node.op == &kScan) return true;
+  if (node.op == &kScan || node.op->name == "reduce_sum" || node.op->name == "reduce_max") return true;
   if (node.op->name != "dot_general") return false;
   const std::int64_t size = node.results[0].elements();
   return node.attrs.dims("batch_a").empty() || size <= node.inputs[0].shape().elements() ||
@@ -49,11 +49,12 @@ void check_carry(const Tensors& before, const Tensors& after) {
 }
 
 // What the reverse pass reads of the forward one (nodes below `forward_nodes`) and shall not make
-// again.
-Tensors saved_for(const Tensors& gradients, const Tensors& carry, std::int64_t forward_nodes,
-                  Save save) {
+// again: only what depends on the carry or, of a body without one, on its slices.
+Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors& slices,
+                  std::int64_t forward_nodes, Save save) {
   if (gradients.empty()) return {};
-  const auto varying = dependents(gradients[0].graph(), carry, Along::values);
+  const auto varying =
+      dependents(gradients[0].graph(), carry.empty() ? slices : carry, Along::values);
   const auto is_carry = [&](Tensor t) { return std::ranges::find(carry, t) != carry.end(); };
   Tensors saved;
   std::unordered_set<Tensor> seen;
@@ -172,7 +173,8 @@ class ScanBuilder {
         gradients.push_back(found[i]);
         gradient_of_.push_back(wanted[i]);
       }
-    saved_ = saved_for(gradients, carry, forward_nodes, save);
+    const Tensors slices(free_.begin() + 1, free_.begin() + 1 + std::ssize(body_.slices_));
+    saved_ = saved_for(gradients, carry, slices, forward_nodes, save);
     Tensors arguments{free_[0]};
     append(arguments, seeds);
     append(arguments, saved_);

@@ -108,9 +108,24 @@ Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs)
   return part(loop, 1, std::ssize(node.results));
 }
 
+// A loop of one turn is no loop.
+Tensors as_one_turn(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
+  const Counts n(node);
+  Tensors arguments{constant(graph, 0, DType::s32)};
+  append(arguments, part(inputs, 0, n.carried));
+  for (std::int64_t i = n.carried; i < n.carried + n.stacked; ++i)
+    arguments.push_back(reshape(inputs[i], {inputs[i].dims().begin() + 1, inputs[i].dims().end()}));
+  append(arguments, part(inputs, n.carried + n.stacked, n.captured));
+  Tensors results = inlined(*node.regions[0], graph, arguments);
+  for (std::size_t i = n.carried; i < results.size(); ++i)
+    results[i] = reshape(results[i], node.results[i].dims);
+  return results;
+}
+
 void emit(const Node& node, HloWriter& writer) {
   writer.splice(node, [&](Graph& graph, std::span<const Tensor> inputs) {
-    return as_while(node, graph, inputs);
+    const bool once = node.attrs.integer("length") == 1;
+    return once ? as_one_turn(node, graph, inputs) : as_while(node, graph, inputs);
   });
 }
 
@@ -176,6 +191,8 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   for (std::int64_t i = 0; i < n.saved; ++i)
     inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
   append(inputs, part(node.inputs, n.carried, n.stacked + n.captured));
+  // Without a loop the compiler would find that both passes make the same, and keep it between.
+  if (node.attrs.integer("length") == 1) inputs = optimization_barrier(inputs);
   const Node& back = node.graph->apply(kScan, inputs,
                                        {{"length", node.attrs.integer("length")},
                                         {"carried", carried},

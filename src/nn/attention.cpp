@@ -34,11 +34,18 @@ Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
   scores = scores * (1.0 / std::sqrt(D));
   if (in.bias) scores = scores + convert(in.bias, scores.dtype());
-  const Tensor weights = convert(softmax(in_f32(scores)), in.q.dtype());
-  const Tensor probs = dropout(s / "dropout", weights, in.dropout, part).expect({B, N, R, S});
-  const Tensor context = einsum("bnqk,bknd->bqnd", probs, in.v);
-  if (!in.relative_v) return context;
-  return context + einsum("bnqr,rnd->bqnd", by_distance(probs), in.relative_v);
+  scores = in_f32(scores);
+  const Tensor powers = exp(scores - stop_gradient(reduce_max(scores, {-1}, KeepDims::yes)));
+  const Tensor weights = dropout(s / "dropout", convert(powers, in.q.dtype()), in.dropout, part)
+                             .expect({B, N, R, S});
+  Tensor context = einsum("bnqk,bknd->bqnd", weights, in.v);
+  if (in.relative_v)
+    context = context + einsum("bnqr,rnd->bqnd", by_distance(weights), in.relative_v);
+  // The softmax divides what was summed with its powers, not the powers: the gradient then needs a
+  // sum over a head's numbers for each query where it would need one over all keys, and nothing of
+  // a key waits for the others.
+  const Tensor sums = transpose(reduce_sum(powers, {-1}, KeepDims::yes), {0, 2, 1, 3});
+  return convert(in_f32(context) / sums, in.q.dtype());
 }
 
 // [B,1,Q,S] -> [Q / R,B,1,R,S]
@@ -62,11 +69,11 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const Tensor q = transpose(reshape(in.q, {B, blocks, R, N, D}), {1, 0, 2, 3, 4});
   // Their gradients are sums over blocks, in f32. Each block's has q's type: XLA's CPU has no
   // product of batches of bf16 in f32.
-  const Tensor k = in_f32(in.k), v = in_f32(in.v);
-  const Tensor relative_k = in.relative_k ? in_f32(in.relative_k) : Tensor();
-  const Tensor relative_v = in.relative_v ? in_f32(in.relative_v) : Tensor();
+  const auto summed = [&](Tensor t) { return t && blocks > 1 ? in_f32(t) : t; };
+  const Tensor k = summed(in.k), v = summed(in.v);
+  const Tensor relative_k = summed(in.relative_k), relative_v = summed(in.relative_v);
   const ScanStep done = scan(
-      s.graph(), blocks, {}, Save::layer, [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
+      s.graph(), blocks, {}, Save::products, [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =
             body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
@@ -89,7 +96,7 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
 
 Tensor attention(const Scope& s, const AttentionInputs& in) {
   const std::int64_t Q = in.q.dim(1), R = s.compute().attention_rows;
-  if (R == 0 || R == Q) return context_of(s, in, {});
+  if (R == 0 || R == Q) return s.compute().stored_scores ? context_of(s, in, {}) : in_blocks(s, in, Q);
   if (Q % R != 0)
     throw UsageError(str("attention: ", Q, " tokens in blocks of ", R),
                      "choose attention rows that divide the sequence, or 0");
