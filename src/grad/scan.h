@@ -16,7 +16,8 @@ namespace smelt {
 enum class Save {
   none,      // nothing: the loop has no gradient
   all,       // whatever the reverse pass reads, but for what follows from constants (random bits)
-  products,  // results of loops and of matrix products, but those larger than both factors (scores)
+  products,  // results of loops, sums and matrix products, but those larger than both factors
+             // (scores)
   layer,     // what the iteration begins with
 };
 
@@ -47,8 +48,10 @@ struct ScanStep {
 
 using ScanFunction = std::function<ScanStep(ScanBody&, std::span<const Tensor> carry)>;
 
-// carry, outputs[i] = body(carry) for i = 0 … length-1. UsageError when the body changes the shape
-// of what it carries; grad throws where Save::none was asked for.
+// carry, outputs[i] = body(carry) for i = 0 … length-1. What the reverse pass reads of a body
+// without a carry it keeps of what depends on its slices. One iteration becomes no loop: the body
+// as it is, whose reverse pass makes again what was not saved. UsageError when the body changes the
+// shape of what it carries; grad throws where Save::none was asked for.
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, Save save,
               const ScanFunction& body);
 

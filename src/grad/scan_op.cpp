@@ -192,7 +192,11 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
     inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
   append(inputs, part(node.inputs, n.carried, n.stacked + n.captured));
   // Without a loop the compiler would find that both passes make the same, and keep it between.
-  if (node.attrs.integer("length") == 1) inputs = optimization_barrier(inputs);
+  if (node.attrs.integer("length") == 1) {
+    const Tensors zeros = part(inputs, n.carried, carried - n.carried);
+    inputs = optimization_barrier(inputs);
+    std::ranges::copy(zeros, inputs.begin() + n.carried);
+  }
   const Node& back = node.graph->apply(kScan, inputs,
                                        {{"length", node.attrs.integer("length")},
                                         {"carried", carried},

@@ -36,8 +36,8 @@ Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional
   if (in.bias) scores = scores + convert(in.bias, scores.dtype());
   scores = in_f32(scores);
   const Tensor powers = exp(scores - stop_gradient(reduce_max(scores, {-1}, KeepDims::yes)));
-  const Tensor weights = dropout(s / "dropout", convert(powers, in.q.dtype()), in.dropout, part)
-                             .expect({B, N, R, S});
+  const Tensor weights =
+      dropout(s / "dropout", convert(powers, in.q.dtype()), in.dropout, part).expect({B, N, R, S});
   Tensor context = einsum("bnqk,bknd->bqnd", weights, in.v);
   if (in.relative_v)
     context = context + einsum("bnqr,rnd->bqnd", by_distance(weights), in.relative_v);
@@ -73,14 +73,17 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const Tensor k = summed(in.k), v = summed(in.v);
   const Tensor relative_k = summed(in.relative_k), relative_v = summed(in.relative_v);
   const ScanStep done = scan(
-      s.graph(), blocks, {}, Save::products, [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
+      s.graph(), blocks, {}, blocks > 1 ? Save::layer : Save::products,
+      [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =
             body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
         AttentionInputs block{.q = body.slice(q),
                               .k = convert(body.graph().capture(k), q.dtype()),
                               .v = convert(body.graph().capture(v), q.dtype()),
-                              .bias = own_bias ? body.slice(bias) : bias,
+                              .bias = own_bias ? body.slice(bias)
+                                      : bias   ? body.graph().capture(bias)
+                                               : bias,
                               .dropout = in.dropout};
         if (in.relative_k) {
           block.relative_k = seen_from(body.graph().capture(relative_k), first, in, R);
@@ -96,7 +99,8 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
 
 Tensor attention(const Scope& s, const AttentionInputs& in) {
   const std::int64_t Q = in.q.dim(1), R = s.compute().attention_rows;
-  if (R == 0 || R == Q) return s.compute().stored_scores ? context_of(s, in, {}) : in_blocks(s, in, Q);
+  if (R == 0 || R == Q)
+    return s.compute().stored_scores ? context_of(s, in, {}) : in_blocks(s, in, Q);
   if (Q % R != 0)
     throw UsageError(str("attention: ", Q, " tokens in blocks of ", R),
                      "choose attention rows that divide the sequence, or 0");

@@ -21,6 +21,7 @@ struct AttentionInputs {
 // With `s.compute().attention_rows` R > 0 in a loop over blocks of R rows of q, so that scores are
 // [B,N,R,S] at a time, and computed again in the backward pass rather than kept (Rabe & Staats
 // 2021, over queries alone); random bits and, but for rounding, values are those of one block.
+// Without `stored_scores` all rows are one such block.
 // UsageError when R does not divide Q.
 Tensor attention(const Scope& s, const AttentionInputs& in);
 

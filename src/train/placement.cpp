@@ -140,11 +140,11 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
   out.joined_products = out.stored_masks = cpu;
   out.attention_rows = choice.attention_rows;
   out.logits_bytes = choice.logits_mb << 20;
-  out.stored_scores = platform != "tpu";
   // Only a scan keeps less than all.
   const bool less = save.value_or(Save::all) != Save::all;
   out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
   out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
+  out.stored_scores = platform != "tpu" || out.save == Save::layer;
   if (out.layers == Layers::unrolled && less)
     throw UsageError(str(fields("save"), " '", choice.save, "' with ", fields("layers"),
                          " 'unrolled': unrolled layers keep all"),

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "grad/grad.h"
 #include "grad/scan_cases.h"
+#include "hlo/writer.h"
 #include "ops/ops.h"
 #include "reference/cpu_device.h"
 #include "reference/interpreter.h"
@@ -176,7 +177,8 @@ class ScanSaves : public ::testing::Test {
     const Tensor scores = dot_general(q, x, {{0}, {0}, {2}, {2}});
     const Tensor numbers = iota(body.graph(), {DType::f32, {2, 8, 8}}, 2);
     const Tensor mask = cos(numbers * 7.0 + convert(body.index(), DType::f32));
-    const Tensor probs = exp(scores) * mask;
+    const Tensor powers = exp(scores);
+    const Tensor probs = powers / reduce_sum(powers, {-1}, KeepDims::yes) * mask;
     return tanh(matmul(probs, x));
   }
 };
@@ -185,17 +187,60 @@ TEST_F(ScanSaves, LayerSavesWhatAnIterationBeginsWith) {
   EXPECT_THAT(saved_by(Save::layer), ::testing::ElementsAre("f32[3,2,8,4]"));
 }
 
-// x, q and the last product; not the scores.
-TEST_F(ScanSaves, ProductsSavesProductsButTheScores) {
+// x, q, the sums and the last product; not the scores.
+TEST_F(ScanSaves, ProductsSavesProductsAndSumsButNotTheScores) {
   EXPECT_THAT(saved_by(Save::products),
-              ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8,4]"));
+              ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
-// x, q, exp(scores), probs and tanh; not the mask, which follows from constants.
+// x, q, exp(scores), its sums, probs and tanh; not the mask, which follows from constants.
 TEST_F(ScanSaves, AllSavesWhatTheGradientReadsButWhatFollowsFromConstants) {
   EXPECT_THAT(saved_by(Save::all),
               ::testing::UnorderedElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8,8]",
-                                              "f32[3,2,8,8]", "f32[3,2,8,4]"));
+                                              "f32[3,2,8]", "f32[3,2,8,8]", "f32[3,2,8,4]"));
+}
+
+// Scores by slices of q, as attention in blocks: the output serves the reverse pass, too.
+TEST_F(ScanSaves, OfABodyWithoutACarryWhatDependsOnItsSlices) {
+  Graph graph;
+  const Tensor q = graph.argument({DType::f32, {2, 16, 4}});
+  const Tensor k = graph.argument({DType::f32, {16, 4}});
+  const ScanStep out = scan(graph, 2, {}, Save::products, [&](ScanBody& body, auto) -> ScanStep {
+    const Tensor keys = tanh(body.graph().capture(k));
+    const Tensor scores = exp(dot_general(body.slice(q), keys, {{}, {}, {1}, {1}}));
+    const Tensor sums = reduce_sum(scores, {-1}, KeepDims::yes);
+    return {.carry = {}, .outputs = {matmul(scores, keys) / sums}};
+  });
+  std::vector<std::string> shapes;
+  for (const Shape& shape : out.outputs[0].node().results) shapes.push_back(str(shape));
+  EXPECT_THAT(shapes, ::testing::ElementsAre("f32[2,16,4]", "f32[2,16]", "f32[2,16,4]"));
+}
+
+TEST(Scan, OfOneIterationIsNoLoopAndItsReverseMakesTheRestAgain) {
+  const auto gradients = [](bool scanned) {
+    Program p;
+    const Tensor x = p.graph.argument({DType::f64, {4, 3}}),
+                 w = p.graph.argument({DType::f64, {1, 3, 3}});
+    const auto step = [](Tensor a, Tensor b) { return tanh(matmul(exp(matmul(a, b)), b)); };
+    const Tensor y =
+        scanned ? scan(p.graph, 1, {x}, Save::layer,
+                       [&](ScanBody& body, auto carry) -> ScanStep {
+                         return {.carry = {step(carry[0], body.slice(w))}, .outputs = {carry[0]}};
+                       })
+                      .carry[0]
+                : step(x, reshape(w, {3, 3}));
+    p.results = grad(reduce_sum(y * y, {0, 1}), std::array{x, w});
+    p.results.push_back(y);
+    return p;
+  };
+  const Program loop = gradients(true), plain = gradients(false);
+  const std::vector<Value> in{
+      random_value({.shape = {DType::f64, {4, 3}}, .low = -1, .high = 1}, 1),
+      random_value({.shape = {DType::f64, {1, 3, 3}}, .low = -1, .high = 1}, 2)};
+  expect_equal(interpreted(loop, in), interpreted(plain, in), 1e-12);
+  const std::string text = emit_module(loop, "loop");
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("stablehlo.while")));
+  EXPECT_THAT(text, HasSubstr("stablehlo.optimization_barrier"));
 }
 
 TEST_F(ScanSaves, NoneSavesNothing) { EXPECT_THAT(saved_by(Save::none), ::testing::IsEmpty()); }

@@ -24,11 +24,12 @@ Shape f32(Dims dims) { return {DType::f32, std::move(dims)}; }
 
 // The context, and the gradients of q, k, v of a sum of it with unequal weights.
 struct Attended {
-  explicit Attended(std::int64_t rows, double dropout = 0.3, std::int64_t bias_rows = 1) {
+  explicit Attended(std::int64_t rows, double dropout = 0.3, std::int64_t bias_rows = 1,
+                    bool stored_scores = true) {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
     const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
-                  {.attention_rows = rows});
+                  {.stored_scores = stored_scores, .attention_rows = rows});
     const Tensor q = program.graph.argument(f32({B, Q, N, D}));
     const Tensor k = program.graph.argument(f32({B, S, N, D}));
     const Tensor v = program.graph.argument(f32({B, S, N, D}));
@@ -81,15 +82,37 @@ TEST(Attention, InBlocksHoldsNoScoresOfAllQueriesAtOnce) {
   EXPECT_THAT(blocks, HasSubstr(block));
 }
 
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByOneMoreProduct) {
+  for (const std::int64_t bias_rows : {std::int64_t{1}, Q})
+    expect_same(Attended(0, 0.3, bias_rows, false), Attended(0, 0.3, bias_rows));
+  const std::string stored = emit_module(Attended(0).program, "a"),
+                    again = emit_module(Attended(0, 0.3, 1, false).program, "a");
+  EXPECT_EQ(count(again, "stablehlo.dot_general"), count(stored, "stablehlo.dot_general") + 1);
+  EXPECT_EQ(count(again, "stablehlo.while"), 0u);
+  EXPECT_EQ(count(stored, "stablehlo.optimization_barrier"), 0u);
+  // No scores go from one pass to the other.
+  const auto barrier = again.find("stablehlo.optimization_barrier");
+  ASSERT_NE(barrier, std::string::npos);
+  EXPECT_THAT(again.substr(barrier, again.find('\n', barrier) - barrier),
+              ::testing::Not(HasSubstr("2x3x8x6xf32")));
+}
+
 // ---- positions ----
 
 // The context, and the gradients of everything, of attention that knows distances and has no bias.
 struct Relative {
-  explicit Relative(std::int64_t rows) {
+  explicit Relative(std::int64_t rows, bool stored_scores = true) {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
     const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
-                  {.attention_rows = rows});
+                  {.stored_scores = stored_scores, .attention_rows = rows});
     std::vector<Tensor> in;
     for (const std::int64_t length : {Q, S, S})
       in.push_back(program.graph.argument(f32({B, length, N, D})));
@@ -155,7 +178,7 @@ TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
 
 TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
   for (const std::int64_t rows : {1, 2, 4}) {
-    const auto got = Relative(rows).values(), want = Relative(0).values();
+    const auto got = Relative(rows, rows > 0).values(), want = Relative(0).values();
     for (std::size_t i = 0; i < want.size(); ++i)
       for (std::size_t j = 0; j < want[i].real.size(); ++j)
         ASSERT_NEAR(got[i].real[j], want[i].real[j], 1e-12) << "result " << i << " at " << j;

@@ -83,6 +83,7 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   Compute least = scanned(Save::layer);
   least.attention_rows = 4;
   expect_same(run(client, least), unrolled);
+  expect_same(run(client, {.stored_scores = false}), unrolled);
   expect_near(run(client, {.dtype = DType::bf16}), unrolled);
   expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
@@ -174,6 +175,10 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_EQ(tpu.layers, Layers::scan);
   EXPECT_EQ(tpu.save, Save::products);
   EXPECT_FALSE(tpu.joined_products);
+  EXPECT_TRUE(cpu.stored_scores);
+  EXPECT_FALSE(tpu.stored_scores);
+  // There a layer's scores are made again anyhow.
+  EXPECT_TRUE(compute_for("tpu", {.save = "layer"}).stored_scores);
   EXPECT_EQ(tpu.dtype, DType::f32);
   EXPECT_EQ(compute_for("tpu", {.layers = "unrolled"}).save, Save::all);
   EXPECT_EQ(compute_for("cpu", {.layers = "scan", .save = "layer"}).save, Save::layer);
