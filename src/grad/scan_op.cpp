@@ -167,15 +167,26 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
   return region;
 }
 
+// What a reverse pass without a loop begins with: or the compiler would find that both passes make
+// the same, and keep it in between. The zeros from `first` to `last` may go on as constants.
+Tensors held_back(const Tensors& inputs, std::int64_t first, std::int64_t last) {
+  Tensors out = optimization_barrier(inputs);
+  std::copy(inputs.begin() + first, inputs.begin() + last, out.begin() + first);
+  return out;
+}
+
+void require_gradient(const Node& node) {
+  if (node.regions.size() >= 2) return;
+  if (node.attrs.integer("reverse") == 1)  // as only another's reverse pass is
+    throw UsageError("grad: there is no second derivative through a scan",
+                     "unroll the loop, or wrap the first derivative in stop_gradient");
+  throw UsageError("grad: a scan that saves nothing has no gradient",
+                   "choose what it saves, or wrap its inputs in stop_gradient");
+}
+
 Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   const Counts n(node);
-  if (node.regions.size() < 2) {
-    if (node.attrs.integer("reverse") == 1)  // as only another's reverse pass is
-      throw UsageError("grad: there is no second derivative through a scan",
-                       "unroll the loop, or wrap the first derivative in stop_gradient");
-    throw UsageError("grad: a scan that saves nothing has no gradient",
-                     "choose what it saves, or wrap its inputs in stop_gradient");
-  }
+  require_gradient(node);
   const auto arrived = [&](std::int64_t i) {
     return cts[i] ? cts[i] : constant(*node.graph, 0, node.results[i].dtype, node.results[i].dims);
   };
@@ -191,12 +202,7 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   for (std::int64_t i = 0; i < n.saved; ++i)
     inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
   append(inputs, part(node.inputs, n.carried, n.stacked + n.captured));
-  // Without a loop the compiler would find that both passes make the same, and keep it between.
-  if (node.attrs.integer("length") == 1) {
-    const Tensors zeros = part(inputs, n.carried, carried - n.carried);
-    inputs = optimization_barrier(inputs);
-    std::ranges::copy(zeros, inputs.begin() + n.carried);
-  }
+  if (node.attrs.integer("length") == 1) inputs = held_back(inputs, n.carried, carried);
   const Node& back = node.graph->apply(kScan, inputs,
                                        {{"length", node.attrs.integer("length")},
                                         {"carried", carried},

@@ -193,27 +193,28 @@ TEST_F(ScanSaves, ProductsSavesProductsAndSumsButNotTheScores) {
               ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
-// x, q, exp(scores), its sums, probs and tanh; not the mask, which follows from constants.
+// x, q, exp(scores), its sums, what it is divided by them, probs and tanh; not the mask, which
+// follows from constants.
 TEST_F(ScanSaves, AllSavesWhatTheGradientReadsButWhatFollowsFromConstants) {
-  EXPECT_THAT(saved_by(Save::all),
-              ::testing::UnorderedElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8,8]",
-                                              "f32[3,2,8]", "f32[3,2,8,8]", "f32[3,2,8,4]"));
+  EXPECT_THAT(saved_by(Save::all), ::testing::UnorderedElementsAre(
+                                       "f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8,8]", "f32[3,2,8]",
+                                       "f32[3,2,8,8]", "f32[3,2,8,8]", "f32[3,2,8,4]"));
 }
 
-// Scores by slices of q, as attention in blocks: the output serves the reverse pass, too.
+// Scores by slices of q, as attention in blocks: what is put out, the sums and the last product.
 TEST_F(ScanSaves, OfABodyWithoutACarryWhatDependsOnItsSlices) {
   Graph graph;
-  const Tensor q = graph.argument({DType::f32, {2, 16, 4}});
-  const Tensor k = graph.argument({DType::f32, {16, 4}});
-  const ScanStep out = scan(graph, 2, {}, Save::products, [&](ScanBody& body, auto) -> ScanStep {
+  const Tensor q = graph.argument({DType::f32, {3, 2, 8, 4}});
+  const Tensor k = graph.argument({DType::f32, {2, 16, 4}});
+  const ScanStep out = scan(graph, 3, {}, Save::products, [&](ScanBody& body, auto) -> ScanStep {
     const Tensor keys = tanh(body.graph().capture(k));
-    const Tensor scores = exp(dot_general(body.slice(q), keys, {{}, {}, {1}, {1}}));
+    const Tensor scores = exp(dot_general(body.slice(q), keys, {{0}, {0}, {2}, {2}}));
     const Tensor sums = reduce_sum(scores, {-1}, KeepDims::yes);
     return {.carry = {}, .outputs = {matmul(scores, keys) / sums}};
   });
   std::vector<std::string> shapes;
   for (const Shape& shape : out.outputs[0].node().results) shapes.push_back(str(shape));
-  EXPECT_THAT(shapes, ::testing::ElementsAre("f32[2,16,4]", "f32[2,16]", "f32[2,16,4]"));
+  EXPECT_THAT(shapes, ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
 TEST(Scan, OfOneIterationIsNoLoopAndItsReverseMakesTheRestAgain) {
