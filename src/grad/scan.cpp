@@ -52,7 +52,7 @@ void check_carry(const Tensors& before, const Tensors& after) {
 // What the reverse pass reads of the forward one (nodes below `forward_nodes`) and shall not make
 // again: only what depends on the carry or, of a body without one, on its slices.
 Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors& slices,
-                  const Tensors& outputs, std::int64_t forward_nodes, Save save) {
+                  std::int64_t forward_nodes, Save save) {
   if (gradients.empty()) return {};
   const auto varying =
       dependents(gradients[0].graph(), carry.empty() ? slices : carry, Along::values);
@@ -66,8 +66,8 @@ Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors&
     const bool forward = t.node().id < forward_nodes;
     if (forward && save == Save::all && from_reverse) t = source_of(t);
     if (!seen.insert(t).second || (forward && !varying.contains(&t.node()))) return;
-    const bool keep = has(carry, t) || has(outputs, t) ||
-                      (forward && save == Save::all && from_reverse) ||
+    if (has(slices, t)) return;  // there anyway
+    const bool keep = has(carry, t) || (forward && save == Save::all && from_reverse) ||
                       (forward && save == Save::products && is_kept_product(t.node()));
     (keep ? saved : open).push_back(t);
   };
@@ -178,10 +178,7 @@ class ScanBuilder {
         gradient_of_.push_back(wanted[i]);
       }
     const Tensors slices(free_.begin() + 1, free_.begin() + 1 + std::ssize(body_.slices_));
-    // Without a loop they are there, not to be stacked once more.
-    Tensors outputs;
-    if (body_.length_ == 1) outputs.assign(results_.begin() + std::ssize(carry), results_.end());
-    saved_ = saved_for(gradients, carry, slices, outputs, forward_nodes, save);
+    saved_ = saved_for(gradients, carry, slices, forward_nodes, save);
     Tensors arguments{free_[0]};
     append(arguments, seeds);
     append(arguments, saved_);

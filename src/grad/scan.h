@@ -16,8 +16,8 @@ namespace smelt {
 enum class Save {
   none,      // nothing: the loop has no gradient
   all,       // whatever the reverse pass reads, but for what follows from constants (random bits)
-  products,  // results of loops, sums and matrix products, but those larger than both factors
-             // (scores)
+  products,  // results of loops, sums, maxima and matrix products, but not products larger than
+             // both factors (scores)
   layer,     // what the iteration begins with
 };
 

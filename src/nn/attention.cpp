@@ -30,22 +30,30 @@ Tensor by_distance(Tensor x) {
 // The rows of q that `part` says, of all that there are.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
+  const bool by_context = s.compute().softmax_by_context;
   Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
   scores = scores * (1.0 / std::sqrt(D));
-  if (in.bias) scores = scores + convert(in.bias, scores.dtype());
+  // Captured before it is broadcast to a head's scores, which would be made outside.
+  if (in.bias) scores = scores + convert(s.graph().capture(in.bias), scores.dtype());
   scores = in_f32(scores);
   const Tensor powers = exp(scores - stop_gradient(reduce_max(scores, {-1}, KeepDims::yes)));
-  const Tensor weights =
-      dropout(s / "dropout", convert(powers, in.q.dtype()), in.dropout, part).expect({B, N, R, S});
-  Tensor context = einsum("bnqk,bknd->bqnd", weights, in.v);
+  const Tensor sums = reduce_sum(powers, {-1}, KeepDims::yes);
+  const Tensor weights = powers / (by_context ? stop_gradient(sums) : sums);
+  Tensor probs =
+      dropout(s / "dropout", convert(weights, in.q.dtype()), in.dropout, part).expect({B, N, R, S});
+  // What a sum's gradient is made of below keeps its bits.
+  if (by_context) probs = in_f32(probs);
+  const auto valued = [&](Tensor t) { return convert(t, probs.dtype()); };
+  Tensor context = einsum("bnqk,bknd->bqnd", probs, valued(in.v));
   if (in.relative_v)
-    context = context + einsum("bnqr,rnd->bqnd", by_distance(weights), in.relative_v);
-  // The softmax divides what was summed with its powers, not the powers: the gradient then needs a
-  // sum over a head's numbers for each query where it would need one over all keys, and nothing of
-  // a key waits for the others.
-  const Tensor sums = transpose(reduce_sum(powers, {-1}, KeepDims::yes), {0, 2, 1, 3});
-  return convert(in_f32(context) / sums, in.q.dtype());
+    context = context + einsum("bnqr,rnd->bqnd", by_distance(probs), valued(in.relative_v));
+  if (!by_context) return context;
+  // Times one, whose gradient is that of the sums: over a head's numbers for each query, where that
+  // of `sums` itself is over all keys, and nothing of a key waits for the others (Dao et al. 2022,
+  // section 3.1).
+  const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
+  return convert(context * (1.0 + (stop_gradient(logs) - logs)), in.q.dtype());
 }
 
 // [B,1,Q,S] -> [Q / R,B,1,R,S]
@@ -81,9 +89,7 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
         AttentionInputs block{.q = body.slice(q),
                               .k = convert(body.graph().capture(k), q.dtype()),
                               .v = convert(body.graph().capture(v), q.dtype()),
-                              .bias = own_bias ? body.slice(bias)
-                                      : bias   ? body.graph().capture(bias)
-                                               : bias,
+                              .bias = own_bias ? body.slice(bias) : bias,
                               .dropout = in.dropout};
         if (in.relative_k) {
           block.relative_k = seen_from(body.graph().capture(relative_k), first, in, R);

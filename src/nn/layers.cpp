@@ -109,8 +109,8 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   const Tensor beta = s.parameter(names.shift, {width}, {});
   const Tensor gamma = s.parameter(names.scale, {width}, {.value = 1});
   const Tensor wide = in_f32(x), centre = mean(wide, {-1});
-  // The variance does not move with the centre: without that way back the sums over a row that the
-  // gradient needs do not wait for each other.
+  // The variance does not move with the centre (but its slope does: no second derivatives): without
+  // that way back the sums over a row that the gradient needs do not wait for each other.
   const Tensor variance = mean(square(wide - stop_gradient(centre)), {-1});
   // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
   // into each of their users, here the residuals of all layers; it does not copy a division

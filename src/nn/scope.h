@@ -85,9 +85,12 @@ struct Compute {
   // Dropout's masks are made once and kept for the backward pass, which the CPU is faster with;
   // elsewhere they are made again from their bits wherever they are used.
   bool stored_masks = false;
-  // Attention's scores are kept for the backward pass as anything else is. A TPU makes them again,
-  // from q and k: 2 % more products for a third of what a step keeps.
+  // Attention's scores are kept for the backward pass as anything else is. A TPU makes them again:
+  // at 512 tokens 2 % more products, and unrolled layers take two thirds of the memory.
   bool stored_scores = true;
+  // The gradient of attention's softmax takes its sums from the context (nn/attention.cpp), not
+  // over all keys: fewer passes over scores. The CPU gains nothing by it.
+  bool softmax_by_context = false;
   // Queries that attention takes at a time (nn/attention.h); 0: all.
   std::int64_t attention_rows = 0;
   // Of the scores of all words that a device makes at a time (nn/word_head.h); 0: all.

@@ -144,6 +144,7 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
   const bool less = save.value_or(Save::all) != Save::all;
   out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
   out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
+  out.softmax_by_context = platform == "tpu";
   out.stored_scores = platform != "tpu" || out.save == Save::layer;
   if (out.layers == Layers::unrolled && less)
     throw UsageError(str(fields("save"), " '", choice.save, "' with ", fields("layers"),

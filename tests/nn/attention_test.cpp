@@ -29,7 +29,9 @@ struct Attended {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
     const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
-                  {.stored_scores = stored_scores, .attention_rows = rows});
+                  {.stored_scores = stored_scores,
+                   .softmax_by_context = !stored_scores,
+                   .attention_rows = rows});
     const Tensor q = program.graph.argument(f32({B, Q, N, D}));
     const Tensor k = program.graph.argument(f32({B, S, N, D}));
     const Tensor v = program.graph.argument(f32({B, S, N, D}));
@@ -37,7 +39,7 @@ struct Attended {
     const Tensor weights = program.graph.argument(f32({B, Q, N, D}));
     const Tensor context =
         attention(s / "self", {.q = q, .k = k, .v = v, .bias = bias, .dropout = dropout});
-    program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), std::vector{q, k, v});
+    program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), std::vector{q, k, v, bias});
     program.results.push_back(context);
   }
 
@@ -91,7 +93,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByOneMoreProduct) {
   for (const std::int64_t bias_rows : {std::int64_t{1}, Q})
-    expect_same(Attended(0, 0.3, bias_rows, false), Attended(0, 0.3, bias_rows));
+    for (const std::int64_t rows : {0, 2})
+      expect_same(Attended(rows, 0.3, bias_rows, false), Attended(0, 0.3, bias_rows));
   const std::string stored = emit_module(Attended(0).program, "a"),
                     again = emit_module(Attended(0, 0.3, 1, false).program, "a");
   EXPECT_EQ(count(again, "stablehlo.dot_general"), count(stored, "stablehlo.dot_general") + 1);
@@ -112,7 +115,9 @@ struct Relative {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
     const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
-                  {.stored_scores = stored_scores, .attention_rows = rows});
+                  {.stored_scores = stored_scores,
+                   .softmax_by_context = !stored_scores,
+                   .attention_rows = rows});
     std::vector<Tensor> in;
     for (const std::int64_t length : {Q, S, S})
       in.push_back(program.graph.argument(f32({B, length, N, D})));
@@ -177,7 +182,7 @@ TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
 }
 
 TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
-  for (const std::int64_t rows : {1, 2, 4}) {
+  for (const std::int64_t rows : {0, 1, 2, 4}) {
     const auto got = Relative(rows, rows > 0).values(), want = Relative(0).values();
     for (std::size_t i = 0; i < want.size(); ++i)
       for (std::size_t j = 0; j < want[i].real.size(); ++j)

@@ -83,7 +83,14 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   Compute least = scanned(Save::layer);
   least.attention_rows = 4;
   expect_same(run(client, least), unrolled);
-  expect_same(run(client, {.stored_scores = false}), unrolled);
+  // As on a TPU.
+  const auto again = [](Compute compute) {
+    compute.stored_scores = false, compute.softmax_by_context = true;
+    return compute;
+  };
+  expect_same(run(client, again({})), unrolled);
+  expect_same(run(client, again(scanned(Save::products))), unrolled);
+  expect_near(run(client, again({.dtype = DType::bf16})), unrolled);
   expect_near(run(client, {.dtype = DType::bf16}), unrolled);
   expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
@@ -177,6 +184,8 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_FALSE(tpu.joined_products);
   EXPECT_TRUE(cpu.stored_scores);
   EXPECT_FALSE(tpu.stored_scores);
+  EXPECT_TRUE(tpu.softmax_by_context);
+  EXPECT_FALSE(cpu.softmax_by_context);
   // There a layer's scores are made again anyhow.
   EXPECT_TRUE(compute_for("tpu", {.save = "layer"}).stored_scores);
   EXPECT_EQ(tpu.dtype, DType::f32);

@@ -45,7 +45,9 @@ void expect_same_state(const StateValues& got, const StateValues& want, double l
     const auto& scale =
         cancels ? want.at("cls/seq_relationship/output_weights/" + name.substr(bias.size()))
                 : values;
-    EXPECT_LE(norm_of_difference(got.at(name), values), of_this * norm_of(scale)) << name;
+    EXPECT_LE(norm_of_difference(got.at(name), values),
+              of_this * norm_of(scale) * std::sqrt(double(values.size()) / double(scale.size())))
+        << name;
   }
 }
 

@@ -116,10 +116,10 @@ TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
     return static_cast<double>(compile(GetParam(), program).temporary_bytes);
   };
   const double blocks = temporaries(32);
-  // Two rows of a device, two heads. A v5e has room on the chip itself for as few.
-  const double scores = 2 * 2 * 512 * 512 * sizeof(float);
-  const double most = std::string(GetParam()) == "v2:2x2" ? temporaries(0) - scores : 1e9;
-  EXPECT_LT(blocks, most);
+  // A v5e has room on the chip itself for scores as few as these: there it shall compile.
+  if (std::string(GetParam()) != "v2:2x2") return;
+  const double scores = 2 * 2 * 512 * 512 * sizeof(float);  // two rows of a device, two heads
+  EXPECT_LT(blocks, temporaries(0) - scores);
 }
 
 const auto topology_name = [](const auto& info) {
