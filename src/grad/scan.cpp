@@ -31,7 +31,7 @@ Tensor source_of(Tensor t) {
   }
 }
 
-bool is_kept_product(const Node& node) {
+bool is_kept(const Node& node) {
   if (node.op == &kScan || node.op->name == "reduce_sum" || node.op->name == "reduce_max")
     return true;
   if (node.op->name != "dot_general") return false;
@@ -68,7 +68,7 @@ Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors&
     if (!seen.insert(t).second || (forward && !varying.contains(&t.node()))) return;
     if (has(slices, t)) return;  // there anyway
     const bool keep = has(carry, t) || (forward && save == Save::all && from_reverse) ||
-                      (forward && save == Save::products && is_kept_product(t.node()));
+                      (forward && save == Save::products && is_kept(t.node()));
     (keep ? saved : open).push_back(t);
   };
   while (!open.empty()) {

@@ -36,9 +36,7 @@ Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional
   scores = scores * (1.0 / std::sqrt(D));
   // Captured before it is broadcast to a head's scores, which would be made outside.
   if (in.bias) scores = scores + convert(s.graph().capture(in.bias), scores.dtype());
-  scores = in_f32(scores);
-  const Tensor powers = exp(scores - stop_gradient(reduce_max(scores, {-1}, KeepDims::yes)));
-  const Tensor sums = reduce_sum(powers, {-1}, KeepDims::yes);
+  const auto [powers, sums] = softmax_powers(scores);
   const Tensor weights = powers / (by_context ? stop_gradient(sums) : sums);
   Tensor probs =
       dropout(s / "dropout", convert(weights, in.q.dtype()), in.dropout, part).expect({B, N, R, S});

@@ -23,9 +23,15 @@ Tensor mean(Tensor x, const Dims& axes) {
 
 Tensor square(Tensor x) { return x * x; }
 
+Powers softmax_powers(Tensor x) {
+  const Tensor wide = in_f32(x);
+  const Tensor powers = exp(wide - stop_gradient(reduce_max(wide, {-1}, KeepDims::yes)));
+  return {.powers = powers, .sums = reduce_sum(powers, {-1}, KeepDims::yes)};
+}
+
 Tensor softmax(Tensor x) {
-  const Tensor e = exp(in_f32(x) - stop_gradient(reduce_max(in_f32(x), {-1}, KeepDims::yes)));
-  return like(x, e / reduce_sum(e, {-1}, KeepDims::yes));
+  const auto [powers, sums] = softmax_powers(x);
+  return like(x, powers / sums);
 }
 
 Tensor log_sum_exp(Tensor x) {

@@ -17,6 +17,11 @@ Tensor mean(Tensor x, const Dims& axes);  // axes are kept with size 1
 Tensor square(Tensor x);
 // Over the last axis.
 Tensor softmax(Tensor x);
+// Its two halves, in f32: exp(x - the largest) and their sums [..., 1].
+struct Powers {
+  Tensor powers, sums;
+};
+Powers softmax_powers(Tensor x);
 // log(sum(exp(x))) over the last axis, which is dropped.
 Tensor log_sum_exp(Tensor x);
 // [..., depth] of 0 and 1 in `dtype`.

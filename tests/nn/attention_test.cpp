@@ -22,7 +22,7 @@ constexpr std::int64_t B = 2, Q = 8, S = 6, N = 3, D = 4;
 
 Shape f32(Dims dims) { return {DType::f32, std::move(dims)}; }
 
-// The context, and the gradients of q, k, v of a sum of it with unequal weights.
+// The context, and the gradients of q, k, v and the bias of a sum of it with unequal weights.
 struct Attended {
   explicit Attended(std::int64_t rows, double dropout = 0.3, std::int64_t bias_rows = 1,
                     bool stored_scores = true) {
