@@ -9,8 +9,10 @@ void add_form_flags(CLI::App& command, ComputeChoice& compute, MeshChoice& mesh)
       ->capture_default_str();
   command.add_option("--layers", compute.layers, "auto, unrolled or scan")->capture_default_str();
   command
-      .add_option("--save", compute.save,
-                  "what a scanned layer keeps for the backward pass: auto, all, products or layer")
+      .add_option(
+          "--save", compute.save,
+          "what a scanned layer keeps for the backward pass: auto, all (but attention scores "
+          "on a TPU), products or layer")
       ->capture_default_str();
   command
       .add_option("--attention-rows", compute.attention_rows,

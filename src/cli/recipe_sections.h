@@ -144,9 +144,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "on a TPU or GPU, too");
   visit("layers", c.layers,
         "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
-  visit(
-      "save", c.save,
-      "what scanned layers keep for the backward pass: all, products, layer (least memory); auto");
+  visit("save", c.save,
+        "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
+        "products, "
+        "layer (least memory); auto");
   visit("attention_rows", c.attention_rows,
         "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
   visit("logits_mb", c.logits_mb,

@@ -27,31 +27,44 @@ Tensor by_distance(Tensor x) {
   return reshape(pad(flat, 0, {0, 0, R - 1}, {0, 0, 1}), {B, N, R, W});
 }
 
+struct Values {
+  Tensor v, relative;
+  // By weights [B,N,R,S], in their type.
+  Tensor weighted(Tensor weights) const {
+    const auto as = [&](Tensor t) { return convert(t, weights.dtype()); };
+    const Tensor sum = einsum("bnqk,bknd->bqnd", weights, as(v));
+    return relative ? sum + einsum("bnqr,rnd->bqnd", by_distance(weights), as(relative)) : sum;
+  }
+};
+
+// The gradient of the sums is taken from the context, over a head's numbers for each query, where
+// their own is over all keys; nothing of a key waits for the others (Dao et al. 2022, section 3.1).
+// A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
+// that products take of it: or the difference would come out times what all keys have in common.
+Tensor by_context(const Scope& s, Tensor scores, const Values& values, double rate,
+                  const std::optional<Part>& part) {
+  const auto [powers, sums] = softmax_powers(scores);
+  const Tensor weights =
+      stop_gradient(as_multiplied(dropout(s / "dropout", powers / sums, rate, part)));
+  const Tensor context = values.weighted(straight_through(weights, weights * scores));
+  const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
+  return as_multiplied(straight_through(context, context - stop_gradient(context) * logs));
+}
+
 // The rows of q that `part` says, of all that there are.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
-  const bool by_context = s.compute().softmax_by_context;
   Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
   scores = scores * (1.0 / std::sqrt(D));
   // Captured before it is broadcast to a head's scores, which would be made outside.
   if (in.bias) scores = scores + convert(s.graph().capture(in.bias), scores.dtype());
-  const auto [powers, sums] = softmax_powers(scores);
-  const Tensor weights = powers / (by_context ? stop_gradient(sums) : sums);
-  Tensor probs =
-      dropout(s / "dropout", convert(weights, in.q.dtype()), in.dropout, part).expect({B, N, R, S});
-  // What a sum's gradient is made of below keeps its bits.
-  if (by_context) probs = in_f32(probs);
-  const auto valued = [&](Tensor t) { return convert(t, probs.dtype()); };
-  Tensor context = einsum("bnqk,bknd->bqnd", probs, valued(in.v));
-  if (in.relative_v)
-    context = context + einsum("bnqr,rnd->bqnd", by_distance(probs), valued(in.relative_v));
-  if (!by_context) return context;
-  // Times one, whose gradient is that of the sums: over a head's numbers for each query, where that
-  // of `sums` itself is over all keys, and nothing of a key waits for the others (Dao et al. 2022,
-  // section 3.1).
-  const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
-  return convert(context * (1.0 + (stop_gradient(logs) - logs)), in.q.dtype());
+  scores.expect({B, N, R, S});
+  const Values values{.v = in.v, .relative = in.relative_v};
+  if (s.compute().softmax_by_context)
+    return convert(by_context(s, in_f32(scores), values, in.dropout, part), in.q.dtype());
+  const Tensor weights = convert(softmax(in_f32(scores)), in.q.dtype());
+  return values.weighted(dropout(s / "dropout", weights, in.dropout, part));
 }
 
 // [B,1,Q,S] -> [Q / R,B,1,R,S]

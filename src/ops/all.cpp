@@ -32,6 +32,8 @@ constexpr const Op* kAllOps[] = {
     &kConvert,
     &kBitcastConvert,
     &kStopGradient,
+    &kStraightThrough,
+    &kReducePrecision,
     &kOptimizationBarrier,
 
     &kAdd,

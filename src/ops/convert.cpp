@@ -104,6 +104,50 @@ constinit const Op kStopGradient{
 
 Tensor stop_gradient(Tensor x) { return apply(kStopGradient, {x}); }
 
+constinit const Op kStraightThrough{
+    .name = "straight_through",
+    .infer =
+        [](const Node& node) {
+          require_equal("straight_through", node.inputs[0].shape(), node.inputs[1].shape());
+          return same_as_first(node);
+        },
+    .vjp = [](const Node&, std::span<const Tensor> cts) { return Tensors{Tensor(), cts[0]}; },
+    .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
+    .examples =
+        [] {
+          // Not in f64, as stop_gradient's.
+          return std::vector<OpExample>{
+              {"a step", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
+                 return Tensors{straight_through(sign(in[0]), tanh(in[0]))};
+               }}};
+        }};
+
+Tensor straight_through(Tensor value, Tensor source) {
+  return apply(kStraightThrough, {value, source});
+}
+
+constinit const Op kReducePrecision{
+    .name = "reduce_precision",
+    .infer = same_float,
+    .vjp = [](const Node&, std::span<const Tensor> cts) { return Tensors{as_multiplied(cts[0])}; },
+    .emit =
+        [](const Node& node, HloWriter& writer) {
+          if (writer.form().exact_products)
+            writer.alias(result(node), node.inputs[0]);
+          else
+            writer.generic(node, "stablehlo.reduce_precision",
+                           "exponent_bits = 8 : i32, mantissa_bits = 7 : i32");
+        },
+    .examples =
+        [] {
+          return std::vector<OpExample>{
+              {"the bits of bf16", {{{DType::f32, {5}}, -2, 2}}, [](Graph&, Inputs in) {
+                 return Tensors{convert(as_multiplied(in[0]), DType::bf16)};
+               }}};
+        }};
+
+Tensor as_multiplied(Tensor x) { return apply(kReducePrecision, {x}); }
+
 constinit const Op kOptimizationBarrier{
     .name = "optimization_barrier",
     .infer =

@@ -48,6 +48,11 @@ Tensor convert(Tensor x, DType dtype);
 Tensor rounded(Tensor x, DType dtype);
 Tensor bitcast_convert(Tensor x, DType dtype);  // same size of element
 Tensor stop_gradient(Tensor x);
+// `value`, whose gradient is that of `source`.
+Tensor straight_through(Tensor value, Tensor source);
+// What a TPU's products make of x, where they are not exact: the bits that bf16 holds, in x's type.
+// So is its cotangent.
+Tensor as_multiplied(Tensor x);
 Tensor optimization_barrier(Tensor x);
 std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& xs);
 

@@ -11,7 +11,8 @@ extern const Op kConstant, kIota;
 extern const Op kNeg, kExp, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSqrt, kRsqrt, kErf, kSin, kCos,
     kAbs, kSign, kFloor, kCeil, kRoundNearestEven, kBitwiseNot, kIsFinite;
 // convert.cpp
-extern const Op kConvert, kBitcastConvert, kStopGradient, kOptimizationBarrier;
+extern const Op kConvert, kBitcastConvert, kStopGradient, kStraightThrough, kReducePrecision,
+    kOptimizationBarrier;
 // binary.cpp
 extern const Op kAdd, kSubtract, kMultiply, kDivide, kRemainder, kPower, kMaximum, kMinimum,
     kBitwiseAnd, kBitwiseOr, kBitwiseXor, kShiftLeft, kShiftRightLogical;

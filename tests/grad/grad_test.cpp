@@ -67,6 +67,12 @@ TEST_F(Grad, StopsAtStopGradient) {
   EXPECT_EQ(evaluate(gradient(stop_gradient(x * x), x), {3}), 0);
 }
 
+TEST_F(Grad, OfStraightThroughIsThatOfItsSource) {
+  const Tensor x = f64({});
+  EXPECT_EQ(evaluate(straight_through(x * x * x, x * x), {3}), 27);
+  EXPECT_EQ(evaluate(gradient(straight_through(x * x * x, x * x), x), {3}), 6);
+}
+
 TEST_F(Grad, WalksAChainOf100000NodesWithoutRecursion) {
   const Tensor x = f64({});
   Tensor y = x;

@@ -9,8 +9,10 @@
 #include "grad/grad.h"
 #include "hlo/writer.h"
 #include "ops/ops.h"
+#include "reference/cpu_device.h"
 #include "reference/evaluate.h"
 #include "support/error_of.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -105,6 +107,60 @@ TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByOneMoreProduct) {
   ASSERT_NE(barrier, std::string::npos);
   EXPECT_THAT(again.substr(barrier, again.find('\n', barrier) - barrier),
               ::testing::Not(HasSubstr("2x3x8x6xf32")));
+}
+
+// ---- bf16 ----
+
+// The gradients of q and k in bf16, of keys and values that are near a common mean: what of a row
+// of the scores' gradient does not sum to zero comes out times that mean.
+struct NearAMean {
+  explicit NearAMean(bool by_context) {
+    Parameters parameters;
+    const Scope s(
+        program.graph, parameters, {},
+        {.dtype = DType::bf16, .stored_scores = !by_context, .softmax_by_context = by_context});
+    std::vector<Tensor> in;
+    for (int i = 0; i < 3; ++i) in.push_back(program.graph.argument({DType::bf16, {2, 64, 2, 16}}));
+    const Tensor weights = program.graph.argument(f32({2, 64, 2, 16}));
+    const Tensor context =
+        attention(s / "self", {.q = in[0], .k = in[1], .v = in[2], .bias = {}, .dropout = 0});
+    const Tensor loss = reduce_sum(convert(context, DType::f32) * weights, {0, 1, 2, 3});
+    program.results = grad(loss, std::vector{in[0], in[1]});
+  }
+
+  // How far the device's are from exact ones of the same bf16 inputs, as a part of their norm.
+  std::vector<double> errors() const {
+    std::vector<Value> arguments;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double mean = i == 1 || i == 2 ? 8 : 0;
+      arguments.push_back(random_value(
+          {.shape = program.graph.arguments()[i].shape(), .low = mean - 1, .high = mean + 1},
+          100 + i));
+    }
+    // Without any rounding.
+    const auto exact = interpret(program.graph, program.results, arguments);
+    const auto got =
+        run_on_cpu(program, arguments, {.overrides = {{"xla_allow_excess_precision", "false"}}});
+    std::vector<double> out;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      double apart = 0, all = 0;
+      for (std::size_t j = 0; j < got[i].real.size(); ++j) {
+        apart += std::pow(got[i].real[j] - exact[i].real[j], 2);
+        all += std::pow(exact[i].real[j], 2);
+      }
+      out.push_back(std::sqrt(apart / all));
+    }
+    return out;
+  }
+
+  Program program;
+};
+
+TEST(Attention, InBf16ByTheContextIsAsNearAsOverAllKeys) {
+  REQUIRE_PLUGIN("cpu");
+  const auto by_context = NearAMean(true).errors(), over_keys = NearAMean(false).errors();
+  for (std::size_t i = 0; i < over_keys.size(); ++i)
+    EXPECT_LT(by_context[i], 1.1 * over_keys[i]) << "of " << (i == 0 ? "q" : "k");
 }
 
 // ---- positions ----

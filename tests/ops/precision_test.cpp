@@ -13,6 +13,7 @@
 namespace smelt::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Convert = Tensor (*)(Tensor, DType);
@@ -74,6 +75,22 @@ TEST(Rounded, HasTheValueOfConvert) {
   EXPECT_EQ(narrow.shape(), convert(w, DType::bf16).shape());
   EXPECT_EQ(narrow.node().op, convert(w, DType::bf16).node().op);
   EXPECT_EQ(smelt::rounded(w, DType::f32), w);
+}
+
+TEST(AsMultiplied, RoundsAValueAndItsCotangentUnlessProductsAreExact) {
+  REQUIRE_PLUGIN("cpu");
+  Program p;
+  const Tensor x = p.graph.argument({DType::f32, {2}}), ct = p.graph.argument({DType::f32, {2}});
+  const Tensor y = as_multiplied(x);
+  p.results = {y, grad(reduce_sum(y * ct, {0}), std::array{x})[0]};
+  const std::vector<Value> in{{x.shape(), {257, -1.25}, {}}, {ct.shape(), {513, 3}, {}}};
+  const auto narrow = run_on_cpu(p, in);
+  EXPECT_THAT(narrow[0].real, ElementsAre(256, -1.25));
+  EXPECT_THAT(narrow[1].real, ElementsAre(512, 3));
+  p.form.exact_products = true;
+  const auto exact = run_on_cpu(p, in);
+  EXPECT_THAT(exact[0].real, ElementsAre(257, -1.25));
+  EXPECT_THAT(exact[1].real, ElementsAre(513, 3));
 }
 
 TEST(DotGeneral, GivesTheTypeThatIsAskedFor) {

@@ -153,6 +153,7 @@ Values bitcast_convert(const Node& node, const Values& in) {
 }
 
 Values unchanged(const Node&, const Values& in) { return in; }
+Values first(const Node&, const Values& in) { return {in[0]}; }
 
 template <class T>
 bool holds(std::int64_t direction, T a, T b) {
@@ -215,6 +216,8 @@ Rules elementwise_rules() {
       {"convert", convert},
       {"bitcast_convert", bitcast_convert},
       {"stop_gradient", unchanged},
+      {"straight_through", first},
+      {"reduce_precision", unchanged},
       {"optimization_barrier", unchanged},
       {"sharding_constraint", unchanged},
       {"add", on_pairs<plus, plus, plus>},
