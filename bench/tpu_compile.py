@@ -19,6 +19,7 @@ from flops import FlopCounter
 ROOT = Path(__file__).resolve().parents[1]
 FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "jax unrolled": (None, ["--layers=loop"]),
+    "jax unrolled rbg": (None, ["--layers=loop", "--prng=rbg"]),  # JAX's other generator, XLA's own
     "jax scan": (None, ["--layers=scan"]),
     "jax scan remat": (None, ["--layers=scan", "--remat"]),
     "unrolled": (["--layers=unrolled"], None),
@@ -40,7 +41,7 @@ def parse_flags():
     p.add_argument("--cases", default="v2,v5e,v5e-1", help=f"of {', '.join(CASES)}")
     p.add_argument("--precisions", default="f32,bf16")
     p.add_argument("--dropouts", default="0.1,0")
-    p.add_argument("--forms", default="jax unrolled,jax scan remat,unrolled,scan products,scan layer",
+    p.add_argument("--forms", default="jax unrolled,jax unrolled rbg,jax scan remat,unrolled,scan products,scan layer",
                    help=f"of {', '.join(FORMS)}")
     p.add_argument("--model", default="base", help="tiny, small, base or large")
     p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
@@ -73,10 +74,10 @@ def figures(args, case, form, precision, dropout, folder):
     return {**got, "flops": flops}
 
 
-def row(name, got, base):
+def row(name, got, bases):
     if "error" in got:
         return f"| {name} | does not compile: {got['error']} | | | | |"
-    ratio = lambda key: f" ({got[key] / base[key]:.2f})" if base and "error" not in base else ""
+    ratio = lambda key: f" ({', '.join(f'{got[key] / b[key]:.2f}' for b in bases)})" if bases else ""
     accessed = f"{got['bytes_accessed']:.3g}" + ("" if "scan" in name else ratio("bytes_accessed"))
     return (f"| {name} | {got['compile_s']:.0f} s{ratio('compile_s')} | {accessed} | "
             f"{got['temporary_bytes'] / BYTES_PER_GB:.2f} GB{ratio('temporary_bytes')} | {got['code_bytes'] / 1e6:.0f} MB | "
@@ -92,14 +93,17 @@ def main():
                 for dropout in args.dropouts.split(","):
                     topology, devices, batch, seq, _ = CASES[case]
                     print(f"\n**{topology}, {batch} x {seq} over {devices}, {precision}, dropout {dropout}** "
-                          f"(load {os.getloadavg()[0]:.1f}; in brackets: of JAX unrolled)\n")
+                          f"(load {os.getloadavg()[0]:.1f}; in brackets: of each unrolled JAX)\n")
                     print("| | compile | bytes accessed | temporaries | code | flops |\n|---|---|---|---|---|---|")
-                    base = None
+                    bases = []
                     for form in args.forms.split(","):
+                        if form.endswith("rbg") and float(dropout) == 0:
+                            continue  # without random bits it is JAX's default
                         got = figures(args, case, form, precision, dropout, folder)
-                        base = got if form == "jax unrolled" else base
+                        if form.startswith("jax unrolled") and "error" not in got:
+                            bases.append(got)
                         everything.append({"case": case, "precision": precision, "dropout": dropout, "form": form, **got})
-                        print(row(form, got, base), flush=True)
+                        print(row(form, got, bases), flush=True)
     if args.json:
         Path(args.json).write_text(json.dumps(everything, indent=1))
 

@@ -11,13 +11,12 @@
 namespace smelt {
 namespace {
 
-// Whether a gradient may be asked for with respect to something that t depends on.
-bool may_have_gradient(Tensor t) {
-  if (!is_float(t.dtype())) return false;
+// What depends on something that a gradient may be asked for with respect to.
+auto with_gradients(const Graph& graph) {
   Tensors leaves;
-  for (const Tensor& argument : t.graph().arguments())
+  for (const Tensor& argument : graph.arguments())
     if (is_float(argument.dtype())) leaves.push_back(argument);
-  return dependents(t.graph(), leaves, Along::gradients).contains(&t.node());
+  return dependents(graph, leaves, Along::gradients);
 }
 
 // What a value is cheaply made from again: the operand of a broadcast, reshape or transposition.
@@ -164,9 +163,10 @@ class ScanBuilder {
       }
     Tensors own = carry;  // the arguments that stand for the inputs
     own.insert(own.end(), free_.begin() + 1, free_.end());
+    const auto outside = with_gradients(outer_);
     Dims wanted;
     for (std::size_t i = 0; i < own.size(); ++i)
-      if (is_float(own[i].dtype()) && (i < carry.size() || may_have_gradient(inputs[i]))) {
+      if (is_float(own[i].dtype()) && (i < carry.size() || outside.contains(&inputs[i].node()))) {
         wanted.push_back(static_cast<std::int64_t>(i));
         wrt.push_back(own[i]);
       }

@@ -43,28 +43,36 @@ Tensor place_key(const Scope& s, std::uint32_t place, const Factors& by) {
   return key;
 }
 
+// 0, 1, … along an axis: [1, …, dims[axis], …, 1].
+Tensor counted(Graph& graph, const Dims& dims, std::size_t axis) {
+  Dims alone(dims.size(), 1);
+  alone[axis] = dims[axis];
+  return iota(graph, {DType::u32, alone}, static_cast<std::int64_t>(axis));
+}
+
 // A key for each row of the batch: [rows, 1, …].
 Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
   const RandomSource& source = *s.random_source();
-  Dims column(dims.size(), 1);
-  column[0] = dims[0];
-  Tensor row = times(iota(s.graph(), {DType::u32, column}, 0),
-                     static_cast<std::uint32_t>(source.row_stride));
+  Tensor row = times(counted(s.graph(), dims, 0), static_cast<std::uint32_t>(source.row_stride));
   if (source.first_row) row = row + as_word(source.first_row);
   return mix(times(row, kGolden) + key);
 }
 
-// The number of each element within its row, times an odd constant.
-Tensor element_numbers(Graph& graph, const Dims& dims, const std::optional<Part>& part) {
-  Tensor sum = constant(graph, 0, DType::u32, dims);
+// The key plus the number of each element within its row, times an odd constant. What the last axis
+// does not change is added up first, or each element would take a product for each axis.
+Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Part>& part) {
+  std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
     const bool cut = part && part->axis == static_cast<std::int64_t>(axis);
-    Tensor number = iota(graph, {DType::u32, dims}, static_cast<std::int64_t>(axis));
+    Tensor number = counted(key.graph(), dims, axis);
     if (cut) number = number + as_word(part->first);
-    sum = sum + times(number, static_cast<std::uint32_t>(stride * kGolden));
+    of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
     stride *= static_cast<std::uint64_t>(cut ? part->whole : dims[axis]);
   }
+  Tensor sum = key;
+  for (; of_axes.size() > 1; of_axes.pop_back()) sum = sum + of_axes.back();
+  if (!of_axes.empty()) sum = broadcast_to(sum, dims) + broadcast_to(of_axes[0], dims);
   return sum;
 }
 
@@ -76,7 +84,7 @@ Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Part>& 
   const std::uint64_t key = random_key(s.random_source()->seed, s.place());
   const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
   const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
-  Tensor x = fold(element_numbers(s.graph(), dims, part) + first, 16);
+  Tensor x = fold(element_numbers(first, dims, part), 16);
   x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
   return fold(times(fold(x, 15), 0x846CA68B), 16);
 }
