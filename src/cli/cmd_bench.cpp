@@ -247,7 +247,8 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, o->compute, o->mesh);
-  command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing");
+  command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
+      ->excludes("--updates");
   command->callback([o] {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -34,8 +35,10 @@ void check_topology(const std::string& name) {
   const bool fits = std::regex_match(
       name, found,
       std::regex("(v[0-9]+[a-z]*):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
-  const bool flat = fits && (found[1] == "v5e" || found[1] == "v6e");
-  if (fits && !(flat && (found[4].matched || std::stoi(found[2]) > 16 || std::stoi(found[3]) > 16)))
+  static const std::map<std::string, int> flat{{"v2", 16}, {"v3", 32}, {"v5e", 16}, {"v6e", 16}};
+  const auto most = flat.find(fits ? found[1].str() : "");
+  if (fits && (most == flat.end() || (!found[4].matched && std::stoi(found[2]) <= most->second &&
+                                      std::stoi(found[3]) <= most->second)))
     return;
   throw UsageError(str("--topology '", name, "' is no slice of TPUs"),
                    "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");

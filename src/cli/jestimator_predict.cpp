@@ -26,7 +26,7 @@ class Predictor {
         model_(load_jestimator("predict", start.path, f)),
         source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
         client_(open_device(f.device, 1)),
-        program_(predict_program(scores_, f.pred_batch_size, f.compute.precision == "f32_exact")),
+        program_(predict_program(scores_, f.pred_batch_size, compute(*client_))),
         compiled_(client_, program_, advice()) {}
 
   void write_lines(const std::function<void(std::string_view)>& write) const {
@@ -45,6 +45,12 @@ class Predictor {
 
  private:
   static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
+
+  Compute compute(const Client& client) const {
+    ComputeChoice choice = flags_.compute;
+    if (choice.precision == "bf16") choice.precision = "f32";
+    return compute_for(client.platform_name(), choice, flag);
+  }
 
   std::int64_t count() const {
     const auto all = static_cast<std::int64_t>(source_->size());

@@ -27,21 +27,32 @@ Tensor by_distance(Tensor x) {
   return reshape(pad(flat, 0, {0, 0, R - 1}, {0, 0, 1}), {B, N, R, W});
 }
 
-// Values by weights [B,N,R,S], in their type: [B,N,R,D].
-Tensor weighted(const AttentionInputs& in, Tensor weights) {
-  const auto as = [&](Tensor t) { return convert(t, weights.dtype()); };
-  const Tensor sum = einsum("bnqk,bknd->bnqd", weights, as(in.v));
-  if (!in.relative_v) return sum;
-  return sum + einsum("bnqr,rnd->bnqd", by_distance(weights), as(in.relative_v));
-}
-
-struct Context {
-  Tensor sum;   // [B,N,R,D]
-  Tensor logs;  // of softmax's sums [B,N,R,1], where their gradient is yet to be taken
+struct Values {
+  Tensor v, relative;
+  // By weights [B,N,R,S], in their type.
+  Tensor weighted(Tensor weights) const {
+    const auto as = [&](Tensor t) { return convert(t, weights.dtype()); };
+    const Tensor sum = einsum("bnqk,bknd->bqnd", weights, as(v));
+    return relative ? sum + einsum("bnqr,rnd->bqnd", by_distance(weights), as(relative)) : sum;
+  }
 };
 
-// Of the rows of q that `part` says, of all that there are.
-Context context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
+// The gradient of the sums is taken from the context, over a head's numbers for each query, where
+// their own is over all keys; nothing of a key waits for the others (Dao et al. 2022, section 3.1).
+// A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
+// that products take of it: or the difference would come out times what all keys have in common.
+Tensor by_context(const Scope& s, Tensor scores, const Values& values, double rate,
+                  const std::optional<Part>& part) {
+  const auto [powers, sums] = softmax_powers(scores);
+  const Tensor weights =
+      stop_gradient(as_multiplied(dropout(s / "dropout", powers * (1.0 / sums), rate, part)));
+  const Tensor context = values.weighted(straight_through(weights, weights * scores));
+  const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
+  return as_multiplied(straight_through(context, context - stop_gradient(context) * logs));
+}
+
+// The rows of q that `part` says, of all that there are.
+Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
@@ -49,26 +60,11 @@ Context context_of(const Scope& s, const AttentionInputs& in, const std::optiona
   // Captured before it is broadcast to a head's scores, which would be made outside.
   if (in.bias) scores = scores + convert(s.graph().capture(in.bias), scores.dtype());
   scores = in_f32(scores).expect({B, N, R, S});
-  const auto dropped = [&](Tensor t) { return dropout(s / "dropout", t, in.dropout, part); };
-  if (!s.compute().softmax_by_context)
-    return {.sum = weighted(in, dropped(convert(softmax(scores), in.q.dtype()))), .logs = {}};
-  const auto [powers, sums] = softmax_powers(scores);
-  const Tensor weights = stop_gradient(as_multiplied(dropped(powers * (1.0 / sums))));
-  return {.sum = weighted(in, straight_through(weights, weights * scores)), .logs = log(sums)};
-}
-
-// [B,Q,N,D]. The gradient of the sums is taken from the context, over a head's numbers for each
-// query, where their own is over all keys; nothing of a key waits for the others (Dao et al. 2022,
-// section 3.1). A query's scores have a gradient that sums to zero only if what is multiplied has
-// the bits that products take of it: or the difference would come out times what all keys have in
-// common.
-Tensor finished(const AttentionInputs& in, const Context& context) {
-  Tensor sum = context.sum;
-  if (context.logs) {
-    sum = straight_through(sum, sum - stop_gradient(sum) * context.logs);
-    sum = convert(as_multiplied(sum), in.q.dtype());
-  }
-  return transpose(sum, {0, 2, 1, 3});
+  const Values values{.v = in.v, .relative = in.relative_v};
+  if (s.compute().softmax_by_context)
+    return convert(by_context(s, scores, values, in.dropout, part), in.q.dtype());
+  const Tensor weights = convert(softmax(scores), in.q.dtype());
+  return values.weighted(dropout(s / "dropout", weights, in.dropout, part));
 }
 
 // [B,1,Q,S] -> [Q / R,B,1,R,S]
@@ -110,17 +106,10 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
           block.relative_k = seen_from(body.graph().capture(relative_k), first, in, R);
           block.relative_v = seen_from(body.graph().capture(relative_v), first, in, R);
         }
-        const Context part = context_of(inner, block, Part{.axis = 2, .first = first, .whole = Q});
-        ScanStep out{.carry = {}, .outputs = {part.sum}};
-        if (part.logs) out.outputs.push_back(part.logs);
-        return out;
+        return {.carry = {},
+                .outputs = {context_of(inner, block, Part{.axis = 2, .first = first, .whole = Q})}};
       });
-  const auto of_all = [&](Tensor t) {  // [Q / R,B,N,R,·] -> [B,N,Q,·]
-    return reshape(transpose(t, {1, 2, 0, 3, 4}), {B, N, Q, t.dim(4)});
-  };
-  Context all{.sum = of_all(done.outputs[0]), .logs = {}};
-  if (done.outputs.size() > 1) all.logs = of_all(done.outputs[1]);
-  return finished(in, all);
+  return reshape(transpose(done.outputs[0], {1, 0, 2, 3, 4}), in.q.dims());
 }
 
 }  // namespace
@@ -128,7 +117,7 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
 Tensor attention(const Scope& s, const AttentionInputs& in) {
   const std::int64_t Q = in.q.dim(1), R = s.compute().attention_rows;
   if (R == 0 || R == Q)
-    return s.compute().stored_scores ? finished(in, context_of(s, in, {})) : in_blocks(s, in, Q);
+    return s.compute().stored_scores ? context_of(s, in, {}) : in_blocks(s, in, Q);
   if (Q % R != 0)
     throw UsageError(str("attention: ", Q, " tokens in blocks of ", R),
                      "choose attention rows that divide the sequence, or 0");

@@ -16,7 +16,8 @@ struct AttentionInputs {
   Tensor relative_k = {}, relative_v = {};
 };
 
-// softmax(q k / sqrt(D) + bias) v: [B,Q,N,D] of q's type.
+// softmax(q k / sqrt(D) + bias) v: [B,Q,N,D] of q's type. With `softmax_by_context` and products
+// that are not exact it has the bits that a product takes of it, which is what it goes into.
 //
 // With `s.compute().attention_rows` R > 0 in a loop over blocks of R rows of q, so that scores are
 // [B,N,R,S] at a time, and computed again in the backward pass rather than kept (Rabe & Staats

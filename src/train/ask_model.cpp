@@ -27,7 +27,7 @@ ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Cli
                              const Prediction& prediction, const std::vector<TokenRow>& rows,
                              bool exact_products)
     : client_(std::move(client)),
-      program_(predict_program(prediction, std::ssize(rows), exact_products)),
+      program_(predict_program(prediction, std::ssize(rows), {.exact_products = exact_products})),
       advice_{str(command, ": the model with these texts"),
               "give fewer texts at a time, or shorter ones"},
       step_(client_, program_, advice_),

@@ -148,7 +148,7 @@ Compute compute_for(std::string_view platform, const ComputeChoice& choice, cons
   out.stored_scores = platform != "tpu" || out.save == Save::layer;
   if (out.layers == Layers::unrolled && less)
     throw UsageError(str(fields("save"), " '", choice.save, "' with ", fields("layers"),
-                         " 'unrolled': unrolled layers keep all"),
+                         " 'unrolled': only a scan keeps less"),
                      str("set ", fields("layers"), " to scan"));
   return out;
 }

@@ -379,15 +379,16 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
 }
 
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
-                            bool exact_products) {
+                            Compute compute) {
   StepProgram out{.features = prediction.features};
   Program& p = out.program;
-  p.form.exact_products = exact_products;
+  p.form.exact_products = compute.exact_products;
   const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
   Parameters parameters;
   std::optional<RandomSource> random;
   if (prediction.draws > 0) random = numbered_examples(out, batch_size);
-  const Scope root(p.graph, parameters, random);
+  compute.save = Save::none;
+  const Scope root(p.graph, parameters, random, std::move(compute));
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   if (prediction.draws > 1)
     p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,

@@ -64,6 +64,6 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
                          Compute compute = {}, std::int64_t passes = 1);
 // Results: the prediction's outputs; one device.
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
-                            bool exact_products = false);
+                            Compute compute = {});
 
 }  // namespace smelt

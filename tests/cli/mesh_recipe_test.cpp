@@ -45,7 +45,7 @@ TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
 
 TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
   const std::string refusal =
-      ": train.save 'layer' with train.layers 'unrolled': unrolled layers keep all\n"
+      ": train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
       "  hint: set train.layers to scan";
   EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan

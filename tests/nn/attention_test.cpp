@@ -109,35 +109,53 @@ TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByOneMoreProduct) {
               ::testing::Not(HasSubstr("2x3x8x6xf32")));
 }
 
-// ---- bf16 ----
+// ---- rounded ----
 
-// The gradients of q and k in bf16, of keys and values that are near a common mean: what of a row
-// of the scores' gradient does not sum to zero comes out times that mean.
+// How attention is computed.
+struct Form {
+  bool by_context = true;
+  DType dtype = DType::bf16;
+  double dropout = 0;
+  bool relative = false;
+  std::int64_t rows = 0;
+};
+
+// The gradients of q and k, of keys and values that are near a common mean: what of a row of the
+// scores' gradient does not sum to zero comes out times that mean.
 struct NearAMean {
-  explicit NearAMean(bool by_context) {
+  explicit NearAMean(const Form& form) {
+    const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
-    const Scope s(
-        program.graph, parameters, {},
-        {.dtype = DType::bf16, .stored_scores = !by_context, .softmax_by_context = by_context});
+    const Scope s(program.graph, parameters, RandomSource{.seed = 5, .step = step},
+                  {.dtype = form.dtype,
+                   .stored_scores = !form.by_context,
+                   .softmax_by_context = form.by_context,
+                   .attention_rows = form.rows});
+    const auto argument = [&](Dims dims) {
+      return program.graph.argument({form.dtype, std::move(dims)});
+    };
     std::vector<Tensor> in;
-    for (int i = 0; i < 3; ++i) in.push_back(program.graph.argument({DType::bf16, {2, 64, 2, 16}}));
+    for (int i = 0; i < 3; ++i) in.push_back(argument({2, 64, 2, 16}));
     const Tensor weights = program.graph.argument(f32({2, 64, 2, 16}));
-    const Tensor context =
-        attention(s / "self", {.q = in[0], .k = in[1], .v = in[2], .bias = {}, .dropout = 0});
+    AttentionInputs inputs{.q = in[0], .k = in[1], .v = in[2], .bias = {}, .dropout = form.dropout};
+    if (form.relative) {
+      inputs.relative_k = argument({127, 2, 16});
+      inputs.relative_v = argument({127, 2, 16});
+    }
+    const Tensor context = attention(s / "self", inputs);
     const Tensor loss = reduce_sum(convert(context, DType::f32) * weights, {0, 1, 2, 3});
     program.results = grad(loss, std::vector{in[0], in[1]});
   }
 
-  // How far the device's are from exact ones of the same bf16 inputs, as a part of their norm.
+  // How far the device's are from those without any rounding, as a part of their norm.
   std::vector<double> errors() const {
-    std::vector<Value> arguments;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const double mean = i == 1 || i == 2 ? 8 : 0;
+    std::vector<Value> arguments{integer_value({DType::s32, {}}, {3})};
+    for (std::size_t i = 1; i < program.graph.arguments().size(); ++i) {
+      const double mean = i == 2 || i == 3 ? 8 : 0;
       arguments.push_back(random_value(
           {.shape = program.graph.arguments()[i].shape(), .low = mean - 1, .high = mean + 1},
           100 + i));
     }
-    // Without any rounding.
     const auto exact = interpret(program.graph, program.results, arguments);
     const auto got =
         run_on_cpu(program, arguments, {.overrides = {{"xla_allow_excess_precision", "false"}}});
@@ -156,11 +174,26 @@ struct NearAMean {
   Program program;
 };
 
-TEST(Attention, InBf16ByTheContextIsAsNearAsOverAllKeys) {
+TEST(Attention, RoundedByTheContextIsAsNearAsOverAllKeys) {
   REQUIRE_PLUGIN("cpu");
-  const auto by_context = NearAMean(true).errors(), over_keys = NearAMean(false).errors();
-  for (std::size_t i = 0; i < over_keys.size(); ++i)
-    EXPECT_LT(by_context[i], 1.1 * over_keys[i]) << "of " << (i == 0 ? "q" : "k");
+  for (const auto& over_keys : {Form{.by_context = false},
+                                {.by_context = false, .dropout = 0.1},
+                                {.by_context = false, .relative = true}}) {
+    const auto want = NearAMean(over_keys).errors();
+    for (const std::int64_t rows : {0, 16}) {
+      Form form = over_keys;
+      form.by_context = true, form.rows = rows;
+      const auto got = NearAMean(form).errors();
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        SCOPED_TRACE(str(i == 0 ? "q" : "k", ", dropout ", form.dropout, ", rows ", rows));
+        EXPECT_LT(got[i], 1.1 * want[i]);
+        EXPECT_LT(got[i], 0.05);
+      }
+    }
+  }
+  // In f32 what products would round is rounded, and nothing else.
+  for (const double error : NearAMean({.dtype = DType::f32, .dropout = 0.1}).errors())
+    EXPECT_LT(error, 0.01);
 }
 
 // ---- positions ----
@@ -238,12 +271,14 @@ TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
 }
 
 TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
-  for (const std::int64_t rows : {0, 1, 2, 4}) {
-    const auto got = Relative(rows, rows > 0).values(), want = Relative(0).values();
-    for (std::size_t i = 0; i < want.size(); ++i)
-      for (std::size_t j = 0; j < want[i].real.size(); ++j)
-        ASSERT_NEAR(got[i].real[j], want[i].real[j], 1e-12) << "result " << i << " at " << j;
-  }
+  const auto want = Relative(0).values();
+  for (const std::int64_t rows : {0, 1, 2, 4})
+    for (const bool stored_scores : {true, false}) {
+      const auto got = Relative(rows, stored_scores).values();
+      for (std::size_t i = 0; i < want.size(); ++i)
+        for (std::size_t j = 0; j < want[i].real.size(); ++j)
+          ASSERT_NEAR(got[i].real[j], want[i].real[j], 1e-12) << "result " << i << " at " << j;
+    }
 }
 
 TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {

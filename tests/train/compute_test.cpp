@@ -206,7 +206,7 @@ TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
   EXPECT_EQ(refusal({.layers = "scan", .save = "product"}),
             "train.save 'product' is unknown\n  hint: did you mean 'products'?");
   EXPECT_EQ(refusal({.layers = "unrolled", .save = "layer"}),
-            "train.save 'layer' with train.layers 'unrolled': unrolled layers keep all\n"
+            "train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
             "  hint: set train.layers to scan");
   EXPECT_EQ(compute_for("cpu", {.save = "layer"}).layers, Layers::scan);
   EXPECT_THAT(error_of([] { compute_for("cpu", {.precision = "half"}, flag); }),

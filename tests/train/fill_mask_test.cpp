@@ -112,7 +112,8 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
 
 TEST_F(FillMask, ExactProductsAreAskedFor) {
   const auto text = [&](bool exact) {
-    return emit_module(predict_program(fill(1).guesses(8, 1, 1), 1, exact).program, "fill");
+    return emit_module(
+        predict_program(fill(1).guesses(8, 1, 1), 1, {.exact_products = exact}).program, "fill");
   };
   EXPECT_THAT(text(true), HasSubstr("HIGHEST"));
   EXPECT_THAT(text(false), testing::Not(HasSubstr("HIGHEST")));

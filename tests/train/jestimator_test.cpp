@@ -97,6 +97,28 @@ TEST_P(JestimatorDraws, PartsLoopsAndBlocksLearnTheSame) {
   };
   SCOPED_TRACE("in loops");
   expect_same_run(learn_from_golden(client, GetParam(), in_loops), whole, 1e-6);
+  const auto as_on_a_tpu = [](TrainingConfig& c) {
+    c.compute = {.exact_products = true,
+                 .layers = Layers::scan,
+                 .save = Save::products,
+                 .stored_scores = false,
+                 .softmax_by_context = true,
+                 .attention_rows = 5};
+  };
+  SCOPED_TRACE("as on a TPU");
+  expect_same_run(learn_from_golden(client, GetParam(), as_on_a_tpu), whole, 1e-6);
+}
+
+TEST(Jestimator, PredictsInBlocksOfWordsWithoutScoresOfAllAtOnce) {
+  const JestimatorBertTask task = GoldenJestimator(GoldenJestimator::variants()[0]).settings();
+  const auto predicts = [&](std::int64_t logits_bytes) {
+    const Prediction scores = jestimator_scores(task, 2);
+    return emit_module(predict_program(scores, 4, {.logits_bytes = logits_bytes}).program, "p");
+  };
+  const std::string all =
+      str("tensor<", 4 * task.model.max_length, "x", task.model.vocab_size, "xf32>");
+  EXPECT_THAT(predicts(0), testing::HasSubstr(all));
+  EXPECT_THAT(predicts(5000), testing::Not(testing::HasSubstr(all)));
 }
 
 // One unit of the last place that bf16 has, 2^-8.

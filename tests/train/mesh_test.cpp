@@ -32,9 +32,13 @@ Placement cpu_placement(const std::string& mesh, Reduction reduction = Reduction
   return placement_for("cpu", 8, reduction, partition_for({.mesh = mesh}, 8));
 }
 
-TrainingConfig scanned(std::int64_t devices) {
+TrainingConfig as_on_a_tpu(std::int64_t devices) {
   TrainingConfig c = mesh_config(devices);
-  c.compute = {.layers = Layers::scan, .save = Save::products};
+  c.compute = {.exact_products = true,
+               .layers = Layers::scan,
+               .save = Save::products,
+               .stored_scores = false,
+               .softmax_by_context = true};
   return c;
 }
 
@@ -72,12 +76,12 @@ TEST(Mesh, LossesAreThoseOfOneDevice) {
   expect_losses(run(client, mesh_config(8), cpu_placement(kAllAxes)), one, kSameLoss);
 }
 
-TEST(Mesh, LossesAreThoseOfOneDeviceWithLayersInALoop) {
+TEST(Mesh, LossesAreThoseOfOneDeviceAsOnATpuWithLayersInALoop) {
   SMELT_OPEN_CPU(client, 8);
-  const MeshRan one = run_on_one(client, scanned(1));
+  const MeshRan one = run_on_one(client, as_on_a_tpu(1));
   for (const Placement& placement : placements()) {
     SCOPED_TRACE(text_of(placement));
-    expect_losses(run(client, scanned(8), placement), one, kSameLoss);
+    expect_losses(run(client, as_on_a_tpu(8), placement), one, kSameLoss);
   }
 }
 
@@ -97,7 +101,7 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoes) {
   SMELT_OPEN_CPU(client, 1);
   const Placement one = placement_for("cpu", 1, Reduction::global);
   expect_parts_learn_the_same(client, mesh_config(1), one, 4);
-  expect_parts_learn_the_same(client, scanned(1), one, 2);
+  expect_parts_learn_the_same(client, as_on_a_tpu(1), one, 2);
 }
 
 TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
@@ -110,7 +114,7 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
 
 TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
-  expect_parts_learn_the_same(client, scanned(8), cpu_placement(kAllAxes), 4);
+  expect_parts_learn_the_same(client, as_on_a_tpu(8), cpu_placement(kAllAxes), 4);
   expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=8"), 2);
   expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=4,fsdp=2"), 2);
 }

@@ -35,6 +35,7 @@ class TpuCompile : public testing::Test {
     c.devices = 8;
     c.optimizer = adamw({});
     c.reduction = reduction;
+    c.compute = compute_for("tpu", {});
     return c;
   }
 
@@ -75,14 +76,14 @@ TEST_P(TpuCompileOnEach, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
 }
 
 TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
-  const auto program = eval_program(task(), 16, placement(Reduction::global));
+  const auto program =
+      eval_program(task(), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
 }
 
 TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
   TrainingConfig c = config(Reduction::global);
   c.optimizer = lamb({});
-  c.compute = compute_for("tpu", {});
   c.schedule = {.total_steps = 100, .warmup = Warmup::precedes, .decay = Decay::cosine};
   c.rules = {{"rates", {{".*/layer_0/", "0.5"}}}, {}};
   c.clip_value = 1;
@@ -106,6 +107,19 @@ TEST_F(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
   EXPECT_LE(products, all);
   EXPECT_LT(temporaries("f32", "layer"), all);
   EXPECT_LT(temporaries("bf16", "products"), products);
+}
+
+TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
+  const auto temporaries = [](bool stored_scores) -> double {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.layers = "unrolled"});
+    EXPECT_FALSE(c.compute.stored_scores);
+    c.compute.stored_scores = stored_scores;
+    const auto program = train_program(task(512, 4), c, placement(Reduction::global));
+    return static_cast<double>(compile("v2:2x2", program).temporary_bytes);
+  };
+  const double scores = 2 * 2 * 512 * 512 * sizeof(float);  // two rows of a device, two heads
+  EXPECT_LT(temporaries(false), temporaries(true) - 2 * scores);
 }
 
 TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
@@ -144,7 +158,6 @@ class ElectraTpuCompile : public TpuCompileOnEach {
 
 TEST_P(ElectraTpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
   TrainingConfig c = config(Reduction::global);
-  c.compute = compute_for("tpu", {});
   const auto program = train_program(electra(MaskDraws::distinct), c, placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Spread::mesh);
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
@@ -167,7 +180,6 @@ TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
                             .generator_hidden_size = 1}};
   two.settings.two_tower_generator = true;
   TrainingConfig c = config(Reduction::global);
-  c.compute = compute_for("tpu", {});
   const auto program = train_program(
       electra_task(two), c,
       placement_for("tpu", 8, Reduction::global, partition_for({.mesh = "data=2,tensor=4"}, 8)));
@@ -237,7 +249,6 @@ TEST_F(TpuCompile, JestimatorsBertBaseFitsAV2Pod) {
   TrainingConfig c = config(Reduction::global);
   c.batch_size = 256;
   c.devices = 32;
-  c.compute = compute_for("tpu", {});
   const auto program =
       train_program(jestimator_bert_task(task), c, placement_for("tpu", 32, Reduction::global));
   const CompiledMemory memory =
