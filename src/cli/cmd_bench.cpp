@@ -80,6 +80,10 @@ Task bench_task(const BenchOptions& o) {
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
   const auto known = models().find(o.model);
+  if (o.predictions > o.seq)
+    throw UsageError(
+        str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
+        "give at most as many as tokens");
   BertConfig model = known != models().end() ? known->second : load_bert_config(o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   if (known != models().end())
@@ -167,12 +171,10 @@ nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelSta
 nlohmann::json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
   const Task task = bench_task(o);
+  const TrainingConfig config = bench_config(o, o.device);
+  const StepProgram program = train_program(task, config, bench_placement(o, o.device));
+  const double build_s = seconds_since(begin);
   const auto client = open_device(o.device, static_cast<int>(o.devices));
-  const TrainingConfig config = bench_config(o, client->platform_name());
-  const auto building = Clock::now();
-  const StepProgram program =
-      train_program(task, config, bench_placement(o, client->platform_name()));
-  const double build_s = seconds_since(building);
   // As in training.
   auto fresh = std::async(std::launch::async, [&] {
     return ModelState::fresh(*client, program.placement, program.state, config.seed);
@@ -234,7 +236,7 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
       ->capture_default_str();
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
-    command->add_option(name, value, help)->check(number_from(1, 1e12))->capture_default_str();
+    command->add_option(name, value, help)->check(number_from(1, 1e6))->capture_default_str();
   };
   command->add_option("--depth", o->depth, "layers, if not the model's own number")
       ->check(number_from(1, 1000));
@@ -248,7 +250,9 @@ void add_bench_command(CLI::App& app) {
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, o->compute, o->mesh);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
-      ->excludes("--updates");
+      ->check([](const std::string& path) { return path.empty() ? "is empty" : ""; });
+  for (const char* of_a_step : {"--emit", "--optimizer", "--mesh"})
+    command->get_option("--updates")->excludes(command->get_option(of_a_step));
   command->callback([o] {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),

@@ -61,7 +61,9 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
   } catch (const PjrtError& error) {
     if (error.code() == pjrt::ErrorCode::resource_exhausted)
       throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
-    throw UsageError(str(c.program, ": ", error.what()),
+    // What follows the first line is of programs of other versions, or the program itself.
+    const std::string problem = error.what();
+    throw UsageError(str(c.program, ": ", problem.substr(0, problem.find('\n'))),
                      "give StableHLO text, as smelt bench --emit writes it");
   }
 }

@@ -91,8 +91,9 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
   const auto summed = [&](Tensor t) { return t && blocks > 1 ? in_f32(t) : t; };
   const Tensor k = summed(in.k), v = summed(in.v);
   const Tensor relative_k = summed(in.relative_k), relative_v = summed(in.relative_v);
+  const Save save = blocks > 1 ? Save::layer : Save::products;
   const ScanStep done = scan(
-      s.graph(), blocks, {}, s.compute().save == Save::none ? Save::none : Save::products,
+      s.graph(), blocks, {}, s.compute().save == Save::none ? Save::none : save,
       [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =

@@ -111,8 +111,9 @@ std::vector<const Parameter*> trained(const Parameters& parameters, const Measur
   return out;
 }
 
-// What an evaluation draws by: examples are numbered over all batches.
-RandomSource numbered_examples(StepProgram& out, std::int64_t batch_size) {
+// What an evaluation that draws does so by: examples are numbered over all batches.
+std::optional<RandomSource> numbered_examples(bool draws, StepProgram& out, std::int64_t size) {
+  if (!draws) return {};
   Graph& graph = out.program.graph;
   const auto scaled = [](Tensor t, std::int64_t rows) {
     return t * full_like(t, static_cast<double>(rows));
@@ -120,13 +121,13 @@ RandomSource numbered_examples(StepProgram& out, std::int64_t batch_size) {
   const Tensor batch = graph.argument({DType::s32, {}});
   out.takes_step = true;
   out.takes_replica = out.placement.spread == Spread::replicas;
-  Tensor first = scaled(batch, batch_size);
+  Tensor first = scaled(batch, size);
   if (out.takes_replica)
-    first = first + scaled(graph.argument({DType::s32, {}}), batch_size / out.placement.replicas());
-  return {.seed = TrainingConfig().seed,
-          .step = zeros_like(batch),
-          .first_row = first,
-          .training = false};
+    first = first + scaled(graph.argument({DType::s32, {}}), size / out.placement.replicas());
+  return RandomSource{.seed = TrainingConfig().seed,
+                      .step = zeros_like(batch),
+                      .first_row = first,
+                      .training = false};
 }
 
 // The measures of the objective's losses, then of its metrics.
@@ -363,8 +364,7 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
       batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;
   compute.save = Save::none;
-  std::optional<RandomSource> random;
-  if (task.draws) random = numbered_examples(out, batch_size);
+  const auto random = numbered_examples(task.draws, out, batch_size);
   const Scope root(p.graph, parameters, random, split(compute, task, placement));
   Objective objective = task.objective(root, Inputs(task.features, batch));
   if (passes > 1) objective = over_passes(task, root, batch, passes, objective);
@@ -385,8 +385,7 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
   p.form.exact_products = compute.exact_products;
   const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
   Parameters parameters;
-  std::optional<RandomSource> random;
-  if (prediction.draws > 0) random = numbered_examples(out, batch_size);
+  const auto random = numbered_examples(prediction.draws > 0, out, batch_size);
   compute.save = Save::none;
   const Scope root(p.graph, parameters, random, std::move(compute));
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));

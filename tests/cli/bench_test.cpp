@@ -142,6 +142,14 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
                  HasSubstr("--model: 'huge' is neither a file nor one of electra-small"));
   expect_refused("bench --optimizer adam", HasSubstr("--optimizer: adam not in {"));
   expect_refused("bench --updates amos,adam", HasSubstr("--updates: adam not in {"));
+  expect_refused("bench --updates lamb --mesh data=2", HasSubstr("--updates"));
+  expect_refused("bench --updates lamb --emit step.mlir", HasSubstr("--updates"));
+  expect_refused("bench --emit ''", HasSubstr("--emit: is empty"));
+  expect_refused("bench --seq 8", HasSubstr("--predictions 20 of --seq 8: more than tokens"));
+  expect_refused("bench --batch 10000000000", HasSubstr("--batch: 10000000000 is more than"));
+  // Before a million devices are opened.
+  expect_refused("bench --batch 2 --devices 1000000",
+                 HasSubstr("a batch of 2 examples does not divide over 1000000 devices"));
   expect_refused("bench --batch 6 --devices 4",
                  HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   expect_refused("bench --seq 1000",
