@@ -22,7 +22,7 @@ mkdir "$WORK/home"
 mv "$WORK/made" "$WORK/moved"
 cd "$WORK/home" || exit 1
 output=$(env -i HOME="$WORK/home" PATH=/usr/bin:/bin LD_DEBUG=files LD_DEBUG_OUTPUT="$WORK/opened" \
-  "$WORK/moved/bin/smelt" bench --model tiny --batch 2 --seq 16 --steps 1 2>&1) || fail "it does not train" "$output"
+  "$WORK/moved/bin/smelt" bench --model tiny --batch 2 --seq 16 --predictions 2 --steps 1 2>&1) || fail "it does not train" "$output"
 case "$output" in *'"loss":'*) ;; *) fail "it says no loss" "$output" ;; esac
 
 opened=$(cat "$WORK"/opened.*)
