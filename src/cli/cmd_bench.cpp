@@ -16,6 +16,7 @@
 #include "cli/form_flags.h"
 #include "cli/number_check.h"
 #include "cli/optimizer_choice.h"
+#include "cli/parse_arguments.h"
 #include "store/file.h"
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
@@ -250,7 +251,7 @@ void add_bench_command(CLI::App& app) {
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, o->compute, o->mesh);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
-      ->check([](const std::string& path) { return path.empty() ? "is empty" : ""; });
+      ->check(is_not_empty, "");
   for (const char* of_a_step : {"--emit", "--optimizer", "--mesh"})
     command->get_option("--updates")->excludes(command->get_option(of_a_step));
   command->callback([o] {

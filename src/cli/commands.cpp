@@ -29,8 +29,6 @@
 namespace smelt {
 namespace {
 
-std::string is_not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
-
 // What all options of all commands have in common.
 void settle_options(CLI::App& app) {
   const CLI::IsMember booleans(

@@ -21,4 +21,9 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
 // CLI::Success is thrown on, as for --help.
 void parse(CLI::App& app, std::vector<std::string> arguments);
 
+// A check of an option's value: "" or what is wrong with it.
+inline std::string is_not_empty(const std::string& value) {
+  return value.empty() ? "is empty" : "";
+}
+
 }  // namespace smelt

@@ -146,8 +146,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
   visit("save", c.save,
         "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
-        "products, "
-        "layer (least memory); auto");
+        "products, layer (least memory); auto");
   visit("attention_rows", c.attention_rows,
         "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
   visit("logits_mb", c.logits_mb,

@@ -83,15 +83,11 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   Compute least = scanned(Save::layer);
   least.attention_rows = 4;
   expect_same(run(client, least), unrolled);
-  // As on a TPU; in f32 with exact products, or its roundings were made here, too.
-  const auto again = [](Compute compute) {
-    compute.stored_scores = false, compute.softmax_by_context = true;
-    compute.exact_products = compute.dtype == DType::f32;
-    return compute;
-  };
-  expect_same(run(client, again({})), unrolled);
-  expect_same(run(client, again(scanned(Save::products))), unrolled);
-  expect_near(run(client, again({.dtype = DType::bf16})), unrolled);
+  // In f32 with exact products, or a TPU's roundings were made here, too.
+  const auto as_on_a_tpu = [](const ComputeChoice& choice) { return compute_for("tpu", choice); };
+  expect_same(run(client, as_on_a_tpu({.precision = "f32_exact", .layers = "unrolled"})), unrolled);
+  expect_same(run(client, as_on_a_tpu({.precision = "f32_exact"})), unrolled);
+  expect_near(run(client, as_on_a_tpu({.precision = "bf16", .layers = "unrolled"})), unrolled);
   expect_near(run(client, {.dtype = DType::bf16}), unrolled);
   expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
