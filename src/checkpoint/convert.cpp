@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
@@ -17,6 +16,7 @@
 #include "format/crc32c.h"
 #include "format/json_difference.h"
 #include "models/bert_config.h"
+#include "nn/state_names.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "checkpoint/averages.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
@@ -13,6 +12,7 @@
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "models/electra_config.h"
+#include "nn/state_names.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/averages.h"
 #include "ir/shape.h"
+#include "nn/state_names.h"
 
 namespace smelt {
 
@@ -25,7 +25,7 @@ std::vector<ParameterName> without_missing_parts(
     const std::function<bool(const ParameterName&)>& is_there);
 
 // What a run keeps beside its weights: "bert/pooler/dense/bias/adam_m", for a slot stands below its
-// parameter, and what begins as checkpoint/averages.h says.
+// parameter, and what begins as nn/state_names.h says.
 template <class Tensors>
 bool is_slot(const std::string& name, const Tensors& tensors) {
   if (is_beside_weights(name)) return true;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "cli/pipeline.h"
 #include "cli/recipe_option.h"
+#include "recipe/pipeline.h"
 
 namespace smelt {
 

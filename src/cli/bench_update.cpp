@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "runtime/executable.h"
-#include "train/initialize.h"
-#include "train/placement.h"
+#include "state/initialize.h"
+#include "step/placement.h"
 
 namespace smelt {
 namespace {

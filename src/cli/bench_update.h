@@ -7,7 +7,7 @@
 
 #include "optim/optimizer.h"
 #include "runtime/client.h"
-#include "train/state_layout.h"
+#include "step/state_layout.h"
 
 namespace smelt {
 

@@ -13,15 +13,16 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "cli/bench_update.h"
-#include "cli/form_flags.h"
-#include "cli/number_check.h"
-#include "cli/optimizer_choice.h"
-#include "cli/parse_arguments.h"
+#include "console/form_flags.h"
+#include "console/number_check.h"
+#include "console/parse_arguments.h"
+#include "recipe/optimizer_choice.h"
+#include "state/compiled_step.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
 #include "tasks/jestimator_bert_task.h"
-#include "train/compiled_step.h"
 
 namespace smelt {
 namespace {
@@ -85,7 +86,9 @@ Task bench_task(const BenchOptions& o) {
     throw UsageError(
         str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
         "give at most as many as tokens");
-  BertConfig model = known != models().end() ? known->second : load_bert_config(o.model);
+  BertConfig model = known != models().end()
+                         ? known->second
+                         : parse_bert_config(read_file(o.model, kSmallFileBytes), o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   if (known != models().end())
     model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;

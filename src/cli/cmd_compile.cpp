@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "runtime/topology.h"
+#include "state/compiled_step.h"
 #include "store/file.h"
-#include "train/compiled_step.h"
 
 namespace smelt {
 namespace {

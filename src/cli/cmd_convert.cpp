@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "checkpoint/convert.h"
-#include "cli/number_check.h"
+#include "console/number_check.h"
 
 namespace smelt {
 namespace {

@@ -1,95 +1,12 @@
 #include "cli/cmd_detect.h"
 
-#include <spdlog/spdlog.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <iomanip>
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include "cli/model_option.h"
-#include "cli/number_check.h"
-#include "cli/pipeline.h"
-#include "text/unicode.h"
+#include "console/answers.h"
+#include "recipe/pipeline.h"
 
 namespace smelt {
-namespace {
-
-nlohmann::ordered_json judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
-                                   const DetectOptions& flags) {
-  std::vector<TokenSpan> spans;
-  for (const JudgedToken& token : tokens) spans.push_back(token.span);
-  spans = in_characters(text, std::move(spans));
-  nlohmann::ordered_json out{{"text", text}, {"tokens", nlohmann::ordered_json::array()}};
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [id, begin, end] = tokens[i].span;
-    out["tokens"].push_back({{"text", text.substr(begin, end - begin)},
-                             {"id", id},
-                             {"offsets", {spans[i].begin, spans[i].end}},
-                             {"probability", tokens[i].probability},
-                             {"replaced", tokens[i].probability >= flags.threshold}});
-  }
-  return out;
-}
-
-void print_judged(const std::string& text, const std::vector<JudgedToken>& tokens,
-                  const DetectOptions& flags) {
-  std::cout << marked_text(text, tokens, flags.threshold, ::isatty(STDOUT_FILENO) == 1) << "\n";
-  for (const auto& [span, probability] : tokens)
-    if (probability >= flags.threshold)
-      std::cout << "    " << text.substr(span.begin, span.end - span.begin) << " " << std::fixed
-                << std::setprecision(1) << 100 * probability << " %\n";
-}
-
-}  // namespace
-
-std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
-  auto options = std::make_shared<DetectOptions>();
-  command
-      .add_option("--text", options->texts,
-                  "a text, in which [MASK] is no token; may be given several times")
-      ->required();
-  command.add_option("--threshold", options->threshold, "probability from which a token is marked")
-      ->check(number_from(0, 1))
-      ->capture_default_str();
-  command.add_flag("--json", options->json, "one JSON object a text, with all tokens");
-  return options;
-}
-
-void print_detected(DetectOptions options, const Detector& detector) {
-  for (std::string& text : options.texts) {
-    text = decode_utf8_ignore(text, nullptr);
-    if (text.find("[MASK]") != std::string::npos)
-      spdlog::warn("--text: [MASK] is ordinary text here; `fill` takes it for a token");
-  }
-  const auto judged = detector(options.texts);
-  for (std::size_t i = 0; i < judged.size(); ++i)
-    if (options.json)
-      std::cout << judged_json(options.texts[i], judged[i], options).dump() << "\n";
-    else
-      print_judged(options.texts[i], judged[i], options);
-}
-
-std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,
-                        double threshold, bool colour) {
-  const std::string_view before = colour ? "\033[1;31m" : "[", after = colour ? "\033[0m" : "]";
-  std::string out;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < tokens.size();) {
-    auto [span, probability] = tokens[i];
-    // Pieces of one character are marked together.
-    for (++i; i < tokens.size() && tokens[i].span.begin < span.end; ++i) {
-      span.end = std::max(span.end, tokens[i].span.end);
-      probability = std::max(probability, tokens[i].probability);
-    }
-    if (probability < threshold) continue;
-    out.append(text, at, span.begin - at).append(before);
-    out.append(text, span.begin, span.end - span.begin).append(after);
-    at = span.end;
-  }
-  return out.append(text, at);
-}
 
 void add_detect_command(CLI::App& app) {
   auto* command = app.add_subcommand(

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "cli/completion.h"
-#include "cli/recipe.h"
+#include "recipe/recipe.h"
 
 namespace smelt {
 namespace {

@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/words.h"
 #include "cli/cmd_tokens.h"
-#include "cli/figures.h"
-#include "cli/objective_type.h"
-#include "cli/show_example.h"
 #include "data/data_paths.h"
 #include "data/inspect.h"
 #include "data/record_features.h"
+#include "recipe/objective_type.h"
+#include "recipe/show_example.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "base/words.h"
-#include "checkpoint/averages.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/stored_model.h"
 #include "cli/cmd_convert.h"
-#include "train/parameter_scales.h"
+#include "nn/state_names.h"
+#include "state/parameter_scales.h"
 
 namespace smelt {
 namespace {

@@ -1,37 +1,17 @@
 #include "cli/cmd_model.h"
 
-#include <iomanip>
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/begin_flags.h"
-#include "cli/evaluation.h"
 #include "cli/model_option.h"
-#include "cli/pipeline.h"
 #include "cli/recipe_option.h"
+#include "console/answers.h"
+#include "recipe/evaluation.h"
+#include "recipe/pipeline.h"
 
 namespace smelt {
-namespace {
-
-void print_guesses(const FilledText& text) {
-  std::cout << text.text << "\n";
-  for (const auto& guesses : text.masks) {
-    std::cout << "   ";
-    for (const MaskGuess& guess : guesses)
-      std::cout << " " << guess.token << " " << std::fixed << std::setprecision(1)
-                << 100 * guess.probability << " %";
-    std::cout << "\n";
-  }
-}
-
-}  // namespace
-
-void print_report(const GradientReport& report) {
-  std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
-  for (const GradientNorm& gradient : report.of)
-    std::cout << gradient.norm << "  " << gradient.parameter << "\n";
-  std::cout << report.first_not_finite() << "\n";
-}
 
 void add_pretrain_command(CLI::App& app) {
   auto* command =
@@ -83,18 +63,6 @@ void add_fill_command(CLI::App& app) {
                            .fill(options->texts, options->top)
                      : fill_with_model(model->recipe.load(), options->texts, options->top));
   });
-}
-
-std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
-  auto options = std::make_shared<FillOptions>();
-  command.add_option("--text", options->texts, "a text with [MASK]; may be given several times")
-      ->required();
-  command.add_option("--top", options->top, "guesses for each [MASK]")->capture_default_str();
-  return options;
-}
-
-void print_filled(const std::vector<FilledText>& texts) {
-  for (const FilledText& text : texts) print_guesses(text);
 }
 
 void add_export_command(CLI::App& app) {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/words.h"
-#include "cli/number_check.h"
+#include "console/number_check.h"
 #include "data/data_paths.h"
 #include "data/example_source.h"
 #include "data/record_features.h"

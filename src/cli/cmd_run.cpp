@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/begin_flags.h"
-#include "cli/dry_run.h"
-#include "cli/pipeline.h"
 #include "cli/recipe_option.h"
+#include "recipe/dry_run.h"
+#include "recipe/pipeline.h"
 
 namespace smelt {
 

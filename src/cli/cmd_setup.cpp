@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "cli/plugin_setup.h"
 #include "runtime/find_plugin.h"
 #include "runtime/hardware.h"
+#include "runtime/plugin_setup.h"
 
 namespace smelt {
 namespace {

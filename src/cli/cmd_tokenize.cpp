@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/progress.h"
-#include "cli/figures.h"
-#include "cli/text_flags.h"
+#include "console/text_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"

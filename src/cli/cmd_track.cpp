@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/stage.h"
+#include "recipe/stage.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"

@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/words.h"
-#include "cli/figures.h"
-#include "cli/text_flags.h"
+#include "console/text_flags.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary_extend.h"
 #include "tokenize/vocabulary_job.h"

@@ -9,22 +9,23 @@
 #include <iostream>
 
 #include "base/error.h"
-#include "cli/bert_run.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
-#include "cli/cmd_electra.h"
 #include "cli/cmd_help.h"
-#include "cli/cmd_jestimator.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
 #include "cli/cmd_track.h"
 #include "cli/cmd_vocab.h"
-#include "cli/parse_arguments.h"
+#include "console/parse_arguments.h"
+#include "originals/bert_run.h"
+#include "originals/cmd_electra.h"
+#include "originals/cmd_jestimator.h"
+#include "originals/create_pretraining_data.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/model_option.h"
 
 #include "base/error.h"
-#include "cli/text_flags.h"
+#include "console/text_flags.h"
 
 namespace smelt {
 

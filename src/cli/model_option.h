@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/recipe_option.h"
-#include "cli/stored_answers.h"
+#include "recipe/stored_answers.h"
 
 namespace smelt {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/recipe.h"
+#include "recipe/recipe.h"
 
 namespace smelt {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/feature.h"
+#include "format/feature.h"
 
 namespace smelt {
 

@@ -9,7 +9,6 @@
 #include "base/nearest_name.h"
 #include "format/config.h"
 #include "nn/layers.h"
-#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -74,10 +73,6 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where) 
   if (config.hidden_act == "gelu_new") config.hidden_act = "gelu";  // as transformers calls it
   check_bert_config(config, where);
   return config;
-}
-
-BertConfig load_bert_config(const std::string& path) {
-  return parse_bert_config(read_file(path, kSmallFileBytes), path);
 }
 
 }  // namespace smelt

@@ -50,7 +50,6 @@ void visit_fields(Config& c, Visitor&& visit) {
 // fit each other, or a field that looks like a misspelt one. Other unknown fields are ignored, as
 // the original does.
 BertConfig parse_bert_config(const std::string& text, const std::string& where);
-BertConfig load_bert_config(const std::string& path);
 // UsageError when sizes do not fit each other or the activation is unknown; `where` begins the
 // message.
 void check_bert_config(const BertConfig& config, const std::string& where);

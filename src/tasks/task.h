@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/feature.h"
+#include "format/feature.h"
 #include "nn/scope.h"
 
 namespace smelt {

@@ -1,7 +1,7 @@
 // The features that examples of tokens have in common.
 #pragma once
 
-#include "data/feature.h"
+#include "format/feature.h"
 #include "models/encoder.h"
 #include "tasks/task.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "checkpoint/averages.h"
+#include "nn/state_names.h"
 #include "store/folder.h"
 #include "store/path.h"
 

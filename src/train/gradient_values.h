@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "train/compiled_step.h"
+#include "state/compiled_step.h"
 #include "train/trainer.h"
 
 namespace smelt {

@@ -11,9 +11,9 @@
 #include "base/progress.h"
 #include "base/words.h"
 #include "data/description.h"
+#include "state/resume.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "train/resume.h"
 
 namespace smelt {
 

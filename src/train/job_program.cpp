@@ -1,8 +1,8 @@
 #include "train/job_program.h"
 
 #include "base/error.h"
+#include "state/state_copy.h"
 #include "store/folder.h"
-#include "train/state_copy.h"
 
 namespace smelt {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
-#include "train/spikes.h"
+#include "train/spike_record.h"
 
 namespace smelt {
 

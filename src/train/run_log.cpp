@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "runtime/peak_flops.h"
+#include "step/model_flops.h"
 #include "store/path.h"
 #include "track/run_record.h"
-#include "train/model_flops.h"
 #include "train/program_cost.h"
 
 namespace smelt {

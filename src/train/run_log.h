@@ -11,17 +11,17 @@
 #include <string_view>
 #include <vector>
 
+#include "ask/fill_mask.h"
+#include "ask/scorer.h"
 #include "base/progress.h"
 #include "data/batch.h"
 #include "runtime/client.h"
+#include "state/parameter_scales.h"
+#include "step/report.h"
 #include "tasks/task.h"
 #include "track/event_log.h"
 #include "track/metrics_file.h"
 #include "track/run_clock.h"
-#include "train/fill_mask.h"
-#include "train/parameter_scales.h"
-#include "train/report.h"
-#include "train/scorer.h"
 
 namespace smelt {
 

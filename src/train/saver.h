@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/watchdog.h"
+#include "state/state_copy.h"
 #include "train/start.h"
-#include "train/state_copy.h"
 #include "train/trainer.h"
-#include "train/watchdog.h"
 
 namespace smelt {
 

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "format/json_difference.h"
-#include "train/compiled_step.h"
-#include "train/resume.h"
+#include "state/compiled_step.h"
+#include "state/resume.h"
 
 namespace smelt {
 namespace {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "train/model_state.h"
-#include "train/spikes.h"
-#include "train/taken_weights.h"
+#include "state/model_state.h"
+#include "state/taken_weights.h"
+#include "train/spike_record.h"
 #include "train/trainer.h"
 
 namespace smelt {

@@ -11,14 +11,14 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/stop_notice.h"
+#include "base/stop_signal.h"
 #include "base/words.h"
-#include "checkpoint/averages.h"
+#include "nn/state_names.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
 #include "train/program_cost.h"
 #include "train/rewind.h"
 #include "train/start.h"
-#include "train/stop_signal.h"
 #include "train/training_run.h"
 
 namespace smelt {

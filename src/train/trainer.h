@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "ask/scorer.h"
 #include "checkpoint/checkpoint.h"
-#include "train/program.h"
+#include "step/program.h"
 #include "train/run_log.h"
-#include "train/scorer.h"
 
 namespace smelt {
 

@@ -4,14 +4,14 @@
 #include <memory>
 #include <optional>
 
+#include "base/watchdog.h"
 #include "data/prefetch.h"
+#include "state/compiled_step.h"
 #include "store/folder_lock.h"
-#include "train/compiled_step.h"
 #include "train/gradient_values.h"
 #include "train/saver.h"
-#include "train/spikes.h"
+#include "train/spike_record.h"
 #include "train/trainer.h"
-#include "train/watchdog.h"
 
 namespace smelt {
 

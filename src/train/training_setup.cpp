@@ -8,10 +8,10 @@
 #include "base/words.h"
 #include "checkpoint/layout.h"
 #include "data/description.h"
+#include "state/resume.h"
 #include "store/path.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
-#include "train/resume.h"
 #include "train/start.h"
 #include "train/training_run.h"
 

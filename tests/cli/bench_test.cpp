@@ -20,9 +20,7 @@ using testing::Not;
 
 class BenchTest : public testing::Test {
  protected:
-  static CommandOutput run(const std::string& arguments) {
-    return run_command(str(SMELT_PROGRAM, " ", arguments));
-  }
+  static CommandOutput run(const std::string& arguments) { return run_smelt(arguments); }
   void expect_refused(const std::string& arguments, const testing::Matcher<std::string>& message) {
     const CommandOutput output = run(str(arguments, " --emit ", dir_.file("refused.mlir")));
     EXPECT_EQ(output.status, 2) << output.text;

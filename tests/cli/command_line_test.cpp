@@ -15,21 +15,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-CommandOutput smelt(const std::string& arguments) {
-  return run_command(str(SMELT_PROGRAM, " ", arguments));
-}
-
-void expect_refusal(const std::string& arguments, const testing::Matcher<std::string>& message) {
-  const CommandOutput output = smelt(arguments);
-  EXPECT_EQ(output.status, 2) << output.text;
-  EXPECT_THAT(output.text, message) << arguments;
-}
-
 TEST(CommandLine, ATextBetweenBracketsIsThatText) {
   const TempDir dir;
   write_file(dir.file("vocab.txt"), "[UNK]\n[\n]\n,\none\ntwo\n");
   const std::string tokenize =
-      str(SMELT_PROGRAM, " tokenize --json --vocab ", dir.file("vocab.txt"));
+      str(smelt_program(), " tokenize --json --vocab ", dir.file("vocab.txt"));
   std::string all;
   for (const char* text : {"[one]", "[one, two]", "[one] two [one]", "[]"}) {
     const std::string typed = run_command(str(tokenize, " --text '", text, "'")).text;
@@ -55,8 +45,8 @@ TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
   expect_refusal(detect + "nan", HasSubstr("--threshold: 'nan' is no number\n"));
   expect_refusal(detect + "abc", HasSubstr("--threshold: 'abc' is no number\n"));
   expect_refusal(detect + "1.5", HasSubstr("--threshold: 1.5 is more than 1\n"));
-  EXPECT_THAT(smelt("bench --help").text, AllOf(HasSubstr("--depth INT:from 1 to 1000"),
-                                                HasSubstr("queries that attention takes")));
+  EXPECT_THAT(run_smelt("bench --help").text, AllOf(HasSubstr("--depth INT:from 1 to 1000"),
+                                                    HasSubstr("queries that attention takes")));
 }
 
 TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {

@@ -21,9 +21,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-CommandOutput smelt_says(const std::string& arguments) {
-  return run_command(str(SMELT_PROGRAM, " ", arguments));
-}
+CommandOutput smelt_says(const std::string& arguments) { return run_smelt(arguments); }
 
 class ConvertCommand : public testing::Test {
  protected:
@@ -85,7 +83,7 @@ TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
 TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
   for (const char* names : {"tf/types.ckpt checkpoint-7", "checkpoint-7 again.ckpt"}) {
     const CommandOutput out =
-        run_command(str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " convert ", names));
+        run_command(str("cd ", dir_.path(), " && ", smelt_program(), " convert ", names));
     EXPECT_EQ(out.status, 0) << out.text;
   }
   EXPECT_TRUE(fs::exists(at("checkpoint-7/COMMIT")));

@@ -53,8 +53,8 @@ class DataBert : public testing::Test {
     if (freopen("/dev/null", "w", stdout) == nullptr ||
         freopen("/dev/null", "w", stderr) == nullptr)
       _exit(126);
-    execl(SMELT_PROGRAM, "smelt", "data", "bert", "--input", in.c_str(), "--vocab", vocab_.c_str(),
-          "--out", out.c_str(), "--shards", "5", "--threads", "2", nullptr);
+    execl(smelt_program().c_str(), "smelt", "data", "bert", "--input", in.c_str(), "--vocab",
+          vocab_.c_str(), "--out", out.c_str(), "--shards", "5", "--threads", "2", nullptr);
     _exit(127);
   }
   static int finish(pid_t pid) {

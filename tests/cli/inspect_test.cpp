@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
-#include "cli/show_example.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
+#include "recipe/show_example.h"
 #include "store/file.h"
 #include "support/bert_records.h"
 #include "support/oracle.h"
@@ -35,7 +35,7 @@ class InspectCommand : public testing::Test {
     });
   }
   CommandOutput data(const std::string& arguments) const {
-    return run_command(str(SMELT_PROGRAM, " data ", arguments));
+    return run_smelt(str("data ", arguments));
   }
 
   TempDir dir_;
@@ -92,7 +92,7 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
   const auto bare =
-      nlohmann::json::parse(run_command(str("(", SMELT_PROGRAM, " data inspect ", records_,
+      nlohmann::json::parse(run_command(str("(", smelt_program(), " data inspect ", records_,
                                             " --json --vocab-size 55 2>/dev/null)"))
                                 .text);
   EXPECT_EQ(bare["masks"], nullptr);

@@ -15,7 +15,7 @@ TEST(KillRuns, SixKillsChangeNothing) {
   REQUIRE_ORACLE();
   const CommandOutput output =
       run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
-                      SMELT_PROGRAM, " --kills 6 --set train.steps=80"));
+                      smelt_program(), " --kills 6 --set train.steps=80"));
   EXPECT_EQ(output.status, 0) << output.text;
   for (const char* place :
        {"/one: killed 2 times", "/eight: killed 2 times", "run: killed 2 times"})

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "cli/recipe.h"
+#include "recipe/recipe.h"
 #include "store/file.h"
 #include "support/environment.h"
 #include "support/oracle.h"
@@ -20,16 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-CommandOutput smelt(const std::string& arguments) {
-  return run_command(str(SMELT_PROGRAM, " ", arguments));
-}
-
-void expect_refusal(const std::string& arguments, const testing::Matcher<std::string>& message) {
-  const CommandOutput output = smelt(arguments);
-  EXPECT_EQ(output.status, 2) << output.text;
-  EXPECT_THAT(output.text, message) << arguments;
-}
 
 TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("vocab train --input a --out b --overwrit",
@@ -49,7 +39,7 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
 
 TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  const CommandOutput output = run_command(str("(", SMELT_PROGRAM, " help recipe >/dev/full)"));
+  const CommandOutput output = run_command(str("(", smelt_program(), " help recipe >/dev/full)"));
   EXPECT_EQ(output.status, 1);
   EXPECT_THAT(output.text, HasSubstr("standard output: cannot be written to"));
 }
@@ -160,15 +150,15 @@ TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
 }
 
 TEST(Program, HelpAloneIsThatOfTheProgram) {
-  const CommandOutput output = smelt("help");
+  const CommandOutput output = run_smelt("help");
   EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.text, smelt("--help").text);
+  EXPECT_EQ(output.text, run_smelt("--help").text);
   EXPECT_THAT(output.text, AllOf(HasSubstr("create_pretraining_data"),
                                  HasSubstr("`smelt help recipe` lists the fields")));
 }
 
 TEST(Program, HelpListsEveryFieldOfARecipe) {
-  const CommandOutput output = smelt("help recipe");
+  const CommandOutput output = run_smelt("help recipe");
   EXPECT_EQ(output.status, 0);
   EXPECT_GT(recipe_fields().size(), 40u);
   for (const RecipeField& field : recipe_fields())
@@ -224,7 +214,7 @@ class WholeRecipe : public RecipeTest {
 };
 
 TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
-  const CommandOutput first = smelt("run" + on("m"));
+  const CommandOutput first = run_smelt("run" + on("m"));
   ASSERT_EQ(first.status, 0) << first.text;
   const std::string results = read_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(results,
@@ -232,32 +222,33 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
                                     ".*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
                                     "next_sentence_accuracy = .*\nnext_sentence_loss = .*\n"));
   const auto before = files("m");
-  const CommandOutput second = smelt("run" + on("m"));
+  const CommandOutput second = run_smelt("run" + on("m"));
   EXPECT_EQ(second.status, 0);
   for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
     EXPECT_THAT(second.text, HasSubstr(str(stage, ": finished before")));
   EXPECT_EQ(files("m"), before);
 
   const CommandOutput filled =
-      smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
+      run_smelt("fill" + on("m") + " --text 'the [MASK] man sees a dog.' --top 2");
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr(" %"));
-  const CommandOutput evaluated = smelt("eval" + on("m") + " --json 2>/dev/null | cat");
+  const CommandOutput evaluated = run_smelt("eval" + on("m") + " --json 2>/dev/null | cat");
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
   const auto figures = nlohmann::json::parse(evaluated.text);  // nothing else
   EXPECT_EQ(figures["global_step"], 300);
   EXPECT_GT(figures["masked_lm_accuracy"].get<double>(),
             1.5 * figures["majority_token_accuracy"].get<double>());
-  const CommandOutput without = smelt("eval" + on("m") + " --json --set data.next_sentence=false");
+  const CommandOutput without =
+      run_smelt("eval" + on("m") + " --json --set data.next_sentence=false");
   EXPECT_EQ(without.status, 0) << without.text;
   EXPECT_THAT(without.text, testing::Not(HasSubstr("next_sentence")));
-  EXPECT_EQ(smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
+  EXPECT_EQ(run_smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"),
                  HasSubstr("already holds something else"));
 }
 
 TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
-  ASSERT_EQ(smelt("run" + on("m") + " --set train.steps=20").status, 0);
+  ASSERT_EQ(run_smelt("run" + on("m") + " --set train.steps=20").status, 0);
   const auto before = files("m");
   expect_refusal("run" + on("m") + " --set data.dupe_factor=3",
                  HasSubstr("holds a model of other data: data.dupe_factor was 2, is 3"));
@@ -271,7 +262,7 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
 }
 
 TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
-  const std::string there = str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " run r.yaml ");
+  const std::string there = str("cd ", dir_.path(), " && ", smelt_program(), " run r.yaml ");
   ASSERT_EQ(run_command(there + "--set train.steps=20 --set out=m").status, 0);
   for (const std::string& out : {std::string("./m"), dir_.file("m"), std::string("n")}) {
     if (out == "n") fs::rename(dir_.file("m"), dir_.file("n"));
@@ -291,7 +282,7 @@ TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {
 TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
   const auto stopped_by = [&](const std::string& out, const std::string& signals) {
     const std::string seen = dir_.file(out + "/model/checkpoint-20");
-    return run_command(str("bash -c 'set -m; ", SMELT_PROGRAM, " run", on(out),
+    return run_command(str("bash -c 'set -m; ", smelt_program(), " run", on(out),
                            " --set train.steps=1000000000 & pid=$!; while [ ! -d ", seen,
                            " ] && kill -0 $pid; do sleep 0.01; done; kill -STOP $pid; ", signals,
                            "; kill -CONT $pid; while kill -0 $pid 2>/dev/null; do sleep 0.01; "
@@ -305,7 +296,7 @@ TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
   const CommandOutput twice = stopped_by("n", "kill -TERM $pid; kill -INT $pid");
   EXPECT_THAT(twice.status, testing::AnyOf(128 + 2, 128 + 15)) << twice.text;
   for (const char* out : {"m", "n"}) {
-    const CommandOutput resumed = smelt("pretrain" + on(out) + " --resume --set train.steps=1");
+    const CommandOutput resumed = run_smelt("pretrain" + on(out) + " --resume --set train.steps=1");
     EXPECT_EQ(resumed.status, 0) << resumed.text;
     EXPECT_THAT(resumed.text, HasSubstr("beyond train.steps 1: no step is left"));
   }
@@ -318,29 +309,29 @@ TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
   EXPECT_FALSE(fs::exists(dir_.file("m")));  // it is said before any stage
   expect_refusal("run" + few + " --resume --fresh", HasSubstr("--fresh"));
   expect_refusal("run" + few + " --overwrite", HasSubstr("--fresh"));
-  ASSERT_EQ(smelt("run" + few + " --fresh").status, 0);
+  ASSERT_EQ(run_smelt("run" + few + " --fresh").status, 0);
   expect_refusal("run" + few + " --fresh",
                  HasSubstr("m/model/checkpoint-3 is there, a fresh run is wanted"));
-  const CommandOutput anew = smelt("run" + few + " --fresh --overwrite");
+  const CommandOutput anew = run_smelt("run" + few + " --fresh --overwrite");
   EXPECT_THAT(anew.text, HasSubstr("train: a new run in " + dir_.file("m/model")));
   const CommandOutput taken =
-      smelt("run" + on("n") + " --set train.steps=3 --init-from " + dir_.file("m/model"));
+      run_smelt("run" + on("n") + " --set train.steps=3 --init-from " + dir_.file("m/model"));
   EXPECT_EQ(taken.status, 0) << taken.text;
   EXPECT_THAT(taken.text, HasSubstr("weights of " + dir_.file("m/model/checkpoint-3")));
 }
 
 TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
-  ASSERT_EQ(smelt("run" + on("whole")).status, 0);
+  ASSERT_EQ(run_smelt("run" + on("whole")).status, 0);
   for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint is there
     const std::string seen = dir_.file(str("killed/model/checkpoint-", reached));
     const CommandOutput killed = run_command(
-        str("exec 2>/dev/null; ", SMELT_PROGRAM, " run", on("killed"), " & pid=$!; while [ ! -d ",
+        str("exec 2>/dev/null; ", smelt_program(), " run", on("killed"), " & pid=$!; while [ ! -d ",
             seen, " ] && kill -0 $pid; do sleep 0.01; done; kill -9 $pid; wait $pid"));
     ASSERT_EQ(killed.status, 128 + 9) << reached;
     ASSERT_TRUE(fs::exists(seen));
     ASSERT_FALSE(fs::exists(dir_.file("killed/model/checkpoint-300")));
   }
-  const CommandOutput last = smelt("run" + on("killed"));
+  const CommandOutput last = run_smelt("run" + on("killed"));
   ASSERT_EQ(last.status, 0) << last.text;
   EXPECT_THAT(last.text, HasSubstr("resuming from"));
   EXPECT_EQ(files("killed/model/checkpoint-300"), files("whole/model/checkpoint-300"));

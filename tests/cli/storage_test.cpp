@@ -27,7 +27,7 @@ class StorageTest : public testing::Test {
   // The program, which finds the emulator by its environment.
   CommandOutput smelt(const std::string& arguments) const {
     return run_command(str("CLOUD_STORAGE_EMULATOR_ENDPOINT=http://", emulator_->endpoint(), " ",
-                           SMELT_PROGRAM, " ", arguments));
+                           smelt_program(), " ", arguments));
   }
   // Copies a local file into the bucket.
   void upload(const std::string& local, const std::string& key) const {

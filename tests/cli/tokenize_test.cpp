@@ -26,8 +26,7 @@ class Tokenize : public testing::Test {
                "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nfête\nfete\n!\nм\n##м\n");
   }
   CommandOutput run(const std::string& arguments) {
-    return run_command(
-        str(SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"), " ", arguments));
+    return run_smelt(str("tokenize --vocab ", dir_.file("vocab.txt"), " ", arguments));
   }
   std::string output(const std::string& arguments) {
     const CommandOutput result = run(arguments);
@@ -64,7 +63,7 @@ TEST_F(Tokenize, ReadsFilesAndStandardInputLineByLine) {
 TEST_F(Tokenize, ShowsItsProgressOnATerminalUnlessItPrintsThere) {
   write_file(dir_.file("a.txt"), std::string(1500, '!'));
   const StderrTerminal terminal;
-  const std::string command = str(SMELT_PROGRAM, " tokenize --vocab ", dir_.file("vocab.txt"),
+  const std::string command = str(smelt_program(), " tokenize --vocab ", dir_.file("vocab.txt"),
                                   " --input ", dir_.file("a.txt"), " > ", dir_.file("out"));
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_THAT(terminal.text(), HasSubstr("tokenize [========================] 1.5 kB/1.5 kB"));
@@ -111,13 +110,11 @@ TEST_F(Tokenize, TakesTheCaseFromTheFlagsOrFromBesideTheVocabulary) {
 TEST_F(Tokenize, SavesTheTokenizerInTheFormOfTheName) {
   const std::string saved = dir_.file("tokenizer.json"), text = dir_.file("x.txt");
   output("--lower-case false --save " + saved);
-  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --text 'fête Un'")).text,
-            "fête [UNK]\n");
+  EXPECT_EQ(run_smelt(str("tokenize --vocab ", saved, " --text 'fête Un'")).text, "fête [UNK]\n");
   expect_refusal("--save " + saved,
                  AllOf(HasSubstr("--save: " + saved + " exists"), HasSubstr("--overwrite")));
   output("--overwrite --save " + saved);
-  EXPECT_EQ(run_command(str(SMELT_PROGRAM, " tokenize --vocab ", saved, " --save ", text)).text,
-            "");
+  EXPECT_EQ(run_smelt(str("tokenize --vocab ", saved, " --save ", text)).text, "");
   EXPECT_EQ(read_file(text), read_file(dir_.file("vocab.txt")));
   EXPECT_EQ(json::parse(read_file(dir_.file("x.tokenizer_config.json")))["control_characters"],
             "electra");
@@ -130,7 +127,7 @@ TEST_F(Tokenize, UsesSentencePieceModels) {
                                                                   {"vocab_size", "20"},
                                                                   {"minloglevel", "2"}});
   ASSERT_TRUE(status.ok()) << status.message();
-  const std::string program = str(SMELT_PROGRAM, " tokenize --model ", dir_.file("m.model"));
+  const std::string program = str(smelt_program(), " tokenize --model ", dir_.file("m.model"));
   const std::string ids = run_command(program + " --ids --text 'der Hund'").text;
   EXPECT_EQ(run_command(str("printf '", ids, "' | ", program, " --decode")).text, "der Hund\n");
   EXPECT_THAT(run_command(program + " --stats --text 'der Ž'").text,
@@ -142,13 +139,12 @@ TEST_F(Tokenize, UsesSentencePieceModels) {
 TEST_F(Tokenize, WrongUseIsNamed) {
   expect_refusal("--model x.model --text a",
                  AllOf(HasSubstr("--vocab and --model"), HasSubstr("give one")));
-  EXPECT_THAT(run_command(str(SMELT_PROGRAM, " tokenize --text a")).text,
-              HasSubstr("neither --vocab nor --model"));
+  EXPECT_THAT(run_smelt(str("tokenize --text a")).text, HasSubstr("neither --vocab nor --model"));
   expect_refusal("--ids --offsets --text a", HasSubstr("--ids excludes --offsets"));
   expect_refusal("--ofsets --text a", HasSubstr("did you mean '--offsets'?"));
   expect_refusal(str("--input ", dir_.file("none")), HasSubstr("none"));
   EXPECT_THAT(output("--help"), HasSubstr("text to pieces and back, one text a line"));
-  const CommandOutput full = run_command(str("(", SMELT_PROGRAM, " tokenize --vocab ",
+  const CommandOutput full = run_command(str("(", smelt_program(), " tokenize --vocab ",
                                              dir_.file("vocab.txt"), " --text un > /dev/full)"));
   EXPECT_EQ(full.status, 1);
   EXPECT_THAT(full.text, HasSubstr("standard output: cannot be written to"));

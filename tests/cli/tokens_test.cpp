@@ -27,7 +27,7 @@ class TokensCommand : public testing::Test {
     write_file(text_, "the cat\nsat\n\nthe dogs\n\n\nfish\n");
   }
   CommandOutput data(const std::string& arguments) const {
-    return run_command(str("cd ", dir_.path(), " && ", SMELT_PROGRAM, " data ", arguments));
+    return run_command(str("cd ", dir_.path(), " && ", smelt_program(), " data ", arguments));
   }
   static std::vector<std::int32_t> tokens_of(const std::string& path) {
     const TokenFiles files({path});
@@ -86,7 +86,7 @@ TEST_F(TokensCommand, TakesSentencePieceModels) {
   for (int i = 0; i < 300; ++i) lines += str("the cat ", i % 13, " sat on the dog ", i % 7, "\n");
   write_file(dir_.file("lines.txt"), lines);
   const CommandOutput trained = run_command(
-      str("cd ", dir_.path(), " && ", SMELT_PROGRAM,
+      str("cd ", dir_.path(), " && ", smelt_program(),
           " vocab train --input lines.txt --out x.model --type unigram --size 60 --special "
           "'<pad>,<unk>,</s>,<cls>,<mask>,<sep>'"));
   ASSERT_EQ(trained.status, 0) << trained.text;

@@ -18,9 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-CommandOutput program(const std::string& arguments) {
-  return run_command(str(SMELT_PROGRAM, " ", arguments));
-}
+CommandOutput program(const std::string& arguments) { return run_smelt(arguments); }
 
 class TrackedRun : public testing::Test {
  protected:
@@ -55,9 +53,9 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
                     fill = str(" --set 'track.fill=", std::string(200, 'a'), " [MASK]'"),
                     waiting = recipe(fill + " --set " + pipe);
   const CommandOutput ended = run_command(str(
-      "exec 2>&1; mkfifo ", dir_.file("pipe"), "; ", SMELT_PROGRAM, " run ", waiting,
+      "exec 2>&1; mkfifo ", dir_.file("pipe"), "; ", smelt_program(), " run ", waiting,
       " & pid=$!; while [ ! -e ", dir_.file("m/text"), " ] && kill -0 $pid; do sleep 0.01; done; ",
-      SMELT_PROGRAM, " status ", dir_.file("m"), "; kill -TERM $pid; wait $pid"));
+      smelt_program(), " status ", dir_.file("m"), "; kill -TERM $pid; wait $pid"));
   EXPECT_EQ(ended.status, 75) << ended.text;
   EXPECT_THAT(ended.text, AllOf(HasSubstr("state     has not begun to train yet (stage text), by "
                                           "process "),
@@ -247,7 +245,7 @@ TEST(Help, ListsCommandsFirstInGroups) {
 
 // What bash would offer for the words, of which the last is being typed.
 std::string completed(const std::string& words) {
-  return run_command(str("bash -c 'source <(", SMELT_PROGRAM, " completion bash); COMP_WORDS=(",
+  return run_command(str("bash -c 'source <(", smelt_program(), " completion bash); COMP_WORDS=(",
                          words,
                          "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _smelt; echo ${COMPREPLY[@]}'"))
       .text;
@@ -269,7 +267,7 @@ TEST(Completion, ZshTakesItsScript) {
   const CommandOutput found = run_command(
       str("zsh -f -c 'compdef() {}; compadd() { print -r -- \"$@\" }; _describe() { print -r -- "
           "${(P)2} }; source <(",
-          SMELT_PROGRAM,
+          smelt_program(),
           " completion zsh); words=(smelt bench --device g); CURRENT=4; _smelt; words=(smelt sta); "
           "CURRENT=2; _smelt'"));
   EXPECT_EQ(found.status, 0) << found.text;

@@ -4,17 +4,11 @@
 #include <filesystem>
 #include <string>
 
+#include "support/command.h"
 #include "support/missing.h"
 #include "support/paths.h"
 
 namespace smelt {
-
-struct CommandOutput {
-  int status;        // exit status, -1 when it ended by a signal
-  std::string text;  // standard output and error together
-};
-
-CommandOutput run_command(const std::string& command);
 
 inline std::string oracle_python() { return source_path(".venv-oracle/bin/python"); }
 

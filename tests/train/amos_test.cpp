@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "optim/amos_presets.h"
+#include "runs/mesh_bert.h"
+#include "runs/small_run.h"
+#include "runs/state_values.h"
 #include "support/error_of.h"
-#include "train/mesh_bert.h"
-#include "train/small_run.h"
-#include "train/state_values.h"
 
 namespace smelt {
 namespace {

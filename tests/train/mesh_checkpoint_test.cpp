@@ -2,16 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ask/fill_mask.h"
+#include "runs/small_run.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
 #include "support/error_of.h"
 #include "track/run_record.h"
 #include "train/bad_batch.h"
-#include "train/fill_mask.h"
 #include "train/job_program.h"
-#include "train/small_run.h"
-#include "train/state_values.h"
 
 namespace smelt {
 namespace {

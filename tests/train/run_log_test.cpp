@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "runs/small_run.h"
+#include "step/model_flops.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -13,9 +15,7 @@
 #include "track/run_record.h"
 #include "train/gradient_values.h"
 #include "train/job_program.h"
-#include "train/model_flops.h"
 #include "train/program_cost.h"
-#include "train/small_run.h"
 
 namespace smelt {
 namespace {

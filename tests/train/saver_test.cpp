@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "runs/small_run.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
@@ -18,7 +19,6 @@
 #include "support/file_size_limit.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
-#include "train/small_run.h"
 
 namespace smelt {
 namespace {

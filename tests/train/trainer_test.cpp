@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "format/tfrecord.h"
 #include "ops/ops.h"
+#include "runs/small_run.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "train/job_checks.h"
-#include "train/small_run.h"
 
 namespace smelt {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "runs/small_run.h"
 #include "store/folder.h"
 #include "support/error_of.h"
-#include "train/small_run.h"
 
 namespace smelt {
 namespace {

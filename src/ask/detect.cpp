@@ -1,0 +1,73 @@
+#include "ask/detect.h"
+
+#include <algorithm>
+
+#include "ask/ask_model.h"
+#include "base/error.h"
+#include "state/resume.h"
+
+namespace smelt {
+namespace {
+
+struct DetectTexts {
+  std::vector<std::vector<JudgedToken>> judged;  // the tokens of each, not judged yet
+  std::vector<TokenRow> rows;                    // framed by [CLS] and [SEP]
+  std::int64_t longest = 0;
+};
+
+DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
+                         const std::vector<std::string>& texts) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  DetectTexts out;
+  for (const std::string& text : texts) {
+    auto& tokens = out.judged.emplace_back();
+    TokenRow& row = out.rows.emplace_back(TokenRow{.ids = {vocabulary.id("[CLS]")}});
+    for (const TokenSpan& span : tokenizer.encode_with_offsets(text)) {
+      tokens.push_back({.span = span});
+      row.ids.push_back(span.id);
+    }
+    row.ids.push_back(vocabulary.id("[SEP]"));
+    if (tokens.empty())
+      throw UsageError(str("detect: no words in '", text, "'"), "give a text with words");
+    out.longest = std::max(out.longest, std::ssize(row.ids));
+    if (out.longest > job.max_tokens)
+      throw UsageError(str("detect: text ", out.rows.size(), " has ", out.longest,
+                           " tokens, the model takes at most ", job.max_tokens),
+                       "cut it, and give the parts with several --text");
+  }
+  return out;
+}
+
+std::vector<std::vector<JudgedToken>> judge(const DetectJob& job, DetectTexts texts,
+                                            const SlicedTensors& tensors,
+                                            const std::string& where) {
+  const ModelQuestion question("detect", open_device(job.device, 1), job.replaced(texts.longest),
+                               texts.rows, job.exact_products);
+  const auto probabilities = question.ask(tensors, where).results[0][0].to_host<float>();
+  for (std::size_t row = 0; row < texts.judged.size(); ++row)
+    for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
+      texts.judged[row][i].probability =
+          probabilities[row * static_cast<std::size_t>(texts.longest) + i + 1];  // after [CLS]
+  return std::move(texts.judged);
+}
+
+}  // namespace
+
+std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
+                                                      const BertTokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts) {
+  DetectTexts encoded = encode_texts(job, tokenizer, texts);  // whose faults are said first
+  const auto [checkpoint, where] =
+      load_trained_model("detect", job.model_dir, job.model, job.vocab, job.averaged);
+  return judge(job, std::move(encoded), checkpoint.tensors, where);
+}
+
+std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
+                                                      const BertTokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts,
+                                                      const TensorMap& tensors,
+                                                      const std::string& where) {
+  return judge(job, encode_texts(job, tokenizer, texts), slices_of(tensors), where);
+}
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// Evaluation of a trained model on examples that it has not seen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ask/scorer.h"
+#include "state/resume.h"
+#include "step/placement.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+struct EvaluateJob {
+  Task task;
+  std::int64_t batch_size = 32;  // over all devices
+  std::int64_t devices = 1;
+  MeshChoice mesh = {};
+  ComputeChoice compute = {};
+  std::string device = "cpu";
+  std::string data;         // held out, as open_examples takes it
+  std::string vocab = {};   // must be the one that the model was made with; empty: any
+  std::string model_dir;    // its newest checkpoint is evaluated, or this one
+  std::int64_t steps = 0;   // batches; 0 = all whole batches of `data`
+  std::int64_t passes = 1;  // of each batch, with other draws
+  bool repeats = false;     // as HeldOut has it
+  std::string init = {};    // weights to evaluate where model_dir has no checkpoint; empty: none
+  bool averaged = true;     // as load_trained_model has it
+  Fields fields = recipe_field;  // what messages call them
+};
+
+// An open device with the job's program, for any of a model's checkpoints.
+class Evaluator {
+ public:
+  // UsageError for fewer examples than one batch, or a batch that does not divide over the devices.
+  explicit Evaluator(const EvaluateJob& job);
+  Evaluation operator()(const TrainedModel& model) const;
+  // Of weights for another run (checkpoint/given_weights.h), as step 0; what they lack is fresh.
+  Evaluation of_given(const std::string& init) const;
+  const Scorer& scorer() const { return *scorer_; }
+
+ private:
+  std::shared_ptr<const Client> client_;
+  std::unique_ptr<const Scorer> scorer_;
+};
+
+// UsageError when there is no checkpoint, too.
+Evaluation evaluate(const EvaluateJob& job);
+
+}  // namespace smelt

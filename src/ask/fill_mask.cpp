@@ -1,0 +1,135 @@
+#include "ask/fill_mask.h"
+
+#include <algorithm>
+
+#include "ask/ask_model.h"
+#include "base/error.h"
+#include "state/resume.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kMask = "[MASK]";
+
+// The pieces, `framed` by [CLS] and [SEP]; each [MASK] of the text stays one token.
+TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool framed) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  TokenRow encoded;
+  if (framed) encoded.ids.push_back(vocabulary.id("[CLS]"));
+  const auto append = [&](std::string_view part) {
+    const auto ids = tokenizer.encode(part);
+    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
+  };
+  std::string_view rest = text;
+  for (auto at = rest.find(kMask); at != std::string_view::npos; at = rest.find(kMask)) {
+    append(rest.substr(0, at));
+    encoded.positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
+    encoded.ids.push_back(vocabulary.id(kMask));
+    rest.remove_prefix(at + kMask.size());
+  }
+  append(rest);
+  if (framed) encoded.ids.push_back(vocabulary.id("[SEP]"));
+  if (encoded.positions.empty())
+    throw UsageError(str("fill: no [MASK] in '", text, "'"), "put [MASK] where a word is missing");
+  return encoded;
+}
+
+// The texts' longest lengths.
+struct Lengths {
+  explicit Lengths(const std::vector<TokenRow>& texts) {
+    for (const TokenRow& text : texts) {
+      tokens = std::max(tokens, std::ssize(text.ids));
+      masks = std::max(masks, std::ssize(text.positions));
+    }
+  }
+  std::int64_t tokens = 1, masks = 1;
+};
+
+void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
+               const std::vector<TokenRow>& texts) {
+  const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
+  if (job.top < 1 || job.top > words)
+    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
+  const Lengths lengths(texts);
+  if (lengths.tokens > job.max_tokens)
+    throw UsageError(str("fill: a text has ", lengths.tokens, " tokens, the model takes at most ",
+                         job.max_tokens),
+                     "cut it, and give the parts with several --text");
+}
+
+// As many more guesses as the model has ids without a word.
+std::int64_t spare_guesses(const FillMaskJob& job, const Vocabulary& vocabulary) {
+  return std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
+}
+
+std::vector<TokenRow> encode_all(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                                 const std::vector<std::string>& texts) {
+  std::vector<TokenRow> out;
+  for (const std::string& text : texts) out.push_back(encode(tokenizer, text, job.framed));
+  check_job(job, tokenizer.vocabulary(), out);
+  return out;
+}
+
+Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
+                       const std::vector<TokenRow>& rows) {
+  const Lengths lengths(rows);
+  return job.guesses(lengths.tokens, lengths.masks, job.top + spare_guesses(job, vocabulary));
+}
+
+}  // namespace
+
+struct MaskFiller::Asked {
+  Asked(std::shared_ptr<const Client> client, const FillMaskJob& job,
+        const BertTokenizer& tokenizer, std::vector<std::string> of)
+      : vocabulary(tokenizer.vocabulary()),
+        top(job.top),
+        asked(job.top + spare_guesses(job, vocabulary)),
+        texts(std::move(of)),
+        rows(encode_all(job, tokenizer, texts)),
+        question("fill", std::move(client), guesses_for(job, vocabulary, rows), rows,
+                 job.exact_products) {}
+
+  const Vocabulary& vocabulary;
+  std::int64_t top, asked;  // guesses: to be told, to be asked for
+  std::vector<std::string> texts;
+  std::vector<TokenRow> rows;
+  ModelQuestion question;
+};
+
+MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
+                       const BertTokenizer& tokenizer, std::vector<std::string> texts)
+    : asked_(std::make_unique<Asked>(std::move(client), job, tokenizer, std::move(texts))) {}
+
+MaskFiller::~MaskFiller() = default;
+
+std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
+                                         const std::string& where) const {
+  const Asked& a = *asked_;
+  const Execution execution = a.question.ask(tensors, where);
+  const auto probabilities = execution.results[0][0].to_host<float>();
+  const auto ids = execution.results[0][1].to_host<std::int32_t>();
+  const std::int64_t masks = Lengths(a.rows).masks;
+  std::vector<FilledText> filled;
+  for (std::size_t i = 0; i < a.texts.size(); ++i) {
+    FilledText& text = filled.emplace_back(FilledText{.text = a.texts[i], .masks = {}});
+    for (std::int64_t m = 0; m < std::ssize(a.rows[i].positions); ++m) {
+      auto& guesses = text.masks.emplace_back();
+      const auto row = static_cast<std::int64_t>(i) * masks + m;
+      for (auto k = static_cast<std::size_t>(row * a.asked); std::ssize(guesses) < a.top; ++k)
+        if (ids[k] < a.vocabulary.size())
+          guesses.push_back({a.vocabulary.token(ids[k]), probabilities[k]});
+    }
+  }
+  return filled;
+}
+
+std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                                   const std::vector<std::string>& texts) {
+  encode_all(job, tokenizer, texts);  // whose faults are said before the model is read
+  const auto [checkpoint, where] =
+      load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
+  return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
+      .fill(checkpoint.tensors, where);
+}
+
+}  // namespace smelt

@@ -1,0 +1,67 @@
+// Held-out examples scored by a model, by a program that is compiled once for many states.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/example_source.h"
+#include "state/compiled_step.h"
+#include "step/report.h"
+
+namespace smelt {
+
+class Watchdog;
+
+struct HeldOut {
+  std::string data;              // as open_examples takes it
+  std::int64_t batch_size = 32;  // over all devices
+  std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
+  std::int64_t passes = 1;       // of each batch, with other draws
+  bool repeats = false;          // so many steps even where the data are fewer, as the original
+  bool averages = false;         // the state's averages of weights are scored
+};
+
+struct Evaluation {
+  std::int64_t global_step = 0;
+  std::int64_t examples = 0;
+  double loss = 0;                      // the mean of the batches' losses, as the original has it
+  std::vector<MeasuredValue> measures;  // over all items of all batches: losses, then metrics
+
+  // A name that the task has not is a bug.
+  const MeasuredValue& measure(std::string_view name) const;
+};
+
+class Scorer {
+ public:
+  // `fields` says what messages call "eval.batch_size" and "mesh". UsageError when the data hold
+  // fewer examples than one batch, or a batch does not divide over the devices.
+  Scorer(std::shared_ptr<const Client> client, const Task& task, const Placement& placement,
+         const Compute& compute, const HeldOut& held_out, const Fields& fields);
+
+  // The state's values, on the placement's devices; whatever else is in it is not looked at.
+  // Stopped by a StopSignal. The watchdog, if any, watches each batch.
+  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
+  // Logs how many examples it takes of how many there are.
+  void announce() const;
+  // Reads all batches and computes nothing.
+  void read() const;
+
+  const StepProgram& program() const { return program_; }
+  const ExampleSource& source() const { return *source_; }
+  std::int64_t batches() const { return batches_; }
+  // For what does not fit into a device's memory.
+  MemoryAdvice advice(const std::string& what) const;
+
+ private:
+  Fields fields_;
+  HeldOut held_out_;
+  std::unique_ptr<const ExampleSource> source_;
+  std::int64_t batches_;
+  StepProgram program_;
+  CompiledStep compiled_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,118 @@
+#include "base/watchdog.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include "base/parallel.h"
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::int64_t kStep = 0;
+constexpr std::chrono::years kLongest{1};  // what a clock has room for behind now
+std::atomic<std::int64_t> step_under_way = -1;
+
+void write_out(std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Only what a signal's handler may do.
+void tell_crash(int signal) {
+  std::array<char, 24> digits;
+  const std::int64_t step = step_under_way;
+  const char* end = std::to_chars(digits.begin(), digits.end(), step).ptr;
+  write_out("\nerror: train: smelt or the device's plugin crashed ");
+  write_out(step < 0 ? "between two steps" : "during step ");
+  if (step >= 0) write_out({digits.data(), end});
+  write_out("\n  hint: checkpoints are good: go on from them, and report it if it stays\n");
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+Watchdog::Watchdog(std::chrono::duration<double> limit, std::string field)
+    : limit_(std::min<std::chrono::duration<double>>(limit, kLongest)), field_(std::move(field)) {
+  step_under_way = -1;
+  for (const int signal : kCrashes) std::signal(signal, tell_crash);
+  if (limit_.count() <= 0) return;
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& error) {
+    throw_no_thread(error);
+  }
+}
+
+Watchdog::~Watchdog() {
+  for (const int signal : kCrashes) std::signal(signal, SIG_DFL);
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::begin(std::int64_t number, const std::string& what) {
+  under_way_[number] = {what, std::chrono::steady_clock::now()};
+  changed_.notify_all();
+}
+
+void Watchdog::at(std::int64_t step) {
+  step_under_way = step;
+  const std::lock_guard lock(mutex_);
+  begin(kStep, str("step ", step));
+}
+
+void Watchdog::rest() {
+  step_under_way = -1;
+  const std::lock_guard lock(mutex_);
+  under_way_.erase(kStep);
+}
+
+Watchdog::Watch::Watch(Watchdog* watchdog, const std::string& what) : watchdog_(watchdog) {
+  if (watchdog_ == nullptr) return;
+  const std::lock_guard lock(watchdog_->mutex_);
+  number_ = ++watchdog_->newest_;
+  watchdog_->begin(number_, what);
+}
+
+Watchdog::Watch::~Watch() {
+  if (watchdog_ == nullptr) return;
+  const std::lock_guard lock(watchdog_->mutex_);
+  watchdog_->under_way_.erase(number_);
+}
+
+void Watchdog::watch() {
+  const auto begun = [](const auto& numbered) { return numbered.second.begun; };
+  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    if (under_way_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const Work oldest = std::ranges::min_element(under_way_, {}, begun)->second;
+    if (std::chrono::steady_clock::now() < oldest.begun + limit) {
+      changed_.wait_until(lock, oldest.begun + limit);
+      continue;
+    }
+    std::cerr << "error: train: " << oldest.what << " has not ended after " << limit_.count() / 60
+              << " minutes: the device or its plugin hangs\n  hint: "
+              << "checkpoints are good: go on from them; " << field_ << " allows more\n"
+              << std::flush;
+    std::_Exit(1);
+  }
+}
+
+}  // namespace smelt

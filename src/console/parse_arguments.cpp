@@ -1,0 +1,140 @@
+#include "console/parse_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+
+namespace smelt {
+namespace {
+
+// The innermost subcommand that was given.
+const CLI::App* innermost(const CLI::App* app) {
+  for (;;) {
+    const auto chosen = app->get_subcommands();
+    if (chosen.empty()) return app;
+    app = chosen.front();
+  }
+}
+
+std::string full_name(const CLI::App* app) {
+  std::string name = app->get_name();
+  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent())
+    name = str(up->get_name(), " ", name);
+  return name;
+}
+
+// "--a.hidden_size" -> "hidden_size"
+std::string_view last_part(std::string_view flag) {
+  const std::size_t dot = flag.find_last_of(".-");
+  return dot == flag.npos ? flag : flag.substr(dot + 1);
+}
+
+std::string what_was_meant(const CLI::App* command, const std::string& flag) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const CLI::App* sub : command->get_subcommands(nullptr)) known.push_back(sub->get_name());
+  // A field without, or below another, of its sections.
+  for (const std::string& name : known)
+    if (name.find('.') != name.npos && last_part(name) == last_part(flag))
+      return str("did you mean '", name, "'?");
+  constexpr std::size_t kFew = 30;
+  if (known.size() > kFew && !nearest_name(flag, known))
+    return str("`", full_name(command), " --help` lists what it knows");
+  return did_you_mean(flag, known);
+}
+
+// A word that the command does not know.
+[[noreturn]] void throw_unknown(const CLI::App* command) {
+  const auto unknown = command->remaining();
+  const std::string word = unknown.empty() ? "" : unknown.front();
+  const std::string flag = word.substr(0, word.find('='));
+  throw UsageError(
+      str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
+      what_was_meant(command, flag));
+}
+
+// Of one that was given more often than it takes values CLI11 says numbers and no more.
+void check_given_once(const CLI::App* command) {
+  for (const CLI::Option* option : command->get_options())
+    if (option->count() > 1 && option->get_expected_max() == 1 &&
+        option->get_multi_option_policy() != CLI::MultiOptionPolicy::TakeLast)
+      throw UsageError(str(full_name(command), ": ", option->get_name(), " is given ",
+                           option->count(), " times"),
+                       "give it once");
+}
+
+// What CLI11 took for values.
+void check_values(const CLI::App* command) {
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& value : option->results()) {
+      const std::string where = str(full_name(command), ": ", option->get_name());
+      if (value.starts_with("--") && !option->get_positional())
+        throw UsageError(str(where, " has no value: ", value, " follows it"),
+                         str("put the value behind it, or leave ", option->get_name(), " out"));
+      if (value.starts_with("~/"))
+        throw UsageError(str(where, ": '", value, "': a shell puts no home in place of this ~"),
+                         str("write $HOME", value.substr(1)));
+    }
+}
+
+// The kind of value that CLI11 could not make of a word.
+std::string kind_wanted(const CLI::App* command, const std::string& message) {
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& name : option->get_lnames())
+      if (message.find(str("--", name, " ")) != message.npos)
+        return option->get_type_name().starts_with("FLOAT") ? "give a number, with a point"
+                                                            : "give a whole number";
+  return str("`", full_name(command), " --help` lists the flags");
+}
+
+}  // namespace
+
+// CLI11 would take the next argument for the value of "--flag=".
+std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> arguments;
+  const CLI::App* command = &app;
+  bool original = false;
+  for (const std::string_view argument : std::span(argv + 1, argv + argc)) {
+    const std::string word(argument);
+    const auto named =
+        command->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; });
+    if (!named.empty()) {
+      command = named.front();
+      original = original || command->get_group() == kOriginals;
+    }
+    if (!word.starts_with("--") || word.find('=') + 1 != word.size()) {
+      arguments.push_back(word);
+      continue;
+    }
+    const std::string flag = word.substr(0, word.size() - 1);
+    const CLI::Option* option = command->get_option_no_throw(flag);
+    if (!original || option == nullptr || option->get_type_name() != "TEXT")
+      throw UsageError(str(word, " has no value"), "leave it out, or put a value behind the =");
+    arguments.insert(arguments.end(), {flag, ""});
+  }
+  return arguments;
+}
+
+void parse(CLI::App& app, std::vector<std::string> arguments) try {
+  // Before its callback is run, which is the innermost command's.
+  app.parse_complete_callback([&app] { check_values(innermost(&app)); });
+  std::ranges::reverse(arguments);  // as CLI11 takes them
+  app.parse(std::move(arguments));
+} catch (const CLI::Success&) {
+  throw;  // --help, --version
+} catch (const CLI::ParseError& error) {
+  // A misspelt flag is said before the required one that is missing because of it.
+  const CLI::App* command = innermost(&app);
+  if (!command->remaining().empty()) throw_unknown(command);
+  check_given_once(command);
+  const bool conversion = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+  throw UsageError(str(full_name(command), ": ", error.what()),
+                   conversion ? kind_wanted(command, error.what())
+                              : str("`", full_name(command), " --help` lists the flags"));
+}
+
+}  // namespace smelt

@@ -1,0 +1,71 @@
+#include "console/text_flags.h"
+
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "base/figures.h"
+#include "base/words.h"
+
+namespace smelt {
+
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict) {
+  command
+      .add_option("--input", input,
+                  "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
+      ->required();
+  command
+      .add_option_function<std::string>(
+          "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
+          "text, jsonl, tsv, csv or parquet; auto goes by the file's name")
+      ->default_str("auto");
+  command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
+      ->capture_default_str();
+  command.add_flag("--strict", strict, "refuse text that is not UTF-8 or holds NUL bytes");
+}
+
+void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
+  command.add_option("--lower-case", flags.lower_case,
+                     "true or false; default: as stored beside the vocabulary, else true");
+  command.add_flag_callback(
+      "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
+  command.add_option("--strip-accents", flags.strip_accents,
+                     "default: as stored, else as --lower-case");
+  const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
+                                                       {"electra", ControlCharacters::electra}};
+  command
+      .add_option_function<std::string>(
+          "--control-characters",
+          [&flags, names](const std::string& name) { flags.control = names.at(name); },
+          "what vanishes: bert (Cc, Cf) or electra (all C*)")
+      ->check(CLI::IsMember({"bert", "electra"}));
+}
+
+void add_document_flags(CLI::App& command, DocumentOptions& o) {
+  add_input_flags(command, o.input, o.format, o.strict);
+  command
+      .add_option_function<std::string>(
+          "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
+          "lines: one a line; prose: cut by Unicode's rules")
+      ->default_str("lines");
+  command
+      .add_option_function<std::string>(
+          "--dedup", [&o](const std::string& word) { o.dedup = parse_dedup(word); },
+          "what to leave out: none; lines, or exact or near duplicates of documents, that stood "
+          "before")
+      ->default_str("none");
+  command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
+      ->capture_default_str();
+}
+
+void print_text_counts(const CorpusCounts& text) {
+  std::cout << "text:     " << counted(text.files, "file") << ", "
+            << counted(text.documents, "document") << ", " << counted(text.sentences, "sentence")
+            << ", " << counted(text.tokens, "token") << " ("
+            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
+  if (text.duplicate_documents + text.duplicate_lines > 0)
+    std::cout << "left out: " << counted(text.duplicate_documents, "document") << " and "
+              << counted(text.duplicate_lines, "line") << " that stood before\n";
+}
+
+}  // namespace smelt

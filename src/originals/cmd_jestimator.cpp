@@ -1,0 +1,61 @@
+#include "originals/cmd_jestimator.h"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+
+#include "console/original_flags.h"
+#include "originals/jestimator_eval.h"
+#include "originals/jestimator_predict.h"
+#include "originals/jestimator_train.h"
+
+namespace smelt {
+namespace {
+
+const char* name_of(EstimatorMode mode) {
+  switch (mode) {
+    case EstimatorMode::train:
+      return "train";
+    case EstimatorMode::eval_once:
+      return "eval_once";
+    case EstimatorMode::eval_wait:
+      return "eval_wait";
+    case EstimatorMode::predict:
+      return "predict";
+  }
+  return "";
+}
+
+void run_estimator(const JestimatorFlags& f) {
+  if (!f.module_config.empty())
+    spdlog::info("module_config {}: smelt has the same defaults itself", f.module_config);
+  if (f.train_shuffle_buf)
+    spdlog::info("train_shuffle_buf {}: smelt shuffles all windows of an epoch",
+                 *f.train_shuffle_buf);
+  if (f.profiler_port) spdlog::warn("profiler_port {} is not used", *f.profiler_port);
+  const StartingPoint start = starting_point(f);
+  const EstimatorMode mode = mode_of(f, start);
+  check_replays(f.own, mode == EstimatorMode::train, "--mode=train");
+  if (f.mode.empty()) spdlog::info("mode {}, by the patterns that are given", name_of(mode));
+  switch (mode) {
+    case EstimatorMode::train:
+      return train_jestimator(f, start);
+    case EstimatorMode::eval_once:
+      return evaluate_jestimator(f, start);
+    case EstimatorMode::eval_wait:
+      return follow_jestimator(f);
+    case EstimatorMode::predict:
+      return predict_jestimator(f, start);
+  }
+}
+
+}  // namespace
+
+void add_jestimator_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "jestimator", "the original JEstimator's estimator.py: BERT's pre-training with Amos");
+  const auto flags = add_jestimator_flags(*command);
+  command->callback([flags] { run_estimator(*flags); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,308 @@
+#include "originals/electra_run.h"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "ask/evaluate.h"
+#include "base/words.h"
+#include "checkpoint/checkpoint.h"
+#include "console/answers.h"
+#include "console/form_flags.h"
+#include "console/number_check.h"
+#include "console/original_flags.h"
+#include "data/record_index.h"
+#include "format/config.h"
+#include "optim/adamw.h"
+#include "originals/adopt_run.h"
+#include "originals/electra_hparams.h"
+#include "originals/electra_log.h"
+#include "recipe/electra_model.h"
+#include "recipe/evaluation.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "train/job_program.h"
+#include "train/trainer.h"
+
+namespace smelt {
+namespace {
+
+struct ElectraRunFlags {
+  std::string data_dir, model_name, hparams = "{}";
+  // Over what use_tpu and num_tpu_cores say.
+  std::optional<std::string> device;
+  std::optional<std::int64_t> devices;
+  ComputeChoice compute = {};
+  MeshChoice mesh = {};
+  std::int64_t micro_batches = 1;
+  std::string init;
+  bool rescale_learning_rate = false, overwrite = false;
+  OriginalRunFlags own;
+
+  std::string device_for(const ElectraHparams& h) const {
+    return device.value_or(h.use_tpu ? "tpu" : "cpu");
+  }
+  std::int64_t devices_for(const ElectraHparams& h) const {
+    return devices.value_or(h.use_tpu ? h.num_tpu_cores : 1);
+  }
+};
+
+// What a run leaves beside its checkpoints for the runs that go on from it.
+struct EarlierRun {
+  explicit EarlierRun(const ElectraHparams& h) {
+    const std::string path = saved_hparams_path(h.model_dir);
+    is_known = exists(path);
+    if (!is_known) return;
+    const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+    if (!saved.is_object()) return;
+    const auto whole = [&](const char* name) -> std::int64_t {
+      const nlohmann::json value = saved.value(name, nlohmann::json(0));
+      if (value.is_number_integer()) return value;
+      throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not a whole number"),
+                       "correct it, or remove the file");
+    };
+    steps = whole("num_train_steps");
+    continued_from = whole(kContinuedFrom);
+  }
+
+  static void save(const ElectraHparams& h, std::int64_t continued_from) {
+    nlohmann::json out = config_json(h);
+    out["model_hparam_overrides"] = h.model_hparam_overrides;
+    out[kContinuedFrom] = continued_from;
+    write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
+  }
+
+  bool is_known = false;            // else another program's, if there is one
+  std::int64_t steps = 0;           // that it was to make
+  std::int64_t continued_from = 0;  // the steps of the finished run before it
+};
+
+// Where the learning rate begins anew if it is rescaled.
+struct Continuation {
+  Continuation() = default;
+  explicit Continuation(const ElectraHparams& h) {
+    const EarlierRun earlier(h);
+    const auto done = latest_checkpoint(h.model_dir);
+    if (!done || *done < earlier.continued_from) return;  // its checkpoints were removed
+    is_known = earlier.is_known;
+    const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
+    from = raised || !is_known ? *done : earlier.continued_from;
+    begins = *done == from;
+  }
+
+  // The step that a finished run with fewer steps ended at, or that another program's is of; 0
+  // where this is no continuation.
+  std::int64_t from = 0;
+  bool is_known = true;
+  bool begins = false;  // now, at that step
+};
+
+[[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
+  if (!f.init.empty() && !latest_checkpoint(h.model_dir))
+    throw UsageError(str("--rescale-learning-rate: the learning rate of ", h.model_dir,
+                         " has not decayed: a run with the weights of --init begins at step 0"),
+                     "leave the flag out");
+  throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
+                       " holds no finished run of fewer steps than ", h.num_train_steps),
+                   "leave the flag out, or raise num_train_steps of a finished run");
+}
+
+// The decay is over all steps from the first: a run of A steps that is given B more goes on at
+// lr * (B/(A+B))^lr_decay_power, far below lr.
+double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
+                               const Continuation& run) {
+  const std::int64_t more = h.num_train_steps - run.from;
+  const bool goes_on = run.from > 0 && more > 0;
+  if (f.rescale_learning_rate && !goes_on) refuse_to_rescale(f, h);
+  if (!goes_on) return h.learning_rate;
+  const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
+  const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
+  if (f.rescale_learning_rate) {
+    spdlog::info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
+                 h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
+                 h.learning_rate);
+    return rescaled;
+  }
+  if (run.begins)
+    spdlog::warn(
+        "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
+        "{}--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
+        run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
+                     : str("step ", run.from, " of another program's run is gone on with to ",
+                           h.num_train_steps, " steps"),
+        h.learning_rate * std::pow(rest / total, h.lr_decay_power), h.learning_rate,
+        run.is_known ? "" : "if that run was finished, ", h.learning_rate, rescaled);
+  return h.learning_rate;
+}
+
+// What messages call a field of a training or an evaluation.
+std::string electra_field(const std::string& name) {
+  static const std::map<std::string, std::string> kHparams{
+      {"learning_rate", "learning_rate"},    {"warmup_steps", "num_warmup_steps"},
+      {"lr_decay_power", "lr_decay_power"},  {"steps", "num_train_steps"},
+      {"batch_size", "train_batch_size"},    {"data.seq_length", "max_seq_length"},
+      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"},
+      {"model.type", "the kind of model"}};
+  if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
+  return name.starts_with("model.") ? name.substr(6) : flag(name);
+}
+
+// The task with what vocabulary and data say.
+ElectraTask task_of(const ElectraHparams& h) {
+  const ElectraTask task = electra_task_settings(h);
+  return with_files(task, electra_vocabulary(h, task.model.vocab_size),
+                    record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
+}
+
+TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainJob job;
+  job.task = electra_task(task_of(h));
+  job.config = {.batch_size = h.train_batch_size,
+                .devices = f.devices_for(h),
+                .schedule = {.learning_rate = h.learning_rate,
+                             .warmup_steps = h.num_warmup_steps,
+                             .total_steps = h.num_train_steps,
+                             .power = h.lr_decay_power,
+                             .warmup = Warmup::multiplies},
+                .optimizer = adamw({.weight_decay = h.weight_decay_rate}),
+                .micro_batches = f.micro_batches};
+  job.mesh = f.mesh;
+  job.compute = f.compute;
+  job.device = f.device_for(h);
+  job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
+  job.model_dir = h.model_dir;
+  job.overwrite = f.overwrite;
+  job.init = f.init;
+  job.save_every = h.save_checkpoints_steps;
+  job.keep = h.keep_checkpoint_max;
+  job.track.log_every = h.iterations_per_loop;
+  job.track.log_line = electra_log_line;
+  job.fields = electra_field;
+  job.hang_minutes = f.own.hang_minutes;
+  return job;
+}
+
+void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainJob job = training_job(f, h);
+  std::optional<AdoptedRun> adopted;
+  if (!f.overwrite) {
+    if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
+    adopted.emplace(h.model_dir, job.task.settings["model"]);
+  }
+  const Continuation run = f.overwrite ? Continuation() : Continuation(h);
+  job.config.schedule.learning_rate = continued_learning_rate(f, h, run);
+  job.accepted = [&] {
+    EarlierRun::save(h, run.from);
+    if (adopted) adopted->keep();
+  };
+  train(job);
+  if (adopted) adopted->keep();  // of a run that has no step left to take
+}
+
+// "unsup_results.txt" -> "unsup_results.json", where the original pickles.
+std::string results_json(const std::string& txt) {
+  const std::string name = path_name(txt);
+  const std::string stem = name.substr(0, name.rfind('.'));
+  return join_path(parent_path(txt), stem + ".json");
+}
+
+void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
+  EvaluateJob job;
+  job.task = electra_task(task_of(h));
+  AdoptedRun adopted(h.model_dir, job.task.settings["model"]);
+  job.batch_size = h.eval_batch_size;
+  job.devices = f.devices_for(h);
+  job.mesh = f.mesh;
+  job.compute = f.compute;
+  job.device = f.device_for(h);
+  job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
+  job.model_dir = h.model_dir;
+  job.steps = h.num_eval_steps;
+  job.repeats = true;
+  job.fields = electra_field;
+  const Evaluation e = evaluate(job);
+  adopted.keep();
+  const std::string text = electra_results(e);
+  std::cout << text << std::flush;
+  write_file(h.results_txt, text);
+  write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
+}
+
+void run_pretraining(const ElectraRunFlags& f) {
+  if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
+    throw UsageError(str("--data-dir ", f.data_dir, " is no folder"),
+                     "give the folder that holds vocab.txt and pretrain_tfrecords/");
+  const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
+  const ElectraHparams& h = config.hparams;
+  if (!config.of_size.empty())
+    spdlog::info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
+                 join(config.of_size, ", "));
+  if (!h.tpu_name.empty())
+    spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
+                 h.tpu_name);
+  check_replays(f.own, h.do_train, "do_train in --hparams");
+  if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
+  if (f.overwrite && !h.debug)
+    throw UsageError("--overwrite: begins a model anew with debug alone",
+                     str("leave it out, or remove ", h.model_dir));
+  if (h.do_eval) {
+    if (!f.init.empty())
+      throw UsageError("--init: do_eval evaluates the model's own checkpoint",
+                       "leave --init out, or train with it first");
+    return run_evaluation(f, h);
+  }
+  if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
+    throw UsageError(str("debug: ", h.model_dir, " is not empty"),
+                     "give --overwrite to begin it anew, or another --model-name");
+  if (f.overwrite && !f.init.empty() && lies_in(f.init, h.model_dir))
+    throw UsageError(
+        str("--init: ", f.init, " lies in ", h.model_dir, ", which --overwrite empties"),
+        "copy the weights to another folder, or give another --model-name");
+  run_training(f, h);
+}
+
+}  // namespace
+
+void add_electra_run_pretraining(CLI::App& electra) {
+  auto f = std::make_shared<ElectraRunFlags>();
+  auto* command =
+      electra.add_subcommand("run_pretraining", "train a model on the examples, or evaluate it");
+  command
+      ->add_option("--data-dir", f->data_dir,
+                   "folder of vocab.txt and pretrain_tfrecords/; gets models/")
+      ->required();
+  command->add_option("--model-name", f->model_name, "the model's folder in models/")->required();
+  command
+      ->add_option("--hparams", f->hparams,
+                   "the original's hyper-parameters: a JSON object, or the path of one that ends "
+                   "in .json")
+      ->capture_default_str();
+  command->add_option("--device", f->device, "cpu, gpu or tpu; default: as use_tpu says")
+      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
+  command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
+      ->check(number_from(1));
+  add_form_flags(*command, f->compute, f->mesh);
+  add_original_run_flags(*command, f->own);
+  command
+      ->add_option("--micro-batches", f->micro_batches,
+                   "parts of each device's share of a batch, one after another: less memory")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command->add_option("--init", f->init,
+                      "weights that a new run begins with: a folder of smelt's checkpoints or "
+                      "Hugging Face's, or a TensorFlow checkpoint");
+  command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
+                    "a finished run whose num_train_steps is raised goes on at learning_rate");
+  command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");
+  command->callback([f] { run_pretraining(*f); });
+}
+
+}  // namespace smelt

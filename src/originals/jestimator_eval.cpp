@@ -1,0 +1,197 @@
+#include "originals/jestimator_eval.h"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <utility>
+
+#include "ask/evaluate.h"
+#include "ask/follow.h"
+#include "base/choice.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "store/path.h"
+#include "track/event_log.h"
+
+namespace smelt {
+namespace {
+
+EvaluateJob evaluation_job(const JestimatorFlags& f) {
+  const TrainJob of_training = jestimator_job(f);
+  EvaluateJob job;
+  const HeldOut held_out =
+      held_out_of("eval", f.eval_pattern, f.eval_batch_size, f.num_eval_examples);
+  job.data = held_out.data;
+  job.batch_size = held_out.batch_size;
+  job.steps = held_out.steps;
+  job.passes = held_out.passes;
+  job.task = of_training.task;
+  job.devices = f.devices;
+  job.mesh = of_training.mesh;
+  job.compute = f.compute;
+  job.device = f.device;
+  job.fields = jestimator_fields("eval");
+  return job;
+}
+
+std::vector<MeasuredValue> logged(const Evaluation& evaluation) {
+  std::vector<MeasuredValue> metrics = valid_metrics(evaluation);
+  for (const MeasuredValue& m : metrics)
+    spdlog::info("{}: {:f} at step {}", m.name, m.value, evaluation.global_step);
+  return metrics;
+}
+
+void read_only(const Evaluator& evaluator) {
+  evaluator.scorer().read();
+  spdlog::info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
+}
+
+// A metric whose best checkpoints are kept.
+struct BestOf {
+  std::string metric, folder;
+  double sign = 1;  // -1: the lowest
+
+  std::string score_file() const { return join_path(folder, "score"); }
+  double best() const {
+    if (!exists(score_file())) return -HUGE_VAL;
+    const std::string text = read_file(score_file(), kSmallFileBytes);
+    double value = -HUGE_VAL;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+  void record(double score) const {  // all its digits, or the same score would be a better one
+    std::array<char, 32> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(), score).ptr;
+    write_file(score_file(), {digits.data(), end});
+  }
+};
+
+std::vector<BestOf> best_of(const JestimatorFlags& f, const std::string& folder) {
+  std::vector<BestOf> out;
+  const auto add = [&](const std::string& metrics, const char* word, double sign) {
+    for (const std::string_view metric : split(metrics, ','))
+      if (!trim(metric).empty())
+        out.push_back(
+            {std::string(trim(metric)), join_path(folder, str(word, trim(metric))), sign});
+  };
+  add(f.save_high, "high_", 1);
+  add(f.save_low, "low_", -1);
+  for (const BestOf& best : out)
+    choose<int>(best.sign > 0 ? "--save_high: metric" : "--save_low: metric", best.metric,
+                {{"valid_loss", 0}, {"valid_mrr", 0}});
+  return out;
+}
+
+class Follower {
+ public:
+  explicit Follower(const JestimatorFlags& f)
+      : flags_(f),
+        folder_(join_path(f.model_dir, f.eval_label)),
+        best_(best_of(f, folder_)),
+        evaluator_(evaluation_job(f)) {}
+
+  void run() {
+    if (flags_.dry_run) return read_only(evaluator_);
+    const FolderLock lock(folder_, "eval");
+    if (exists(last_file()))
+      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
+    spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
+    follow_checkpoints({.model_dir = flags_.model_dir,
+                        .last_step = flags_.max_train_steps,
+                        .newest = last_,
+                        .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
+                        .next = [&](const auto& steps, bool done) { return next(steps, done); },
+                        .evaluate = [&](const std::string& path) { evaluate(path); },
+                        .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
+  }
+
+ private:
+  std::string last_file() const { return join_path(folder_, "last_evaluated_ckpt"); }
+
+  bool is_last(std::int64_t step) const {
+    return flags_.max_train_steps && step >= *flags_.max_train_steps;
+  }
+
+  // Not the oldest, as the original: a training removes it. The last one is evaluated in any case,
+  // and nothing behind it.
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps, bool run_is_done) {
+    if (last_ && is_last(*last_)) return std::nullopt;
+    for (const std::int64_t step : steps)
+      if ((step > steps.front() || run_is_done || is_last(step)) && (!last_ || step > *last_))
+        return step;
+    if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
+      spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
+    return std::nullopt;
+  }
+
+  void done(std::int64_t step, const std::string& path) {
+    last_ = step;
+    write_file(last_file(), path);
+  }
+
+  void evaluate(const std::string& path) {
+    const TrainedModel model = load_jestimator("eval", path, flags_);
+    spdlog::info("evaluating {}", path);
+    const auto metrics = logged(evaluator_(model));
+    tell(model.checkpoint.step, metrics);
+    for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
+  }
+
+  void tell(std::int64_t step, const std::vector<MeasuredValue>& metrics) {
+    const std::string label = flags_.eval_label.substr(
+        std::min(flags_.eval_label.size(), flags_.eval_label.find_first_not_of('/')));
+    std::vector<Scalar> scalars;
+    for (const MeasuredValue& m : metrics)
+      scalars.push_back(
+          {str(label.substr(0, label.find('/')), "/", m.name), static_cast<float>(m.value)});
+    if (!events_) events_.emplace(folder_, step);
+    events_->add(step, scalars);
+  }
+
+  void keep_if_best(const BestOf& best, const std::vector<MeasuredValue>& metrics,
+                    const SlicedCheckpoint& checkpoint) const {
+    const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
+    const double score = best.sign * found->value;
+    if (!(score > best.best())) return;
+    spdlog::info("the {} {} so far: {:f}", best.sign > 0 ? "highest" : "lowest", best.metric,
+                 found->value);
+    SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
+    for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
+      parameters.insert(*checkpoint.tensors.find(t.name));
+    save_sliced_checkpoint(
+        best.folder, checkpoint.step, parameters, checkpoint.state,
+        {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});
+    best.record(score);
+  }
+
+  const JestimatorFlags& flags_;
+  std::string folder_;
+  std::vector<BestOf> best_;
+  Evaluator evaluator_;
+  std::optional<std::int64_t> last_;  // evaluated
+  bool told_ = false;                 // why nothing is evaluated
+  std::optional<EventLog> events_;
+};
+
+}  // namespace
+
+void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
+  const Evaluator evaluator(evaluation_job(f));
+  if (f.dry_run) return read_only(evaluator);
+  const TrainedModel model = load_jestimator("eval", start.path, f);
+  if (model.checkpoint.step == 0) spdlog::warn("{} is of step 0: not trained", model.where);
+  const Evaluation evaluation = evaluator(model);
+  std::cout << "global_step = " << evaluation.global_step << "\n";
+  for (const MeasuredValue& m : logged(evaluation)) std::cout << m.name << " = " << m.value << "\n";
+}
+
+void follow_jestimator(const JestimatorFlags& f) { Follower(f).run(); }
+
+}  // namespace smelt

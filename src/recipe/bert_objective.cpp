@@ -1,0 +1,201 @@
+// model.type: bert.
+#include <spdlog/spdlog.h>
+
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "checkpoint/hugging_face.h"
+#include "examples/bert_examples.h"
+#include "models/bert_config.h"
+#include "recipe/bert_report.h"
+#include "recipe/objectives.h"
+#include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
+#include "recipe/vocabulary_facts.h"
+#include "state/resume.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "tasks/bert_task.h"
+
+namespace smelt {
+namespace {
+
+// The fields of data: that make BERT's examples.
+struct BertData {
+  std::int64_t seq_length = 128;
+  std::int64_t max_predictions = 20;
+  double masked_lm_prob = 0.15;
+  double short_seq_prob = 0.1;
+  std::int64_t dupe_factor = 5;
+  std::int64_t seed = 12345;
+  bool whole_word_mask = false;
+  bool next_sentence = true;
+  std::string order = "shuffled";
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, BertData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("seq_length", c.seq_length, "tokens per example");
+  visit("max_predictions", c.max_predictions, "masked tokens per example, at most");
+  visit("masked_lm_prob", c.masked_lm_prob, "share of tokens masked");
+  visit("short_seq_prob", c.short_seq_prob, "share of documents with a shorter target");
+  visit("dupe_factor", c.dupe_factor, "times each document is used, with other masks");
+  visit("seed", c.seed, "random seed of the examples");
+  visit("whole_word_mask", c.whole_word_mask, "mask all pieces of a word together");
+  visit("next_sentence", c.next_sentence,
+        "pairs of sentences and the task to tell whether they follow; false: runs of text and "
+        "masks alone");
+  visit("order", c.order,
+        "shuffled: all cores, bounded memory; original: the original program's bytes");
+}
+
+BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }
+BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, "model"); }
+
+// The model with the size of its vocabulary.
+BertConfig resolved_model(const Recipe& r) {
+  BertConfig model = model_of(r);
+  model.vocab_size = vocabulary_rows(model.vocab_size, vocabulary_of(r), "model.vocab_size");
+  return model;
+}
+
+void check(const Recipe& r) {
+  const RecipeChecks checks(r);
+  const BertData data = data_of(r);
+  BertConfig model = model_of(r);
+  checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
+  checks.at_least("data.max_predictions", 1);
+  checks.at_least("data.dupe_factor", 1);
+  checks.within("data.masked_lm_prob", 0, 1, RecipeChecks::Ends::without);
+  checks.within("data.short_seq_prob", 0, 1);
+  checks.one_of("data.order", {"shuffled", "original"});
+  checks.at_least("model.vocab_size", 0);
+  if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
+  check_bert_config(model, [&](const std::string& field) {
+    const bool heads = field == "hidden_size";
+    return str(r.origin({"model." + field, heads ? "model.num_attention_heads" : "model." + field}),
+               ": model");
+  });
+  checks.require(
+      data.seq_length <= model.max_position_embeddings,
+      {"data.seq_length", "model.max_position_embeddings"},
+      str("data.seq_length ", data.seq_length, " is longer than model.max_position_embeddings ",
+          model.max_position_embeddings),
+      "shorten the sequences or raise model.max_position_embeddings");
+  checks.require(!data.next_sentence || model.type_vocab_size >= 2,
+                 {"data.next_sentence", "model.type_vocab_size"},
+                 str("model.type_vocab_size ", model.type_vocab_size,
+                     " has no kind for the second sentences of data.next_sentence"),
+                 "set model.type_vocab_size to 2, or data.next_sentence to false");
+  check_program(r, bert_task({.model = model,
+                              .seq_length = data.seq_length,
+                              .max_predictions = data.max_predictions,
+                              .next_sentence = data.next_sentence}));
+}
+
+std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const BertData data = data_of(r);
+  const bool train = set == ExampleSet::train;
+  BertExamplesJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.output = train ? paths.train_records : paths.heldout_records;
+  job.order = parse_example_order(data.order);
+  job.tokenizer = tokenizer_flags(r);
+  job.overwrite = true;
+  job.seed = data.seed;
+  job.pairs = {.seq_length = data.seq_length,
+               .max_predictions = data.max_predictions,
+               .dupe_factor = train ? data.dupe_factor : 1,
+               .masked_lm_prob = data.masked_lm_prob,
+               .short_seq_prob = data.short_seq_prob,
+               .whole_word_mask = data.whole_word_mask,
+               .next_sentence = data.next_sentence};
+  return build_bert_examples(job).examples;
+}
+
+Task task(const Recipe& r) {
+  const BertData data = data_of(r);
+  return bert_task(
+      {.model = resolved_model(r),
+       .seq_length = data.seq_length,
+       .max_predictions = data.max_predictions,
+       .next_sentence = data.next_sentence,
+       .majority_token = majority_token({RecipePaths(r).train_records}, vocabulary_of(r))});
+}
+
+std::string remark(const Recipe& r, const Evaluation& e) {
+  const MeasuredValue& right = e.measure("masked_lm_accuracy");
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
+      << " % of " << std::setprecision(0) << right.weight << " held-out ones";
+  const Vocabulary vocabulary = vocabulary_of(r);
+  if (const auto token = majority_token({RecipePaths(r).train_records}, vocabulary))
+    out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
+        << 100 * e.measure("majority_token_accuracy").value << " %";
+  return out.str();
+}
+
+FillMaskJob bert_fill_job(const BertConfig& model) {
+  FillMaskJob job;
+  job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
+    return bert_mask_guesses(model, S, P, top);
+  };
+  job.model = config_json(model);
+  job.max_tokens = model.max_position_embeddings;
+  job.vocab_size = model.vocab_size;
+  return job;
+}
+
+FillMaskJob fill_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("fill: ", m.where, " has no head that tells masked words"),
+                     "take a model as it was pre-trained");
+  return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
+}
+
+void export_folder(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  const nlohmann::json config = config_json(resolved_model(r));
+  const Checkpoint checkpoint = parameters_of(
+      load_trained_model("export", paths.model_dir, config, paths.vocab, r.eval.averaged)
+          .checkpoint);
+  HuggingFaceBert bert;
+  bert.config = config;
+  bert.parameters = checkpoint.tensors;
+  bert.vocab_txt = read_file(paths.vocab);
+  bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
+  export_hugging_face(folder, bert,
+                      folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                   : OutputDirectory::Earlier::refused);
+  spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
+               checkpoint.step);
+}
+
+}  // namespace
+
+ObjectiveType bert_objective() {
+  ObjectiveType type;
+  type.name = "bert";
+  type.help = "masked tokens and next sentences (Devlin et al. 2019)";
+  type.model = config_fields<BertConfig>();
+  type.data = config_fields<BertData>();
+  type.check = check;
+  type.make_examples = make_bert_examples;
+  type.task = task;
+  type.record_report = bert_record_report();
+  type.model_files = [](const Recipe& r) {
+    return std::map<std::string, std::string>{
+        {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
+  };
+  type.remark = remark;
+  type.fill = [](const Recipe& r) { return bert_fill_job(resolved_model(r)); };
+  type.fill_stored = fill_stored_bert;
+  type.export_folder = export_folder;
+  return type;
+}
+
+}  // namespace smelt

@@ -1,0 +1,16 @@
+// smelt run RECIPE --dry-run: what a run would do, after a look at everything that it needs.
+#pragma once
+
+#include <string>
+
+#include "recipe/pipeline.h"
+
+namespace smelt {
+
+// Every field of the recipe, the model's size, memory, steps, and where everything will go.
+// UsageError or SystemError for what would stop the run: text that is not there, a folder that may
+// not be written to (by writing there), weights to begin with, a device's plugin, a model of other
+// data. Nothing stays behind.
+std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
+
+}  // namespace smelt

@@ -1,0 +1,62 @@
+// A kind of model that a recipe can name as its model.type: what it adds to a recipe, how its
+// examples are made and what its task is. Commands and stages know no more of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ask/detect.h"
+#include "ask/evaluate.h"
+#include "ask/fill_mask.h"
+#include "checkpoint/stored_model.h"
+#include "format/config.h"
+#include "recipe/recipe.h"
+#include "recipe/record_report.h"
+#include "tasks/task.h"
+#include "tokenize/tokenizer_options.h"
+
+namespace smelt {
+
+// Which part of the text examples are made of.
+enum class ExampleSet { train, heldout };
+
+struct ObjectiveType {
+  std::string name;
+  std::string help;                               // a line
+  std::vector<ConfigField> model, data;           // the fields under model: and data:
+  std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
+  // UsageError for values that do not fit each other.
+  std::function<void(const Recipe&)> check = [](const Recipe&) {};
+  std::string records = "tfrecord";  // what files of its examples end in
+  bool reads_text = true;  // false: without text and vocabulary, and without the stages of both
+  // From text and vocabulary to records; how many examples there are.
+  std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
+  std::function<Task(const Recipe&)> task;
+  RecordReport record_report = {};  // of its examples' files
+  // Files to write beside the checkpoints, by name: the original's configuration.
+  std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
+    return std::map<std::string, std::string>();
+  };
+  // A line for a person about an evaluation, or nothing.
+  std::function<std::string(const Recipe&, const Evaluation&)> remark =
+      [](const Recipe&, const Evaluation&) { return std::string(); };
+  // Empty where the model cannot do it.
+  std::function<FillMaskJob(const Recipe&)> fill;
+  std::function<DetectJob(const Recipe&)> detect;
+  // The same of a model that is there without a recipe. UsageError where it lacks that part.
+  std::function<FillMaskJob(const StoredModel&)> fill_stored;
+  std::function<DetectJob(const StoredModel&)> detect_stored;
+  std::function<void(const Recipe&, const std::string& folder)> export_folder;
+};
+
+// A name already known is a bug.
+void add_objective_type(ObjectiveType type);
+std::vector<const ObjectiveType*> objective_types();
+// UsageError beginning with `where` for an unknown one.
+const ObjectiveType& objective_type(const std::string& name, const std::string& where);
+
+}  // namespace smelt

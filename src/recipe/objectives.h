@@ -1,0 +1,18 @@
+// Every kind of model there is. A new one is its function here, and its place in the list.
+#pragma once
+
+#include <vector>
+
+#include "recipe/objective_type.h"
+
+namespace smelt {
+
+ObjectiveType bert_objective();             // bert_objective.cpp
+ObjectiveType electra_objective();          // electra_objective.cpp
+ObjectiveType jestimator_bert_objective();  // jestimator_objective.cpp
+
+inline std::vector<ObjectiveType> all_objectives() {
+  return {bert_objective(), electra_objective(), jestimator_bert_objective()};
+}
+
+}  // namespace smelt

@@ -1,0 +1,74 @@
+// A recipe's stages: text and vocabulary, where its kind of model reads text, examples, training,
+// evaluation, export. Each can be run alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ask/detect.h"
+#include "ask/evaluate.h"
+#include "ask/fill_mask.h"
+#include "recipe/recipe.h"
+#include "tokenize/tokenizer_config.h"
+#include "tokenize/vocabulary.h"
+#include "train/bad_batch.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+// Where a recipe's stages put what they make.
+struct RecipePaths {
+  explicit RecipePaths(const Recipe& recipe);
+  std::string train_text, heldout_text, vocab, train_records, heldout_records;
+  std::string model_dir, evaluation, hugging_face;
+};
+
+// Empty where the recipe's stages made none, as for a model of no words.
+std::string made_vocabulary(const RecipePaths& paths);
+
+TokenizerFlags tokenizer_flags(const Recipe& recipe);
+
+// The recipe's, once it was made; UsageError before.
+Vocabulary vocabulary_of(const Recipe& recipe);
+
+// All of a training but its files and what is said and saved.
+TrainJob train_job(const TrainSection& train, Task task);
+
+// Builds the training program and drops it: whatever it would refuse is said before hours of other
+// stages. The task's vocabulary may still have another size then. What the program comes to is in
+// recipe.program afterwards.
+void check_program(const Recipe& recipe, const Task& task);
+
+// The files of text.input; UsageError when there are none.
+std::vector<std::string> text_inputs(const Recipe& recipe);
+void make_text(const Recipe& recipe);
+void make_vocabulary(const Recipe& recipe);
+void make_examples(const Recipe& recipe);
+// How training begins; train/trainer.h.
+struct Beginning {
+  Begin begin = Begin::either;
+  bool overwrite = false;
+};
+TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
+// The step that train_model() would go on from; UsageError where it would refuse to.
+std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
+// The batch of a step that was not finite, without an update; of the newest, where no folder is
+// named.
+GradientReport replay_model(const Recipe& recipe, const std::string& folder);
+// UsageError for a model that fills no masks.
+std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
+                                        std::int64_t top);
+// UsageError for a model without a discriminator.
+std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
+                                                        const std::vector<std::string>& texts);
+// Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
+void export_model(const Recipe& recipe, const std::string& folder);
+
+// UsageError where the recipe's folder holds something else, or a model of other data.
+void check_stages(const Recipe& recipe, const Beginning& beginning = {});
+
+// All of it in order; a finished stage is not run again.
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
+
+}  // namespace smelt

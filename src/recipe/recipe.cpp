@@ -1,0 +1,180 @@
+#include "recipe/recipe.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "recipe/objective_type.h"
+#include "recipe/recipe_checks.h"
+#include "recipe/recipe_sections.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
+
+// A value as it is written, and who wrote it.
+struct Setting {  // NOLINT(bugprone-exception-escape): a moved YAML::Node may throw
+  YAML::Node value;
+  std::string origin;
+};
+using Settings = std::map<std::string, Setting>;  // by dotted path
+
+// Leaf values by dotted path; a nested map is a section. `lines` are those of every path so far.
+void flatten(const YAML::Node& node, const std::string& prefix, const std::string& where,
+             std::map<std::string, int>& lines, Settings& out) {
+  for (const auto& item : node) {
+    const auto key = item.first.as<std::string>();
+    const std::string path = prefix.empty() ? key : str(prefix, ".", key);
+    const int line = item.first.Mark().line + 1;
+    if (const auto [first, fresh] = lines.emplace(path, line); !fresh)
+      throw UsageError(
+          str(where, ":", line, ": ", path, " stands on line ", first->second, " already"),
+          "leave one of the two");
+    if (item.second.IsMap())
+      flatten(item.second, path, where, lines, out);
+    else if (item.second.IsScalar())
+      out[path] = {item.second, where};
+    else if (item.second.IsSequence())
+      throw UsageError(str(where, ":", line, ": ", path, " is a list, not one value"),
+                       "write one value; names of several files with commas: a.txt,b.txt");
+    else
+      throw UsageError(str(where, ": ", path, " is neither a value nor a section"),
+                       "see `smelt help recipe` for the fields");
+  }
+}
+
+Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
+  Settings out;
+  if (is_folder(path))
+    throw UsageError(str(path, ": is a folder, not a recipe"),
+                     "give a recipe's file; recipes/ holds examples");
+  try {
+    const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
+    if (!root.IsMap() && !root.IsNull())
+      throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
+                       "recipes/ holds examples");
+    std::map<std::string, int> lines;
+    flatten(root, "", path, lines, out);
+  } catch (const YAML::Exception& error) {
+    throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
+                     "mend that line; recipes/ holds examples");
+  }
+  for (const std::string& setting : over) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos)
+      throw UsageError(str("--set ", setting, ": no '='"), "write --set train.steps=1000");
+    out[setting.substr(0, equals)] = {YAML::Node(setting.substr(equals + 1)), "--set"};
+  }
+  return out;
+}
+
+// The value in the kind of the field's default.
+nlohmann::json converted(const Setting& setting, const std::string& path,
+                         const nlohmann::json& default_value) {
+  try {
+    if (default_value.is_string()) return setting.value.as<std::string>();
+    if (default_value.is_boolean()) return setting.value.as<bool>();
+    if (default_value.is_number_integer()) return setting.value.as<std::int64_t>();
+    return setting.value.as<double>();
+  } catch (const YAML::Exception&) {
+    throw UsageError(str(setting.origin, ": ", path, " is '", setting.value.Scalar(), "', not ",
+                         kind_name(default_value)),
+                     str("correct the value; ", kListsFields));
+  }
+}
+
+using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
+
+// Section "" holds the fields without one.
+Sections sections_of(const ObjectiveType& type) {
+  const std::vector<ConfigField> top{{"out", Recipe().out, "folder that receives everything"}};
+  std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
+  model.insert(model.end(), type.model.begin(), type.model.end());
+  return {{"", top},
+          {"text", config_fields<TextSection>()},
+          {"vocab", config_fields<VocabSection>()},
+          {"data", type.data},
+          {"model", model},
+          {"train", config_fields<TrainSection>()},
+          {"eval", config_fields<EvalSection>()},
+          {"track", config_fields<TrackSection>()}};
+}
+
+std::string path_of(const std::string& section, const std::string& name) {
+  return section.empty() ? name : str(section, ".", name);
+}
+
+void check_names(const Settings& settings, const Sections& sections) {
+  std::vector<std::string> known;
+  for (const auto& [section, fields] : sections)
+    for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
+  for (const auto& [path, setting] : settings)
+    if (std::ranges::find(known, path) == known.end()) {
+      const auto nearest = nearest_name(path, known);
+      throw UsageError(str(setting.origin, ": unknown field '", path, "'"),
+                       nearest ? str("did you mean '", *nearest, "'?") : kListsFields);
+    }
+}
+
+std::string type_name(const Settings& settings) {
+  const auto found = settings.find("model.type");
+  return found == settings.end() ? "bert" : found->second.value.Scalar();
+}
+
+}  // namespace
+
+std::string Recipe::origin(std::initializer_list<std::string> fields) const {
+  std::string out = "recipe";
+  for (const std::string& field : fields)
+    if (const auto found = origins.find(field); found != origins.end()) {
+      out = found->second;
+      if (out == "--set") return out;
+    }
+  return out;
+}
+
+std::vector<RecipeField> recipe_fields(const std::string& type) {
+  std::vector<RecipeField> out;
+  for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
+    for (const ConfigField& field : fields)
+      out.push_back({path_of(section, field.name), field.default_value.dump(), field.help});
+  return out;
+}
+
+Recipe load_recipe(const std::string& path, const std::vector<std::string>& over) {
+  const Settings settings = read_settings(path, over);
+  const auto type = settings.find("model.type");
+  Recipe recipe;
+  recipe.type =
+      &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
+  const Sections sections = sections_of(*recipe.type);
+  check_names(settings, sections);
+  for (const auto& [section, fields] : sections) {
+    nlohmann::json& object = recipe.sections[section];
+    for (const ConfigField& field : fields) {
+      const std::string at = path_of(section, field.name);
+      const auto set = settings.find(at);
+      object[field.name] = set == settings.end() ? field.default_value
+                                                 : converted(set->second, at, field.default_value);
+      recipe.origins[at] = set == settings.end() ? path : set->second.origin;
+    }
+  }
+  recipe.out = recipe.sections[""]["out"];
+  recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
+  recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
+  recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
+  recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
+  recipe.model = recipe.sections["model"];
+  recipe.data = recipe.sections["data"];
+  check_sections(recipe);
+  recipe.type->check(recipe);
+  return recipe;
+}
+
+}  // namespace smelt

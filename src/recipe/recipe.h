@@ -1,0 +1,134 @@
+// A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and
+// a line of help (`smelt help recipe`). What stands under model: and data: depends on model.type
+// (recipe/objective_type.h).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "store/path.h"
+
+namespace smelt {
+
+struct ObjectiveType;
+
+struct TextSection {
+  std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
+  std::int64_t max_lines = 0;
+  double heldout = 0.05;
+  bool strict = false;
+};
+
+struct VocabSection {
+  std::string file;
+  std::int64_t size = 8000;
+  std::int64_t unused = 0;
+  bool lower_case = true;
+  std::string strip_accents = "auto";
+  std::int64_t min_frequency = 2;
+  std::int64_t alphabet = 1000;
+};
+
+struct TrainSection {
+  std::string device = "cpu";
+  std::int64_t devices = 1;
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 1000;
+  double learning_rate = 1e-4;
+  std::int64_t warmup_steps = 100;
+  std::string schedule = "bert";
+  std::string warmup_form = "auto";
+  double decay_power = 1.0, end_factor = 0.0;
+  std::int64_t decay_to_step = 0, decay_steps = 0;
+  std::string decay_form = "linear";
+  std::string optimizer = "bert_adamw";
+  double momentum = 0.9, beta = 0.999;
+  double weight_decay = 0.01;
+  std::string clip_norm = "auto";
+  std::string clip_value = "auto";
+  double trust_norm = 0.0;
+  std::string rate_rules = "", decay_rules = "";
+  std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
+  double ema_decay = 0.0;
+  std::string spike_action = "none";
+  std::int64_t spike_window = 128;
+  double spike_sigmas = 6.0;
+  std::int64_t rewind_skip = 0;
+  std::string reduction = "global";
+  std::int64_t micro_batches = 1;
+  std::string precision = "f32", layers = "auto", save = "auto";
+  std::int64_t attention_rows = 0;
+  std::int64_t logits_mb = 64;
+  std::string mesh = "auto", mesh_rules = "";
+  bool split_slots = false;
+  std::int64_t seed = 12345;
+  std::string init = {};
+  std::int64_t save_every = 500;
+  double save_minutes = 0;
+  std::int64_t keep = 5;
+  std::int64_t keep_every = 0;
+  std::string keep_best = {};
+  double hang_minutes = 30;
+  std::int64_t log_every = 100;
+};
+
+struct EvalSection {
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 0;
+  std::int64_t passes = 1;
+  std::int64_t every = 0;
+  bool averaged = true;
+};
+
+struct TrackSection {
+  std::string fill;
+  std::int64_t histograms_every = 0;
+  bool gradients = false;
+};
+
+// What a recipe's training program comes to, for a vocabulary of the size that was asked for.
+struct ProgramFacts {
+  std::int64_t parameters = 0;
+  std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
+  double flops_per_example = 0;
+};
+
+struct Recipe {
+  std::string out = "out";
+  TextSection text;
+  VocabSection vocab;
+  TrainSection train;
+  EvalSection eval;
+  TrackSection track;
+  // Filled in by check_program() (recipe/pipeline.h).
+  std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
+  const ObjectiveType* type = nullptr;             // of model.type
+  nlohmann::json model, data;                      // every field that the type has
+  std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
+  std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
+
+  // Where the stages put what they make.
+  std::string path(std::string_view name) const { return join_path(out, name); }
+  // Who set the first of these fields that was set last, to begin a message with.
+  std::string origin(std::initializer_list<std::string> fields) const;
+};
+
+// One line of `smelt help recipe`.
+struct RecipeField {
+  std::string path;           // "train.steps"
+  std::string default_value;  // as it is written in YAML
+  std::string help;           // with the unit
+};
+// With the fields of one model.type. UsageError for an unknown one.
+std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
+
+// The file, then the settings ("train.steps=1000") over it. UsageError naming file and field for an
+// unknown field (with the nearest name), a value of another type, or one out of range.
+Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
+
+}  // namespace smelt

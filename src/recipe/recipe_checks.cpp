@@ -1,0 +1,185 @@
+#include "recipe/recipe_checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "recipe/objective_type.h"
+#include "recipe/optimizer_choice.h"
+#include "text/documents.h"
+#include "tokenize/wordpiece_trainer.h"
+
+namespace smelt {
+
+MeshChoice mesh_choice(const TrainSection& t) {
+  return {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots};
+}
+
+ComputeChoice compute_choice(const TrainSection& t) {
+  return {.precision = t.precision,
+          .layers = t.layers,
+          .save = t.save,
+          .attention_rows = t.attention_rows,
+          .logits_mb = t.logits_mb};
+}
+
+const nlohmann::json& RecipeChecks::value(const std::string& field) const {
+  const std::size_t dot = field.find('.');
+  return recipe_.sections.at(field.substr(0, dot)).at(field.substr(dot + 1));
+}
+
+void RecipeChecks::require(bool fine, std::initializer_list<std::string> fields,
+                           const std::string& what, const std::string& hint) const {
+  if (!fine) throw UsageError(str(recipe_.origin(fields), ": ", what), hint);
+}
+
+void RecipeChecks::at_least(const std::string& field, std::int64_t least) const {
+  const std::int64_t found = value(field);
+  require(found >= least, {field}, str(field, " is ", found, ", must be at least ", least),
+          "correct the value");
+}
+
+void RecipeChecks::within(const std::string& field, double low, double high, Ends ends) const {
+  const double found = value(field);
+  const bool fine =
+      ends == Ends::with ? found >= low && found <= high : found > low && found < high;
+  const std::string range = std::isinf(high)     ? str("a finite number from ", low, " on")
+                            : ends == Ends::with ? str("from ", low, " to ", high)
+                                                 : str("above ", low, " and below ", high);
+  require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
+          "correct the value");
+}
+
+void RecipeChecks::one_of(const std::string& field, const std::vector<std::string>& known) const {
+  const std::string found = value(field);
+  require(std::ranges::find(known, found) != known.end(), {field}, str(field, " is '", found, "'"),
+          did_you_mean(found, known));
+}
+
+void RecipeChecks::accepts(std::initializer_list<std::string> fields,
+                           const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const UsageError& error) {
+    throw UsageError(str(recipe_.origin(fields), ": ", error.what()));
+  }
+}
+
+void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
+  const TrainSection& t = recipe_.train;
+  const std::int64_t rows = value(field);
+  const std::int64_t devices = partition_for(mesh_choice(t), t.devices).row_parts();
+  require(rows % devices == 0, {field, "train.devices"},
+          str(field, " ", rows, " does not divide over ",
+              devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
+          str("choose a multiple of ", devices));
+  require(rows / devices % parts == 0, {field, "train.micro_batches"},
+          str(field, " ", rows, ", ", rows / devices,
+              " a device, does not divide into train.micro_batches ", parts),
+          str("choose micro-batches that divide ", rows / devices));
+}
+
+static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
+  checks.accepts({"train.mesh", "train.devices"},
+                 [&] { (void)partition_for({.mesh = t.mesh}, t.devices); });
+  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(mesh_choice(t), t.devices); });
+  checks.accepts({"train.reduction", "train.mesh"}, [&] {
+    const bool alone = t.reduction == "per_replica";
+    (void)placement_for(t.device, t.devices, alone ? Reduction::per_replica : Reduction::global,
+                        partition_for(mesh_choice(t), t.devices));
+  });
+  checks.accepts({"train.save", "train.layers"},
+                 [&] { (void)compute_for(t.device, compute_choice(t)); });
+  checks.divides_over_devices("train.batch_size", t.micro_batches);
+  checks.divides_over_devices("eval.batch_size");
+}
+
+static void check_steadiness(const RecipeChecks& checks, const TrainSection& t) {
+  const double decay = t.ema_decay;
+  checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
+                 str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
+                 "0.999 or 0.9999 are usual");
+  checks.one_of("train.spike_action", {"none", "skip", "rewind"});
+  checks.at_least("train.spike_window", 2);
+  checks.within("train.spike_sigmas", 0);
+  checks.at_least("train.rewind_skip", 0);
+  checks.require(t.rewind_skip == 0 || t.spike_action == "rewind",
+                 {"train.rewind_skip", "train.spike_action"},
+                 str("train.rewind_skip is given, but train.spike_action ", t.spike_action,
+                     " does not read it"),
+                 "set train.spike_action to rewind, or leave train.rewind_skip out");
+}
+
+static void check_training(const RecipeChecks& checks, const TrainSection& train) {
+  for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
+                            "train.log_every", "train.keep", "eval.batch_size"})
+    checks.at_least(field, 1);
+  checks.at_least("train.micro_batches", 1);
+  checks.one_of("train.precision", {"f32", "f32_exact", "bf16"});
+  checks.one_of("train.layers", {"auto", "unrolled", "scan"});
+  checks.one_of("train.save", {"auto", "all", "products", "layer"});
+  checks.at_least("train.attention_rows", 0);
+  checks.at_least("train.logits_mb", 0);
+  checks.at_least("eval.steps", 0);
+  checks.at_least("eval.passes", 1);
+  checks.at_least("eval.every", 0);
+  checks.within("train.save_minutes", 0);
+  checks.at_least("train.keep_every", 0);
+  check_optimizer(checks, train);
+  check_steadiness(checks, train);
+  checks.one_of("train.reduction", {"global", "per_replica"});
+  checks.one_of("train.device", {"cpu", "gpu", "tpu"});
+  check_spread(checks, train);
+}
+
+static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
+  for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
+    checks.at_least(field, 1);
+  checks.at_least("vocab.unused", 0);
+  const auto special = std::ssize(first_tokens({}));
+  checks.require(
+      !r.type->reads_text || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
+      {"vocab.size", "vocab.unused"},
+      str("vocab.size ", r.vocab.size, " has no room beside ", special, " special and ",
+          r.vocab.unused, " unused tokens"),
+      "raise it; 30000 is usual, a few thousand for small texts");
+  checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+}
+
+void check_sections(const Recipe& r) {
+  const RecipeChecks checks(r);
+  checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
+  checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
+                 str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
+                 "0.05 is usual");
+  const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
+  (void)parse_file_format(r.text.format, named("text.format"));
+  (void)parse_sentences(r.text.sentences, named("text.sentences"));
+  (void)parse_dedup(r.text.dedup, named("text.dedup"));
+  checks.at_least("text.max_lines", 0);
+  check_vocabulary(checks, r);
+  check_training(checks, r.train);
+  checks.within("train.hang_minutes", 0);
+  checks.require(r.train.keep_every % r.train.save_every == 0,
+                 {"train.keep_every", "train.save_every"},
+                 str("train.keep_every ", r.train.keep_every,
+                     " is no multiple of train.save_every ", r.train.save_every),
+                 "choose a multiple, or 0 for none");
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0, {"train.keep_best", "eval.every"},
+                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
+                 "set eval.every to the steps between two measurements");
+  checks.at_least("track.histograms_every", 0);
+  checks.require(!r.track.gradients || r.track.histograms_every > 0,
+                 {"track.gradients", "track.histograms_every"},
+                 "track.gradients is true, but track.histograms_every is 0",
+                 "set track.histograms_every to the steps between two histograms");
+  checks.require(r.track.fill.empty() || r.type->fill, {"track.fill"},
+                 str("track.fill: a model of type ", r.type->name, " fills no masks"),
+                 "leave it out");
+  checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
+                 "track.fill is filled at evaluations, of which eval.every 0 makes none",
+                 "set eval.every");
+}
+
+}  // namespace smelt

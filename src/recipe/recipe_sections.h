@@ -1,0 +1,195 @@
+// The fields of a recipe's own sections (format/config.h).
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "recipe/recipe.h"
+
+namespace smelt {
+
+template <class Config, class Section>
+concept SectionOf = std::same_as<std::remove_const_t<Config>, Section>;
+
+template <SectionOf<TextSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("input", c.input,
+        "raw text: files or patterns, comma separated; .gz, .bz2 and .zst are unpacked");
+  visit("format", c.format, "text, jsonl, tsv, csv or parquet; auto goes by each file's name");
+  visit("field", c.field, "where the text is in JSONL, TSV, CSV and Parquet");
+  visit("sentences", c.sentences,
+        "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a "
+        "document");
+  visit("dedup", c.dedup,
+        "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
+        "duplicates of documents");
+  visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
+  visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
+  visit("strict", c.strict,
+        "refuse text that is not UTF-8, or holds NUL bytes, instead of warning");
+}
+
+template <SectionOf<VocabSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit(
+      "file", c.file,
+      "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
+      "to begin with");
+  visit("size", c.size, "word pieces");
+  visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
+  visit("lower_case", c.lower_case, "lower-case the text");
+  visit("strip_accents", c.strip_accents, "true or false; auto: as vocab.lower_case says");
+  visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
+  visit("alphabet", c.alphabet, "most frequent characters kept");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_schedule_fields(C& c, Visitor&& visit) {
+  visit("learning_rate", c.learning_rate, "highest learning rate");
+  visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
+  visit(
+      "schedule", c.schedule,
+      "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
+      "jestimator: no decay, or one from the warm-up's end to decay_to_step; linear: decay from "
+      "the warm-up's end; polynomial, constant, cosine; inverse_sqrt: T5's; wsd: warm-up, stable, "
+      "decay over the last decay_steps");
+  visit("warmup_form", c.warmup_form,
+        "of polynomial, cosine and inverse_sqrt: precedes the decay; multiplies it, as ELECTRA's; "
+        "replaces it, as BERT's; none; auto: precedes, but none with inverse_sqrt");
+  visit("decay_power", c.decay_power, "of schedule polynomial: (1 - share done)^decay_power");
+  visit("end_factor", c.end_factor,
+        "of polynomial, cosine and wsd: share of learning_rate that is left at the end");
+  visit("decay_to_step", c.decay_to_step,
+        "step at which the rate of schedule jestimator is 0; 0 = no decay");
+  visit("decay_steps", c.decay_steps, "last steps, over which schedule wsd decays");
+  visit("decay_form", c.decay_form, "of schedule wsd: linear, or sqrt: 1 - sqrt(share done)");
+}
+
+// The optimizer, with what it makes of the gradient.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_optimizer_fields(C& c, Visitor&& visit) {
+  visit("optimizer", c.optimizer,
+        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb or "
+        "amos");
+  visit("momentum", c.momentum, "beta1 of Adam; of Amos' updates, where 0 saves a slot");
+  visit("beta", c.beta, "of the mean of squared gradients: beta2 of Adam, beta of Amos");
+  visit("weight_decay", c.weight_decay, "decoupled weight decay of the three adamw and of lamb");
+  visit("clip_norm", c.clip_norm,
+        "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
+        "else 0");
+  visit("clip_value", c.clip_value,
+        "largest element of the gradient; 0 = no clipping; auto: 1 with amos, else 0");
+  visit("trust_norm", c.trust_norm,
+        "lamb: a parameter's norm counts up to this in its trust ratio; 0 = no bound");
+  visit("rate_rules", c.rate_rules,
+        "factor of the learning rate by parameters' names, 0 = frozen: '.*/embeddings/.* = 0'");
+  visit("decay_rules", c.decay_rules,
+        "weight decay by parameters' names, before the optimizer's own: '.*/kernel = 0.1'");
+  visit("amos_preset", c.amos_preset,
+        "rules of amos by parameters' names: bert, jestimator_bert, t5, none; auto: as model.type");
+  visit("eta_rules", c.eta_rules,
+        "amos: the scale to come to, before the preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
+  visit("slot_rules", c.slot_rules,
+        "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
+}
+
+// What steadies a run.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_steadying_fields(C& c, Visitor&& visit) {
+  visit("ema_decay", c.ema_decay,
+        "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
+        "which eval.averaged takes; 0 = none");
+  visit("spike_action", c.spike_action,
+        "of a step whose loss is a spike: none; skip: its update is not applied; rewind: back to "
+        "the last checkpoint and over the data up to it");
+  visit("spike_window", c.spike_window, "losses before it that a loss is held to");
+  visit("spike_sigmas", c.spike_sigmas,
+        "a spike is so many of their standard deviations above their mean");
+  visit("rewind_skip", c.rewind_skip,
+        "batches that a rewind goes over; 0, or too few: those up to the spike");
+  visit("hang_minutes", c.hang_minutes,
+        "a step that has not ended after so many minutes ends the command; 0 = never");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_saving_fields(C& c, Visitor&& visit) {
+  visit("save_every", c.save_every, "steps between checkpoints");
+  visit("save_minutes", c.save_minutes,
+        "a checkpoint, too, when so many minutes have passed since the one before; 0: never");
+  visit("keep", c.keep, "newest checkpoints kept");
+  visit("keep_every", c.keep_every,
+        "checkpoints of its multiples are kept for ever, in model/save; 0: none");
+  visit("keep_best", c.keep_best,
+        "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
+        "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("device", c.device, "cpu, gpu or tpu");
+  visit("devices", c.devices, "devices that share a batch");
+  visit("batch_size", c.batch_size, "examples per step, over all devices");
+  visit("steps", c.steps, "training steps in all");
+  visit_schedule_fields(c, visit);
+  visit_optimizer_fields(c, visit);
+  visit_steadying_fields(c, visit);
+  visit("reduction", c.reduction,
+        "global: clip the gradient of all devices; per_replica: the original's order, clip then "
+        "sum");
+  visit("micro_batches", c.micro_batches,
+        "parts of each device's share of a batch, one after another: less memory, same result");
+  visit("precision", c.precision,
+        "bf16 or f32, of activations and products; parameters are f32; f32_exact: products of all "
+        "bits "
+        "on a TPU or GPU, too");
+  visit("layers", c.layers,
+        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
+  visit("save", c.save,
+        "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
+        "products, layer (least memory); auto");
+  visit("attention_rows", c.attention_rows,
+        "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
+  visit("logits_mb", c.logits_mb,
+        "megabytes of scores of all words that a device makes at a time where it scores every "
+        "token's, in a loop; 0: all");
+  visit("mesh", c.mesh,
+        "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
+        "tensor splits heads, feed-forward layers and vocabulary");
+  visit("mesh_rules", c.mesh_rules,
+        "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
+  visit("split_slots", c.split_slots, "split what the optimizer keeps over the data axis, too");
+  visit("seed", c.seed, "random seed of weights, dropout and data order");
+  visit(
+      "init", c.init,
+      "weights that a new run begins with: a folder of smelt's checkpoints or Hugging Face's BERT "
+      "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: fresh ones");
+  visit_saving_fields(c, visit);
+  visit("log_every", c.log_every, "steps between log lines");
+}
+
+template <SectionOf<EvalSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("batch_size", c.batch_size, "examples per evaluation batch, over all devices");
+  visit("steps", c.steps, "evaluation batches; 0 = all whole batches of the held-out examples");
+  visit("passes", c.passes,
+        "times that each batch is scored, with other masks, where the model draws them; 20 is "
+        "JEstimator's");
+  visit("every", c.every,
+        "training steps between evaluations of the state at hand, whose figures go to the log and, "
+        "as TensorBoard's, to model/train; 0 = none while training");
+  visit("averaged", c.averaged,
+        "evaluation, fill, detect and export take the averages that train.ema_decay keeps");
+}
+
+template <SectionOf<TrackSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("fill", c.fill,
+        "texts with [MASK] that the model fills at each evaluation while it trains, with | between "
+        "them");
+  visit("histograms_every", c.histograms_every,
+        "steps between histograms of weights and updates for TensorBoard; 0 = none");
+  visit("gradients", c.gradients,
+        "histograms of gradients, too, as the optimizer gets them; another program is compiled");
+}
+
+}  // namespace smelt

@@ -1,0 +1,96 @@
+#include "recipe/stored_answers.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/parameter_names.h"
+#include "checkpoint/tensorflow.h"
+#include "nn/state_names.h"
+#include "state/resume.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "tokenize/casing.h"
+
+namespace smelt {
+namespace {
+
+// The weights, or their averages, in memory.
+std::shared_ptr<const HeldTensors> hold_weights(const StoredModel& model) {
+  LazyTensors weights = model.tensors;
+  std::erase_if(weights, [&](const auto& item) {
+    return is_slot(item.first, model.tensors) && !item.first.starts_with(kAveragePrefix);
+  });
+  for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
+  auto held = std::make_shared<HeldTensors>(hold_tensors(weights));
+  if (put_averages_in_place(held->tensors))
+    spdlog::info("{}: the moving averages of the weights are taken", model.where);
+  return held;
+}
+
+std::string stored_type(const StoredModel& model) {
+  const std::string by_tensors = model_type_of(model.tensors);
+  return model.settings.is_object() ? model.settings.value("task", by_tensors) : by_tensors;
+}
+
+// What neither a flag nor a file beside the vocabulary says.
+TokenizerFlags with_defaults(TokenizerFlags flags, const std::string& vocab,
+                             const ObjectiveType& type) {
+  if (load_tokenizer_config(vocab)) return flags;
+  if (!flags.control) flags.control = type.control;
+  if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
+  return flags;
+}
+
+}  // namespace
+
+bool is_stored_model(const std::string& path) {
+  return is_folder(path) || is_checkpoint_path(path) || tensorflow_prefix(path).has_value();
+}
+
+StoredAnswers::StoredAnswers(std::string command, const std::string& path,
+                             const StoredModelFlags& flags)
+    : command_(std::move(command)), flags_(flags), model_(open_stored_model(path, command_)) {
+  if (!flags_.vocab.empty()) model_.vocab = flags_.vocab;
+  if (model_.vocab.empty())
+    throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
+                     "give --vocab");
+  if (model_.settings.is_object()) check_vocabulary(model_.settings, model_.vocab, model_.where);
+  if (model_.config.is_null())
+    throw UsageError(str(command_, ": ", model_.where, ": the model's sizes are not known"),
+                     "put its bert_config.json or electra_config.json beside it");
+  type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
+  flags_.tokenizer = with_defaults(flags_.tokenizer, model_.vocab, *type_);
+  weights_ = hold_weights(model_);
+}
+
+template <class Job>
+Job StoredAnswers::on_device(Job job) const {
+  job.device = flags_.device;
+  job.exact_products = flags_.precision == "f32_exact";
+  return job;
+}
+
+std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& texts,
+                                            std::int64_t top) const {
+  if (!type_->fill_stored)
+    throw UsageError(str("fill: a model of type ", type_->name, " fills no masks"),
+                     "take a model that was trained to");
+  FillMaskJob job = on_device(type_->fill_stored(model_));
+  job.top = top;
+  const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
+  return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
+      .fill(slices_of(weights_->tensors), model_.where);
+}
+
+std::vector<std::vector<JudgedToken>> StoredAnswers::detect(
+    const std::vector<std::string>& texts) const {
+  if (!type_->detect_stored)
+    throw UsageError(str("detect: a model of type ", type_->name, " has no discriminator"),
+                     "take an ELECTRA");
+  return detect_replaced(on_device(type_->detect_stored(model_)),
+                         BertTokenizer::load(model_.vocab, flags_.tokenizer), texts,
+                         weights_->tensors, model_.where);
+}
+
+}  // namespace smelt

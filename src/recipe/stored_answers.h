@@ -1,0 +1,47 @@
+// What a trained model answers that is named by its folder alone, without a recipe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_model.h"
+#include "recipe/objective_type.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+
+struct StoredModelFlags {
+  std::string vocab;  // empty: what lies with the model
+  std::string device = "cpu", precision = "f32";
+  TokenizerFlags tokenizer = {};
+};
+
+// Whether the path is a model's folder or checkpoint, of any form, and so no recipe.
+bool is_stored_model(const std::string& path);
+
+// Averages of the weights, where there are any, take their place.
+class StoredAnswers {
+ public:
+  // `command` begins messages. UsageError where vocabulary or sizes are not known, the vocabulary
+  // is another than the model was made with, or as open_stored_model() has it.
+  StoredAnswers(std::string command, const std::string& path, const StoredModelFlags& flags);
+
+  // UsageError for a model that fills no masks, or has no discriminator; else as fill_masks() and
+  // detect_replaced() have it.
+  std::vector<FilledText> fill(const std::vector<std::string>& texts, std::int64_t top) const;
+  std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts) const;
+
+ private:
+  template <class Job>
+  Job on_device(Job job) const;
+
+  std::string command_;
+  StoredModelFlags flags_;
+  StoredModel model_;
+  const ObjectiveType* type_;
+  std::shared_ptr<const HeldTensors> weights_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,31 @@
+#include "recipe/vocabulary_facts.h"
+
+#include "base/error.h"
+#include "data/description.h"
+
+namespace smelt {
+
+std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
+                             const std::string& name) {
+  const std::int64_t lines = vocabulary.size();
+  if (size == 0) return lines;
+  if (size < lines)
+    throw UsageError(
+        str(name, " ", size, " is smaller than the ", lines, " lines of ", vocabulary.origin()),
+        str("set ", name, " to the lines of the vocabulary"));
+  return size;
+}
+
+std::optional<std::int32_t> majority_token(const std::vector<std::string>& records,
+                                           const Vocabulary& vocabulary) {
+  const auto description = find_description(records);
+  if (!description || !description->majority_token) return std::nullopt;
+  const std::int32_t id = description->majority_token->id;
+  if (id < 0 || id >= vocabulary.size())
+    throw UsageError(str(description->origin, ": majority_token.id ", id, " is none of the ",
+                         vocabulary.size(), " tokens of ", vocabulary.origin()),
+                     "make the data again");
+  return id;
+}
+
+}  // namespace smelt

@@ -1,0 +1,62 @@
+// A program of a task compiled for the devices of a client, run on host batches.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "runtime/executable.h"
+#include "state/model_state.h"
+#include "step/placement.h"
+#include "step/program.h"
+
+namespace smelt {
+
+// What is said of work that does not fit into a device's memory.
+struct MemoryAdvice {
+  std::string what;  // begins the message: "train: a step"
+  std::string hint;  // what helps most, in the command's own words
+};
+MemoryAdvice advice_for_training(const std::string& what, const Fields& fields);
+
+// UsageError with the plugin's own figures. Another error is thrown on as it is: call it where it
+// was caught.
+[[noreturn]] void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice);
+
+// What the work gives. A want of memory that only shows in it is said, too.
+template <class Work>
+auto fitting(const MemoryAdvice& advice, Work&& work) try {
+  return work();
+} catch (const PjrtError& error) {
+  throw_does_not_fit(error, advice);
+}
+
+class CompiledStep {
+ public:
+  // The client has at least the placement's devices. UsageError for a program that does not fit.
+  CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
+               MemoryAdvice advice = advice_for_training("train: a step", recipe_field));
+
+  // Each device gets its rows of the batch. `step` for programs that take one. The step may turn
+  // out not to fit when its results are read.
+  Execution run(const Batch& batch, const ModelState& state,
+                std::optional<std::int64_t> step = {}) const;
+
+  const Executable& executable() const { return executable_; }
+
+ private:
+  Execution start(const Batch& batch, const ModelState& state,
+                  std::optional<std::int64_t> step) const;
+  void put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const;
+
+  std::shared_ptr<const Client> client_;
+  MemoryAdvice advice_;
+  Placement placement_;
+  StateLayout state_;
+  bool takes_step_, takes_replica_;
+  Executable executable_;
+};
+
+}  // namespace smelt

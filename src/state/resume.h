@@ -1,0 +1,54 @@
+// What makes a run the same run, and whether a checkpoint is of it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "checkpoint/checkpoint.h"
+#include "data/example_source.h"
+#include "step/placement.h"
+#include "step/program.h"
+
+namespace smelt {
+
+// How the data are read and what is computed from them, as it is kept in every checkpoint, with the
+// checksum of the vocabulary's file if that is known.
+nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
+                            const ExampleSource& source, const std::string& vocab);
+
+// UsageError naming the fields that differ, in the words of `fields`, with both values; `where`
+// begins the message. What only one side knows (of another version) is not compared, nor is the
+// schedule.
+void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
+                    const std::string& where, const Fields& fields = recipe_field);
+
+// UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
+// path, or settings that do not say, pass.
+void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
+                      const std::string& where);
+
+// The same of data that say what they were made with.
+void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
+                           const std::string& where);
+
+// What the schedule was and is, where the two differ: "train.learning_rate was 0.001, is 0.01";
+// else empty.
+std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,
+                             const Fields& fields);
+
+struct TrainedModel {
+  SlicedCheckpoint checkpoint;
+  std::string where;  // to begin messages with
+};
+
+// A folder's newest checkpoint, or one by its own path, for what only uses a model: its settings'
+// field "model" must be `model` (null: any) but for what matters in training alone, its vocabulary
+// the file `vocab` (empty: any); `fields` are what messages call the model's.
+// UsageError beginning with `command` when there is none, or naming what differs. Where the run
+// keeps moving averages, `averaged` takes them for the weights, which is logged.
+TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
+                                const nlohmann::json& model, const std::string& vocab,
+                                bool averaged = true, const Fields& fields = recipe_field);
+
+}  // namespace smelt

@@ -1,0 +1,124 @@
+#include "state/taken_weights.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include "base/error.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+// The rows that both have, where only their number differs.
+std::optional<TensorView> common_rows(const TensorView& given, const Shape& wanted) {
+  Shape shape = given.shape;
+  if (shape.dims.empty() || wanted.dims.empty()) return std::nullopt;
+  shape.dims[0] = std::min(shape.dims[0], wanted.dims[0]);
+  Shape as_wanted = wanted;
+  as_wanted.dims[0] = shape.dims[0];
+  if (shape != as_wanted) return std::nullopt;
+  return TensorView{shape, given.data.first(shape.size_bytes())};
+}
+
+void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& rows_may_differ,
+          TakenWeights& out) {
+  const auto found = out.given.parameters.find(name);
+  if (found == out.given.parameters.end()) return out.fresh.push_back(name);
+  const TensorView& given = found->second;
+  if (given.shape == wanted) {
+    out.parameters.emplace(name, given);
+    return;
+  }
+  const auto rows = rows_may_differ(name) ? common_rows(given, wanted) : std::nullopt;
+  if (!rows)
+    throw UsageError(
+        str("init: ", out.given.where, ": ", name, " is ", given.shape, ", this run's is ", wanted),
+        "give the model the sizes of the given one, or begin without it");
+  out.parameters.emplace(name, *rows);
+  out.resized.push_back(str(name, " ", given.shape, " to ", wanted));
+}
+
+void rename(const std::string& prefix, const std::string& other, TensorMap& parameters) {
+  TensorMap renamed;
+  for (const auto& [name, view] : parameters)
+    if (name.starts_with(prefix)) renamed.emplace(other + name.substr(prefix.size()), view);
+  for (const auto& [name, view] : renamed)
+    if (parameters.emplace(name, view).second) parameters.erase(prefix + name.substr(other.size()));
+}
+
+std::string such_as(const std::vector<std::string>& names) {
+  return names.empty() ? "" : str(" (such as ", names.front(), ")");
+}
+
+std::string line(const char* title, std::size_t count, std::span<const std::string> names) {
+  constexpr std::size_t kShown = 4;
+  std::ostringstream out;
+  out << "\n  " << std::left << std::setw(9) << title << std::right << std::setw(5) << count;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
+    out << (i == 0 ? "  " : ", ") << names[i];
+  if (names.size() > kShown) out << ", …";
+  return out.str();
+}
+
+}  // namespace
+
+TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
+                          const RowsMayDiffer& rows_may_differ) {
+  TakenWeights out;
+  out.given = std::move(given);
+  const auto values = std::span(layout.tensors).first(layout.values);
+  std::set<std::string, std::less<>> wanted;
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.names()) wanted.insert(name);
+  for (const auto& [prefix, other] : out.given.else_under)
+    if (const auto first = wanted.lower_bound(prefix);
+        first == wanted.end() || !first->starts_with(prefix))
+      rename(prefix, other, out.given.parameters);
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.names())
+      take(name, tensor.shape_of_one(), rows_may_differ, out);
+  for (const auto& [name, view] : out.given.parameters)
+    if (!wanted.contains(name)) out.unused.push_back(name);
+  if (out.parameters.empty())
+    throw UsageError(
+        str("init: ", out.given.where, ": none of its ", out.unused.size(), " parameters",
+            such_as(out.unused), " is one of this run's", such_as(out.fresh)),
+        "name the folder of a model of the same kind");
+  return out;
+}
+
+std::string other_vocabulary(const GivenWeights& given, const std::string& vocab) {
+  if (vocab.empty()) return "";
+  const std::string mine = read_file(vocab);
+  const std::string way = "; embeddings are taken by the row's number";
+  if (given.vocab_txt.empty()) {
+    const std::uint32_t crc = crc32c(mine);
+    if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
+    return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
+               ", not ", crc, way);
+  }
+  const auto theirs = split(given.vocab_txt, '\n'), ours = split(mine, '\n');
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i) {
+    const std::string_view there = trim(theirs[i]), here = trim(ours[i]);
+    const bool end = i + 1 == theirs.size() || i + 1 == ours.size();
+    if (there != here && !(end && (there.empty() || here.empty())))
+      return str("has another vocabulary than ", vocab, ": row ", i, " is '", there, "', here '",
+                 here, "'", way);
+  }
+  return "";
+}
+
+std::string table_of(const TakenWeights& taken) {
+  std::string out = str("weights of ", taken.given.where, ":",
+                        line("taken", taken.parameters.size() - taken.resized.size(), {}));
+  if (!taken.resized.empty()) out += line("resized", taken.resized.size(), taken.resized);
+  if (!taken.fresh.empty()) out += line("fresh", taken.fresh.size(), taken.fresh);
+  if (!taken.unused.empty()) out += line("not used", taken.unused.size(), taken.unused);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+// What a new run takes from given weights: parameters are matched by their names and shapes, all
+// others start as their Init says.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/given_weights.h"
+#include "step/state_layout.h"
+
+namespace smelt {
+
+struct TakenWeights {
+  TensorMap parameters;  // of the run; a resized one has the rows that both have, the first ones
+  std::vector<std::string> resized;  // "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]"
+  std::vector<std::string> fresh;    // of the run, not given
+  std::vector<std::string> unused;   // given, not of the run
+  GivenWeights given;                // what `parameters` look into
+};
+
+// Whether a parameter's first dimension may have another size.
+using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
+
+// UsageError when nothing given is of the run, and for a shape that does not fit (both shapes).
+TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
+                          const RowsMayDiffer& rows_may_differ);
+
+// For a warning: how the vocabulary's file `vocab` differs from that of the weights. Empty where it
+// does not, where one only has more rows, or where either is unknown.
+std::string other_vocabulary(const GivenWeights& given, const std::string& vocab);
+
+// A line for each of the kinds above, with how many there are and the first of their names.
+std::string table_of(const TakenWeights& taken);
+
+}  // namespace smelt

@@ -1,0 +1,75 @@
+// How a step is spread over devices: the one place where training chooses by platform.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/field_names.h"
+#include "nn/scope.h"
+
+namespace smelt {
+
+// Where the loss is normalised and the gradient clipped when several devices share a batch.
+//   global       one loss over the whole batch; the clip sees the gradient of all devices (default)
+//   per_replica  the original BERT's order: each device normalises its own loss and clips its own
+//                gradient, then the gradients are summed (not averaged) over the devices
+enum class Reduction { global, per_replica };
+
+enum class Spread {
+  mesh,      // one program over all devices; XLA's partitioner places the collectives
+  replicas,  // a program a device, with collectives of our own
+};
+
+struct Placement {
+  std::int64_t devices = 1;
+  Spread spread = Spread::mesh;
+  // Sums over replicas are added in the replicas' order, the same bits every time. Else by the
+  // platform's own all-reduce.
+  bool ordered_sums = false;
+  bool sums_as_products = false;  // HloForm::sums_as_products
+  Partition partition = {};       // of one program over a mesh
+
+  std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
+  // How many parts a batch has, and which of them a device holds.
+  std::int64_t row_parts() const {
+    return spread == Spread::replicas ? devices : partition.row_parts();
+  }
+  std::int64_t row_part(std::int64_t device) const { return device / (devices / row_parts()); }
+};
+
+// The CPU plugin's all-reduce adds in order of arrival, so there a batch is shared by replicas with
+// ordered sums; elsewhere by a mesh, unless the reduction is per replica. A mesh that splits
+// parameters is one everywhere (on the CPU two runs over it may differ in their last bits).
+Placement placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
+                        Partition partition = {});
+
+// A mesh in a recipe's words: "auto" (all devices share the batch) or "data=2,fsdp=2,tensor=2"; and
+// rules that differ from the model's own, "vocab=none". UsageError: an unknown
+// axis, one named twice, sizes that do not multiply to the devices.
+struct MeshChoice {
+  std::string mesh = "auto", rules = "";
+  bool split_slots = false;
+};
+Partition partition_for(const MeshChoice& choice, std::int64_t devices,
+                        const Fields& fields = recipe_field);
+
+// How a model is computed, in a recipe's words.
+struct ComputeChoice {
+  std::string precision = "f32";  // f32, f32_exact, bf16
+  std::string layers = "auto";    // auto, unrolled, scan
+  std::string save = "auto";      // auto, all, products, layer
+  std::int64_t attention_rows = 0;
+  std::int64_t logits_mb = 64;
+};
+
+// "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and
+// elsewhere a scan that saves products; saving less than all makes it a scan anywhere. UsageError
+// for an unknown word or words that do not go together.
+Compute compute_for(std::string_view platform, const ComputeChoice& choice,
+                    const Fields& fields = recipe_field);
+
+// The sum of each replica's x; on one replica x itself.
+Tensor sum_over_replicas(Tensor x, const Placement& placement);
+
+}  // namespace smelt

@@ -1,0 +1,400 @@
+#include "step/program.h"
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+#include "optim/clip.h"
+#include "step/averages.h"
+#include "step/gradients.h"
+#include "step/step_guard.h"
+
+namespace smelt {
+namespace {
+
+std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows,
+                                    const Placement& placement) {
+  std::vector<Tensor> tensors;
+  for (const Feature& feature : features) {
+    Dims dims = feature.row;
+    dims.insert(dims.begin(), rows);
+    p.argument_sharding.push_back({DimAxes(dims.size())});
+    p.argument_sharding.back().axes[0] = placement.partition.row_axes();
+    tensors.push_back(p.graph.argument({feature.dtype, std::move(dims)}));
+  }
+  return tensors;
+}
+
+// The rows of one program: all of the batch, or one replica's part of it.
+std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement,
+                              std::int64_t micro_batches = 1) {
+  const std::int64_t parts = placement.row_parts();
+  if (batch_size < 1 || batch_size % parts != 0)
+    throw UsageError(
+        str("a batch of ", batch_size, " examples does not divide over ", parts, " devices"),
+        str("choose a multiple of ", parts));
+  const std::int64_t own = batch_size / parts;
+  if (micro_batches < 1 || own % micro_batches != 0)
+    throw UsageError(str("a batch of ", batch_size, " examples over ", parts, " devices, ", own,
+                         " each, does not divide into ", micro_batches, " micro-batches"),
+                     str("choose micro-batches that divide ", own));
+  return batch_size / placement.replicas();
+}
+
+// The state is the last of the arguments, and the first of a training step's results.
+void place(Program& p, const Placement& placement, const StateLayout& state,
+           bool state_is_result = false) {
+  p.form.sums_as_products = placement.sums_as_products;
+  p.replicas = placement.replicas();
+  if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
+  p.mesh = placement.partition.mesh;
+  p.argument_sharding.resize(p.graph.arguments().size() - state.tensors.size(), Sharding{});
+  for (const StateTensor& tensor : state.tensors) p.argument_sharding.push_back(tensor.sharding);
+  if (state_is_result)
+    for (const StateTensor& tensor : state.tensors) p.result_sharding.push_back(tensor.sharding);
+  p.result_sharding.resize(p.results.size(), Sharding{});
+}
+
+Compute split(Compute compute, const Task& task, const Placement& placement) {
+  Partition partition = placement.partition;
+  partition.names = task.dim_names;
+  compute.partition = std::make_shared<const Partition>(std::move(partition));
+  return compute;
+}
+
+struct Learnt {
+  Tensor loss;  // as reported
+  std::vector<Tensor> gradients;
+  Tensor norm;
+  Tensor totals;
+};
+
+// Gradients of the whole batch, clipped.
+Learnt learn(const TrainingConfig& c, const Placement& placement, const GradientJob& job,
+             const std::vector<const Parameter*>& of) {
+  const bool alone = c.reduction == Reduction::per_replica;
+  Gradients own = gradients_of(job);
+  Learnt out{.loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
+  for (std::size_t i = 0; i < of.size(); ++i)
+    out.gradients[i] = c.rules.learnt(*of[i], out.gradients[i]);
+  out.totals = job.measures.totals(own.sums, placement);
+  const auto sum_all = [&] {
+    for (Tensor& g : out.gradients) g = sum_over_replicas(g, placement);
+  };
+  if (!alone) sum_all();
+  out.norm = global_norm(out.gradients);
+  if (c.clip_norm > 0) out.gradients = clip_by_global_norm(out.gradients, out.norm, c.clip_norm);
+  if (c.clip_value > 0)
+    for (Tensor& g : out.gradients) g = clip_by_value(g, c.clip_value);
+  out.loss = job.measures.loss(alone ? own.sums : job.measures.sums_in(out.totals), c.reduction);
+  if (!alone) return out;
+  sum_all();
+  const double share = 1.0 / static_cast<double>(placement.replicas());
+  out.loss = sum_over_replicas(out.loss, placement) * share;
+  out.norm = sum_over_replicas(out.norm, placement) * share;
+  return out;
+}
+
+// The parameters that a loss depends on and no rule freezes.
+std::vector<const Parameter*> trained(const Parameters& parameters, const Measures& measures,
+                                      const ParameterRules& rules) {
+  rules.check(parameters.all());
+  const auto nodes = reachable(std::span(measures.sums).first(measures.losses));
+  const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
+  std::vector<const Parameter*> out;
+  for (const Parameter& p : parameters.all())
+    if (reached.contains(&p.tensor.node()) && !rules.frozen(p)) out.push_back(&p);
+  if (out.empty())
+    throw UsageError("train: every parameter that the loss depends on is frozen",
+                     "leave some out of train.rate_rules");
+  return out;
+}
+
+// What an evaluation that draws does so by: examples are numbered over all batches.
+std::optional<RandomSource> numbered_examples(bool draws, StepProgram& out, std::int64_t size) {
+  if (!draws) return {};
+  Graph& graph = out.program.graph;
+  const auto scaled = [](Tensor t, std::int64_t rows) {
+    return t * full_like(t, static_cast<double>(rows));
+  };
+  const Tensor batch = graph.argument({DType::s32, {}});
+  out.takes_step = true;
+  out.takes_replica = out.placement.spread == Spread::replicas;
+  Tensor first = scaled(batch, size);
+  if (out.takes_replica)
+    first = first + scaled(graph.argument({DType::s32, {}}), size / out.placement.replicas());
+  return RandomSource{.seed = TrainingConfig().seed,
+                      .step = zeros_like(batch),
+                      .first_row = first,
+                      .training = false};
+}
+
+// The measures of the objective's losses, then of its metrics.
+std::vector<Measure*> measures_in(Objective& objective) {
+  std::vector<Measure*> out;
+  for (auto* list : {&objective.losses, &objective.metrics})
+    for (Measure& m : *list) out.push_back(&m);
+  return out;
+}
+
+// Sums and weights of each measure, one after another.
+std::vector<Tensor> figures_of(Objective objective) {
+  std::vector<Tensor> out;
+  for (const Measure* m : measures_in(objective)) {
+    out.push_back(m->sum);
+    out.push_back(m->weight);
+  }
+  return out;
+}
+
+using Figures = std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)>;
+
+// The means of scalars and vectors over draws, in a loop; `first` are those of one, which has
+// declared the parameters.
+std::vector<Tensor> over_draws(const Scope& root, const Features& features,
+                               const std::vector<Tensor>& batch, std::int64_t draws,
+                               const Figures& figures, const std::vector<Tensor>& first) {
+  const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(first).dims());
+  const Tensor sums = scan(root.graph(), draws, {zeros}, Save::none,
+                           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+                             RandomSource random = *root.random_source();
+                             random.step = body.index();
+                             std::vector<Tensor> rows;
+                             for (const Tensor& t : batch) rows.push_back(body.graph().capture(t));
+                             const Scope inner = root.within(body.graph(), random);
+                             const Tensor drawn = vector_of(figures(inner, Inputs(features, rows)));
+                             return {.carry = {carry[0] + drawn}};
+                           })
+                          .carry[0];
+  return parts_like(sums / static_cast<double>(draws), first);
+}
+
+// The same of an objective.
+Objective over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
+                      std::int64_t passes, Objective first) {
+  const auto figures = [&](const Scope& scope, const Inputs& inputs) {
+    return figures_of(task.objective(scope, inputs));
+  };
+  const auto means = over_draws(root, task.features, batch, passes, figures, figures_of(first));
+  auto mean = means.begin();
+  for (Measure* m : measures_in(first)) {
+    m->sum = *mean++;
+    m->weight = *mean++;
+  }
+  return first;
+}
+
+// The step, and with replicas the replica's number, as arguments: what random numbers depend on.
+RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
+  Graph& graph = out.program.graph;
+  RandomSource random{.seed = c.seed, .step = graph.argument({DType::s32, {}})};
+  out.takes_replica = out.placement.spread == Spread::replicas;
+  if (!out.takes_replica) return random;
+  const Tensor replica = graph.argument({DType::s32, {}});
+  if (c.reduction == Reduction::per_replica)
+    random.stream = replica;
+  else
+    random.first_row = replica * full_like(replica, static_cast<double>(rows));
+  return random;
+}
+
+// The schedule's rate at the step as the optimizer counts it.
+Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
+  if (c.optimizer.first_step == 0) return learning_rate(c.schedule, step);
+  return learning_rate(c.schedule,
+                       step + full_like(step, static_cast<double>(c.optimizer.first_step)));
+}
+
+// All that a step carries: parameters, slots, and what stands behind them.
+StateLayout carried_layout(const TrainingConfig& c, const Parameters& parameters,
+                           const Partition& partition) {
+  StateLayout out = training_layout(parameters, c.optimizer, partition);
+  if (c.ema_decay > 0) add_averages(out);
+  if (c.spikes.action != SpikeAction::none) out.tensors.push_back(spike_losses(c.spikes));
+  out.tensors.push_back(step_flag());
+  return out;
+}
+
+// The new values, then the new slots; `slots` are all of the arguments.
+std::vector<Tensor> apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
+                                    const Parameters& parameters, std::span<const Tensor> slots,
+                                    const std::unordered_map<Tensor, Tensor>& gradients) {
+  const Optimizer& optimizer = c.optimizer;
+  std::vector<Tensor> values, new_slots;
+  for (const Parameter& p : parameters.all()) {
+    const auto own = slots.first(optimizer.slots(p).size());
+    slots = slots.subspan(own.size());
+    const auto gradient = gradients.find(p.tensor);
+    UpdatedParameter updated{.value = p.tensor, .slots = {own.begin(), own.end()}};
+    const double decay = optimizer.weight_decay ? optimizer.weight_decay(p) : 0;
+    if (gradient != gradients.end()) {
+      updated = optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
+      updated.value = renewed(step, p.tensor, updated.value);
+    }
+    values.push_back(updated.value);
+    new_slots.insert(new_slots.end(), updated.slots.begin(), updated.slots.end());
+  }
+  values.insert(values.end(), new_slots.begin(), new_slots.end());
+  return values;
+}
+
+// A step's forward and backward pass.
+struct Lesson {
+  RandomSource random;
+  std::int64_t first_value = 0;      // the number of the first parameter's argument
+  std::vector<const Parameter*> of;  // whose gradients are learnt
+  Learnt learnt;
+  std::vector<ReportedMeasure> reported;
+  std::shared_ptr<const Partition> partition;
+
+  std::unordered_map<Tensor, Tensor> gradients() const {
+    std::unordered_map<Tensor, Tensor> out;
+    for (std::size_t i = 0; i < of.size(); ++i) out[of[i]->tensor] = learnt.gradients[i];
+    return out;
+  }
+};
+
+Lesson lesson_of(const Task& task, const TrainingConfig& c, StepProgram& out,
+                 Parameters& parameters) {
+  Program& p = out.program;
+  p.form.exact_products = c.compute.exact_products;
+  const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
+  const auto batch = batch_arguments(p, task.features, rows, out.placement);
+  Lesson lesson{.random = random_arguments(out, c, rows),
+                .first_value = std::ssize(p.graph.arguments()),
+                .of = {},
+                .learnt = {},
+                .reported = {},
+                .partition = {}};
+  const Scope root(p.graph, parameters, lesson.random, split(c.compute, task, out.placement));
+  const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
+  lesson.of = trained(parameters, measures, c.rules);
+  std::vector<Tensor> wrt;
+  for (const Parameter* parameter : lesson.of) wrt.push_back(parameter->tensor);
+  lesson.learnt = learn(c, out.placement,
+                        {.task = task,
+                         .batch = batch,
+                         .root = root,
+                         .measures = measures,
+                         .wrt = wrt,
+                         .micro_batches = c.micro_batches,
+                         .reduction = c.reduction},
+                        lesson.of);
+  lesson.reported = measures.reported;
+  lesson.partition = root.compute().partition;
+  return lesson;
+}
+
+}  // namespace
+
+StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
+  StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
+  Program& p = out.program;
+  Parameters parameters;
+  const Lesson lesson = lesson_of(task, c, out, parameters);
+  const Learnt& g = lesson.learnt;
+  out.state = carried_layout(c, parameters, *lesson.partition);
+  std::vector<Tensor> beside;  // the arguments that follow the values
+  for (const StateTensor& t : std::span(out.state.tensors).subspan(out.state.values))
+    beside.push_back(p.graph.argument(t.shape));
+  const Tensor step = lesson.random.step, rate = optimizer_rate(c, step), flag = beside.back();
+  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = lesson.reported};
+  std::vector<Tensor> figures{g.loss, g.norm, rate};
+  Tensor losses, spike;
+  if (c.spikes.action != SpikeAction::none) {
+    losses = beside[beside.size() - 2];
+    spike = is_spike(c.spikes, losses, g.loss, step);
+    out.report.figures.emplace_back(kSpikeFigure);
+    figures.push_back(convert(spike, DType::f32));
+  }
+  const StepVerdict verdict = judge_step(flag, g.loss, g.norm, spike);
+  const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
+  p.results = apply_optimizer(
+      c, {.rate = rate, .step = step, .sums_in_parts = sums_in_parts, .taken = verdict.taken},
+      parameters, beside, lesson.gradients());
+  if (c.ema_decay > 0)
+    for (std::size_t i = 0, first = p.results.size(); i < out.state.values; ++i) {
+      const Tensor before = beside[first - out.state.values + i];
+      p.results.push_back(
+          select(verdict.taken, next_average(c.ema_decay, before, p.results[i]), before));
+    }
+  if (spike) p.results.push_back(select(verdict.good, next_losses(losses, g.loss), losses));
+  p.results.push_back(next_flag(verdict, flag));
+  for (std::size_t i = 0; i < p.results.size(); ++i)
+    p.donated_by.push_back(lesson.first_value + static_cast<std::int64_t>(i));
+  p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));
+  p.donated_by.push_back(-1);
+  place(p, placement, out.state, true);
+  return out;
+}
+
+StepProgram gradient_program(const Task& task, const TrainingConfig& config,
+                             const Placement& placement) {
+  StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
+  TrainingConfig c = config;
+  c.clip_norm = c.clip_value = 0;
+  Parameters parameters;
+  const Lesson lesson = lesson_of(task, c, out, parameters);
+  std::vector<Tensor> figures{lesson.learnt.loss, lesson.learnt.norm};
+  out.report.figures = {"loss", "gradient_norm"};
+  for (std::size_t i = 0; i < lesson.of.size(); ++i) {
+    const Parameter& p = *lesson.of[i];
+    const Tensor g = lesson.learnt.gradients[i];
+    Dims axes;
+    for (std::int64_t axis = p.layers > 0 ? 1 : 0; axis < g.rank(); ++axis) axes.push_back(axis);
+    figures.push_back(sqrt(reduce_sum(square(g), axes)));
+    for (std::string& name : p.names()) out.report.figures.push_back(std::move(name));
+  }
+  out.program.results = {vector_of(figures)};
+  out.state = values_layout(parameters, *lesson.partition);
+  place(out.program, placement, out.state);
+  return out;
+}
+
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
+                         Compute compute, std::int64_t passes) {
+  if (passes > 1 && !task.draws)
+    throw UsageError(str("eval: ", passes, " passes of a model that draws nothing: ", task.name),
+                     "set eval.passes to 1");
+  StepProgram out{.features = task.features, .placement = placement};
+  Program& p = out.program;
+  p.form.exact_products = compute.exact_products;
+  const auto batch =
+      batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
+  Parameters parameters;
+  compute.save = Save::none;
+  const auto random = numbered_examples(task.draws, out, batch_size);
+  const Scope root(p.graph, parameters, random, split(compute, task, placement));
+  Objective objective = task.objective(root, Inputs(task.features, batch));
+  if (passes > 1) objective = over_passes(task, root, batch, passes, objective);
+  const Measures measures(objective, placement);
+  const Tensor totals = measures.totals(measures.sums, placement);
+  const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
+  p.results = {concatenate({vector_of({loss}), totals}, 0)};
+  out.state = values_layout(parameters, *root.compute().partition);
+  out.report = {.figures = {"loss"}, .measures = measures.reported};
+  place(p, placement, out.state);
+  return out;
+}
+
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
+                            Compute compute) {
+  StepProgram out{.features = prediction.features};
+  Program& p = out.program;
+  p.form.exact_products = compute.exact_products;
+  const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
+  Parameters parameters;
+  const auto random = numbered_examples(prediction.draws > 0, out, batch_size);
+  compute.save = Save::none;
+  const Scope root(p.graph, parameters, random, std::move(compute));
+  p.results = prediction.outputs(root, Inputs(prediction.features, batch));
+  if (prediction.draws > 1)
+    p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
+                           p.results);
+  out.state = values_layout(parameters);
+  place(p, out.placement, out.state);
+  return out;
+}
+
+}  // namespace smelt

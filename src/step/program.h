@@ -1,0 +1,69 @@
+// The programs of a task, each one graph over named arguments: a training step, an evaluation
+// batch, a prediction.
+#pragma once
+
+#include <cstdint>
+
+#include "hlo/writer.h"
+#include "optim/optimizer.h"
+#include "optim/parameter_rules.h"
+#include "optim/schedule.h"
+#include "step/placement.h"
+#include "step/report.h"
+#include "step/spikes.h"
+#include "step/state_layout.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+struct TrainingConfig {
+  std::int64_t batch_size = 32;  // rows of a step, over all devices
+  std::int64_t devices = 1;
+  Schedule schedule;
+  Optimizer optimizer;
+  double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
+  double clip_value = 0;   // of its elements, after that; 0: not clipped
+  double ema_decay = 0;    // of the weights' averages; 0: none
+  Spikes spikes = {};
+  ParameterRules rules = {};
+  Reduction reduction = Reduction::global;
+  Compute compute = {};
+  std::int64_t micro_batches = 1;  // of each device's rows, one after another
+  std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
+};
+
+// Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
+// number of the batch), then the number of the replica (s32, where replicas draw), then the state's
+// tensors.
+struct StepProgram {
+  Program program = {};
+  Features features = {};
+  bool takes_step = false, takes_replica = false;
+  StateLayout state = {};
+  ReportLayout report = {};
+  Placement placement = {};
+};
+
+// Results: the new state, donated over the old one, then the report: loss, gradient_norm,
+// learning_rate, the task's losses and metrics. A parameter that the loss does not depend on, or
+// that a rule freezes, stays as it is, with its slots; all of it does in a step that is not finite
+// (step/step_guard.h). UsageError when the batch does not divide over the devices, or for a rule
+// that names no parameter.
+StepProgram train_program(const Task& task, const TrainingConfig& config,
+                          const Placement& placement);
+// The same step without its update; takes values only. Result: the report, whose figures are the
+// loss, the gradient's norm and, by the names of the parameters, that of each one's gradient, as it
+// is before it is clipped.
+StepProgram gradient_program(const Task& task, const TrainingConfig& config,
+                             const Placement& placement);
+// Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
+// the task draws for an example depends on the example's number over all batches and on the pass
+// alone. Of several passes over the batch sums and weights are means over the passes; UsageError
+// where the task draws nothing.
+StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
+                         Compute compute = {}, std::int64_t passes = 1);
+// Results: the prediction's outputs; one device.
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
+                            Compute compute = {});
+
+}  // namespace smelt

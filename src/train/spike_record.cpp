@@ -1,0 +1,67 @@
+#include "train/spike_record.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+namespace smelt {
+namespace {
+
+constexpr const char* kSkippedSteps = "skipped_steps";
+constexpr const char* kRewinds = "rewinds";
+
+}  // namespace
+
+void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint) {
+  constexpr float kAboveAny = 1e15F;  // of which squares are finite, too
+  const auto wanted = std::ranges::find(layout.tensors, kSpikeLosses, &StateTensor::name);
+  if (wanted == layout.tensors.end()) return;
+  const auto found = checkpoint.tensors.find(kSpikeLosses);
+  if (found != checkpoint.tensors.end() && found->second.shape == wanted->shape) return;
+  const auto losses = std::make_shared<std::vector<float>>(
+      static_cast<std::size_t>(wanted->shape.dims.front()), kAboveAny);
+  checkpoint.tensors[kSpikeLosses] = {
+      .shape = wanted->shape,
+      .slices = {{.begin = {0}, .part = {wanted->shape, std::as_bytes(std::span(*losses))}}}};
+  checkpoint.owners.push_back(losses);
+}
+
+SpikeRecord::SpikeRecord(const nlohmann::json& settings) {
+  if (settings.contains(kSkippedSteps))
+    skipped_ = settings[kSkippedSteps].get<std::vector<std::int64_t>>();
+  if (settings.contains(kRewinds))
+    for (const auto& rewind : settings[kRewinds]) rewound(rewind.at("step"), rewind.at("batches"));
+}
+
+SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
+  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
+  if (action == SpikeAction::skip) skipped_.push_back(step);
+  return action;
+}
+
+void SpikeRecord::rewound(std::int64_t step, std::int64_t batches) {
+  std::erase_if(skipped_, [&](std::int64_t skipped) { return skipped > step; });
+  rewinds_.push_back({step, batches});
+}
+
+std::int64_t SpikeRecord::gone_over() const {
+  std::int64_t out = 0;
+  for (const Rewind& rewind : rewinds_) out += rewind.batches;
+  return out;
+}
+
+std::int64_t SpikeRecord::rewinds_to(std::int64_t step) const {
+  return std::ranges::count(rewinds_, step, &Rewind::step);
+}
+
+void SpikeRecord::put(nlohmann::json& settings) const {
+  if (!skipped_.empty()) settings[kSkippedSteps] = skipped_;
+  if (rewinds_.empty()) return;
+  nlohmann::json& list = settings[kRewinds] = nlohmann::json::array();
+  for (const Rewind& rewind : rewinds_)
+    list.push_back({{"step", rewind.step}, {"batches", rewind.batches}});
+}
+
+}  // namespace smelt

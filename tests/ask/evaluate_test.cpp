@@ -1,0 +1,170 @@
+// Evaluation: the figures of an independent implementation, on any number of devices.
+#include "ask/evaluate.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "checkpoint/checkpoint.h"
+#include "data/record_source.h"
+#include "format/example.h"
+#include "format/tfrecord.h"
+#include "runs/golden_bert.h"
+#include "runs/small_run.h"
+#include "store/file.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+// Records of the rows of batches.
+void write_records(const std::string& path, const Features& features,
+                   const std::vector<Batch>& batches) {
+  std::string out;
+  ExampleWriter writer;
+  for (const Batch& all : batches)
+    for (std::int64_t row = 0; row < all.rows; ++row) {
+      const Batch one = rows_of(all, row, row + 1);
+      for (std::size_t i = 0; i < features.size(); ++i)
+        if (features[i].dtype == DType::f32)
+          writer.reals(features[i].name, one.arrays[i].values<float>());
+        else
+          writer.integers(features[i].name, one.arrays[i].values<std::int32_t>());
+      append_record(out, writer.take());
+    }
+  write_file(path, out);
+}
+
+// The share of rows, by weight, whose largest logit is the label's.
+double accuracy(const std::vector<float>& logits, std::span<const std::int32_t> labels,
+                std::span<const float> weights) {
+  const std::size_t width = logits.size() / labels.size();
+  double right = 0, all = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(i * width);
+    const auto best = std::max_element(row, row + static_cast<std::ptrdiff_t>(width)) - row;
+    all += weights[i];
+    right += best == labels[i] ? weights[i] : 0;
+  }
+  return right / all;
+}
+
+class GoldenEvaluation : public testing::Test {
+ protected:
+  EvaluateJob job(std::int64_t devices, std::int64_t batch_size) {
+    save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
+    BertTask bert = golden_.task();
+    bert.majority_token = majority_;
+    const Task task = bert_task(bert);
+    write_records(dir_.file("records"), task.features, {golden_.batch(0), golden_.batch(1)});
+    return {.task = task,
+            .batch_size = batch_size,
+            .devices = devices,
+            .data = dir_.file("records"),
+            .model_dir = dir_.file("model")};
+  }
+  std::span<const std::int32_t> labels(const Batch& batch, std::size_t feature) {
+    return batch.arrays[feature].values<std::int32_t>();
+  }
+
+  GoldenBert golden_;
+  std::int32_t majority_ = 0;
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(GoldenEvaluation, LossesAndAccuraciesAreThoseOfTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const Batch batch = golden_.batch(0);
+  const auto answers = labels(batch, 4);
+  const auto weights = batch.arrays[5].values<float>();
+  majority_ = answers[0];
+  EvaluateJob first = job(1, batch.rows);
+  first.steps = 1;
+  const Evaluation e = evaluate(first);
+  const auto& facts = golden_.facts()["loss"];
+  EXPECT_EQ(e.global_step, 7);
+  EXPECT_EQ(e.examples, batch.rows);
+  EXPECT_NEAR(e.loss, facts["loss"].get<double>(), 1e-5 * e.loss);
+  EXPECT_NEAR(e.measure("masked_lm_loss").value, facts["mlm_loss"].get<double>(), 1e-5 * e.loss);
+  EXPECT_NEAR(e.measure("next_sentence_loss").value, facts["nsp_loss"].get<double>(),
+              1e-5 * e.loss);
+  EXPECT_FLOAT_EQ(e.measure("masked_lm_accuracy").value,
+                  accuracy(golden_.values("output/mlm_logits"), answers, weights));
+  EXPECT_FLOAT_EQ(e.measure("next_sentence_accuracy").value,
+                  accuracy(golden_.values("output/nsp_logits"), labels(batch, 6),
+                           std::vector<float>(static_cast<std::size_t>(batch.rows), 1)));
+  double hits = 0, all = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    all += weights[i];
+    hits += answers[i] == majority_ ? weights[i] : 0;
+  }
+  EXPECT_FLOAT_EQ(e.measure("majority_token_accuracy").value, hits / all);
+  EXPECT_EQ(e.measure("masked_lm_loss").weight, all);
+}
+
+TEST_F(GoldenEvaluation, EightDevicesGiveTheFiguresOfOne) {
+  SMELT_OPEN_CPU(client, 8);
+  const Evaluation one = evaluate(job(1, 8)), eight = evaluate(job(8, 8));
+  EXPECT_NEAR(eight.loss, one.loss, 1e-6 * one.loss);
+  ASSERT_EQ(eight.measures.size(), one.measures.size());
+  for (std::size_t i = 0; i < one.measures.size(); ++i) {
+    EXPECT_NEAR(eight.measures[i].value, one.measures[i].value, 1e-6) << one.measures[i].name;
+    EXPECT_EQ(eight.measures[i].weight, one.measures[i].weight) << one.measures[i].name;
+  }
+}
+
+TEST_F(GoldenEvaluation, SumsOverBatchesAreThoseOfOneBatch) {
+  SMELT_OPEN_CPU(client, 1);
+  const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 2));
+  EXPECT_EQ(parts.examples, whole.examples);
+  for (std::size_t i = 0; i < whole.measures.size(); ++i)
+    EXPECT_NEAR(parts.measures[i].value, whole.measures[i].value, 1e-5) << whole.measures[i].name;
+}
+
+using EvaluationErrors = SmallRun;
+
+TEST_F(EvaluationErrors, SayWhatIsMissing) {
+  EvaluateJob evaluation = this->evaluation("model");
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
+  save_first_weights("model");
+  evaluation.batch_size = 100000;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("fewer than one batch of 100000"));
+  evaluation.batch_size = 0;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("batch of 0"));
+  evaluation.batch_size = 8;
+  evaluation.devices = 3;
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
+              HasSubstr("a batch of 8 examples does not divide over 3 devices"));
+}
+
+TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
+  save_first_weights("model");
+  enum class Settings { known, unknown };
+  const auto refusal = [&](Settings settings, const std::function<void(BertConfig&)>& change) {
+    BertTask changed = bert();
+    change(changed.model);
+    EvaluateJob other = evaluation("model");
+    other.task = bert_task(changed);
+    if (settings == Settings::unknown) other.task.settings.erase("model");
+    return error_of([&] { evaluate(other); });
+  };
+  EXPECT_THAT(refusal(Settings::known, [](auto& m) { m.num_attention_heads = 4; }),
+              HasSubstr("checkpoint-0: was made with model.num_attention_heads 2, this run has 4"));
+  EXPECT_THAT(refusal(Settings::known,
+                      [](auto& m) {
+                        m.initializer_range = 0.5;  // who only uses a model has no need of these
+                        m.hidden_dropout_prob = m.attention_probs_dropout_prob = 0;
+                      }),
+              "no error");
+  EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.num_hidden_layers = 2; }),
+              HasSubstr("checkpoint-0: no tensor bert/encoder/layer_1/attention/self/"));
+  EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
+              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model "
+                        "wants f32[16,64]"));
+}
+
+}  // namespace
+}  // namespace smelt

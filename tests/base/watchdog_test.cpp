@@ -1,0 +1,70 @@
+// A step that hangs, and one that crashes, are told by their numbers.
+#include "base/watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace smelt {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(WatchdogDeathTest, AStepThatHangsEndsTheProcess) {
+  const auto hang = [] {
+    Watchdog watchdog(milliseconds(50), "--hang-minutes");
+    watchdog.at(7);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(1),
+              "step 7 has not ended after .* minutes.*\n.*; --hang-minutes allows more");
+}
+
+// Nor does a step that is under way beside it hide it.
+TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
+  const auto hang = [](bool beside_steps) {
+    Watchdog watchdog(milliseconds(400));
+    const Watchdog::Watch watch(&watchdog, "the evaluation at step 7");
+    for (std::int64_t step = 8; beside_steps; ++step) {
+      watchdog.at(step);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  const char* message = "error: train: the evaluation at step 7 has not ended after ";
+  EXPECT_EXIT(hang(false), testing::ExitedWithCode(1), message);
+  EXPECT_EXIT(hang(true), testing::ExitedWithCode(1), message);
+}
+
+TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {
+  Watchdog watchdog(std::chrono::hours(24) * 365 * 2000.0);
+  watchdog.at(1);
+  std::this_thread::sleep_for(milliseconds(100));
+}
+
+TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
+  const auto crash = [](bool at_work) {
+    Watchdog watchdog(milliseconds(0));
+    watchdog.at(12);
+    if (!at_work) watchdog.rest();
+    std::raise(SIGABRT);
+  };
+  EXPECT_EXIT(crash(true), testing::KilledBySignal(SIGABRT), "crashed during step 12\n  hint: ");
+  EXPECT_EXIT(crash(false), testing::KilledBySignal(SIGABRT), "crashed between two steps\n");
+}
+
+TEST(Watchdog, StepsThatEndAreLetAlone) {
+  Watchdog watchdog(milliseconds(2000));
+  for (int step = 0; step < 10; ++step) {
+    watchdog.at(step);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  watchdog.rest();
+  {
+    const Watchdog::Watch watch(&watchdog, "a copy");
+  }
+  std::this_thread::sleep_for(milliseconds(2500));
+}
+
+}  // namespace
+}  // namespace smelt

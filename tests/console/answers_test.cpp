@@ -1,0 +1,20 @@
+#include "console/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace smelt {
+namespace {
+
+TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
+  const std::vector<JudgedToken> tokens{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
+  const std::vector<JudgedToken> in_one{
+      {{5, 0, 3}, 0.1F}, {{6, 0, 3}, 0.9F}, {{7, 0, 3}, 0.2F}, {{8, 4, 8}, 0.4F}};
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0, false), "[\uD55C] [bala]");
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,39 @@
+// The recipes that come with smelt.
+#include <gtest/gtest.h>
+
+#include "recipe/recipe.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+// Loading one builds its training program.
+TEST(Recipes, EachIsLoadedAndBuilt) {
+  const auto names = list_folder(source_path("recipes"));
+  ASSERT_FALSE(names.empty());
+  for (const std::string& name : names)
+    EXPECT_NO_THROW(load_recipe(source_path("recipes/" + name), {})) << name;
+}
+
+TEST(Recipes, WhatGoesOnWithAModelDescribesTheSame) {
+  for (const char* size : {"", "-small"}) {
+    const auto of = [&](const char* name) {
+      return load_recipe(source_path(str("recipes/bert-", name, size, ".yaml")), {});
+    };
+    const Recipe first = of("from-scratch"), second = of("continue");
+    EXPECT_EQ(first.model, second.model) << size;
+  }
+}
+
+TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
+  TempDir dir;
+  write_file(dir.file("r.yaml"), "out: x\n");
+  EXPECT_EQ(error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {"eval.passes=20"}); }),
+            "--set: eval.passes is 20, but bert draws nothing\n  hint: set eval.passes to 1");
+}
+
+}  // namespace
+}  // namespace smelt

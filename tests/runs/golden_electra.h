@@ -1,0 +1,47 @@
+// The facts of tests/golden/electra_tiny.* (made by tools/golden_electra.py with the original
+// program).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "format/safetensors.h"
+#include "step/program.h"
+#include "tasks/electra_task.h"
+
+namespace smelt {
+
+class GoldenElectra {
+ public:
+  explicit GoldenElectra(std::string name);  // of a case: "electra", "electric", …
+  static std::vector<std::string> cases();
+
+  ElectraTask settings() const;
+  // The objective with masks and samples of the batch, not drawn.
+  Task task() const;
+  TrainingConfig config() const;  // the original's optimizer and schedule
+  const nlohmann::json& facts() const { return facts_["cases"][name_]; }
+
+  bool has(const std::string& name) const;
+  std::vector<float> values(const std::string& name) const;
+  std::vector<std::int32_t> whole_values(const std::string& name) const;
+  // "param/…" under the parameters' own names, with zero moments.
+  TensorMap state() const;
+  std::int64_t batches() const;
+  Batch batch(std::int64_t index) const;  // of task()'s features
+  Batch batch(std::int64_t index, const Features& features) const;
+  // With what was sampled in that step of the golden run.
+  Batch training_batch(std::int64_t index) const;
+  // The tokens alone of batches 2 * index and the next.
+  Batch tokens(std::int64_t index) const;
+
+ private:
+  std::string name_;
+  SafetensorsFile file_;
+  nlohmann::json facts_;
+  std::vector<std::byte> zeros_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,44 @@
+// The facts of tests/golden/jestimator/ (made by tools/golden_jestimator.py with the original's
+// modules).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "format/safetensors.h"
+#include "step/program.h"
+#include "tasks/jestimator_bert_task.h"
+
+namespace smelt {
+
+class GoldenJestimator {
+ public:
+  explicit GoldenJestimator(std::string variant);
+  static std::vector<std::string> variants() { return {"bert", "rope", "bert_rpe"}; }
+
+  JestimatorBertTask settings() const;  // without dropout
+  // The objective with masks of the batch, not drawn: a feature `masked`.
+  Task task() const;
+  TrainingConfig config() const;  // optax's Adam at a constant rate
+  const nlohmann::json& facts() const { return facts_["variants"][variant_]; }
+
+  std::vector<float> values(const std::string& name) const;
+  // "param/…" or "first/…" under the parameters' own names.
+  TensorMap tensors(const std::string& prefix) const;
+  // The same with zero moments.
+  TensorMap state(const std::string& prefix = "param/") const;
+  // "input" or "train/<step>": of task()'s features.
+  Batch batch(const std::string& name) const;
+  // Of the training batches 2 * index and the next, tokens alone.
+  Batch tokens(std::int64_t index) const;
+
+ private:
+  std::string variant_;
+  SafetensorsFile file_;
+  nlohmann::json facts_;
+  std::vector<std::byte> zeros_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+// A tiny BERT whose sizes eight devices divide, and batches for it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "runs/state_values.h"
+#include "step/program.h"
+#include "tasks/bert_task.h"
+
+namespace smelt {
+
+// Hidden 64, eight heads, two layers, 328 words, sequences of 16 with at most 4 masks.
+BertTask mesh_bert(double dropout = 0.1);
+
+// Random tokens; rows differ in length and in how many tokens are masked, as in real data.
+Batch mesh_batch(const Features& features, std::int64_t rows, std::uint64_t seed);
+
+// Steps of 32 rows.
+TrainingConfig mesh_config(std::int64_t devices);
+
+// The mesh of a recipe's words, and one program over it on any platform.
+Placement mesh_placement(const std::string& mesh, bool split_slots = false);
+
+constexpr int kMeshSteps = 5;
+
+struct MeshRan {
+  std::vector<float> losses;  // of kMeshSteps
+  StateValues first;          // the state after the first step
+};
+
+// Steps from fresh weights, all on one batch.
+MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
+                       const TrainingConfig& config, const Placement& placement);
+
+}  // namespace smelt

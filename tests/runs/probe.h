@@ -1,0 +1,33 @@
+// What a program that a test makes of a model gives for one batch, and how far it is from facts.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "data/batch.h"
+#include "state/compiled_step.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+// Of one implementation in f32 to another, relative.
+constexpr double kGradientTolerance = 1e-4;
+constexpr double kLossTolerance = 1e-5;
+
+struct Probe {
+  StateLayout layout;
+  std::vector<std::vector<float>> results;
+};
+
+Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
+            const Batch& batch, const TensorMap& state);
+
+// The objective's figures: the loss, each loss, then the gradient of the loss by each parameter, in
+// order of declaration.
+std::vector<Tensor> losses_and_gradients(const Task& task, const Scope& root, const Inputs& in);
+
+// sqrt(sum (a-b)^2), sqrt(sum b^2)
+std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);
+
+}  // namespace smelt

@@ -1,0 +1,79 @@
+#include "runs/small_run.h"
+
+#include <filesystem>
+
+#include "examples/bert_examples.h"
+#include "tokenize/vocabulary.h"
+
+namespace smelt {
+
+std::string SmallRun::vocab() { return source_path("tests/golden/pretraining/vocab_uncased.txt"); }
+
+void SmallRun::SetUp() {
+  REQUIRE_PLUGIN("cpu");
+  make_records("tests/golden/pretraining/english.txt", dir_.file("train.tfrecord"));
+}
+
+void SmallRun::make_records(const std::string& text, const std::string& records) const {
+  BertExamplesJob job;
+  job.text.input = source_path(text);
+  job.vocab = vocab();
+  job.output = records;
+  job.pairs.seq_length = 32;
+  job.pairs.max_predictions = 5;
+  build_bert_examples(job);
+}
+
+std::string SmallRun::other_records() const {
+  const std::string path = dir_.file("other.tfrecord");
+  make_records("tests/golden/pretraining/languages.txt", path);
+  return path;
+}
+
+BertTask SmallRun::bert() {
+  BertTask bert{.seq_length = 32, .max_predictions = 5};
+  bert.model.vocab_size = Vocabulary::load(vocab()).size();
+  bert.model.hidden_size = 16;
+  bert.model.num_hidden_layers = 1;
+  bert.model.num_attention_heads = 2;
+  bert.model.intermediate_size = 32;
+  bert.model.max_position_embeddings = 32;
+  bert.model.type_vocab_size = 2;
+  return bert;
+}
+
+TrainJob SmallRun::job(const std::string& model, std::int64_t steps) const {
+  TrainJob job;
+  job.task = bert_task(bert());
+  job.config.batch_size = 8;
+  job.config.schedule = {
+      .learning_rate = 1e-3, .warmup_steps = 2, .total_steps = steps, .power = 1.0};
+  job.config.optimizer = adamw({});
+  job.data = dir_.file("train.tfrecord");
+  job.model_dir = dir_.file(model);
+  job.save_every = 5;
+  return job;
+}
+
+EvaluateJob SmallRun::evaluation(const std::string& model) const {
+  return {.task = bert_task(bert()),
+          .batch_size = 8,
+          .data = dir_.file("train.tfrecord"),
+          .model_dir = dir_.file(model)};
+}
+
+std::map<std::string, std::vector<float>> SmallRun::state(const std::string& model,
+                                                          std::int64_t step) const {
+  const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
+  std::map<std::string, std::vector<float>> values;
+  for (const auto& [name, view] : checkpoint.tensors) values[name] = tensor_values<float>(view);
+  return values;
+}
+
+void cut_back(const std::string& from, const std::string& to, std::int64_t step) {
+  std::filesystem::create_directories(to);
+  const std::string name = str("/checkpoint-", step);
+  std::filesystem::copy(from + name, to + name, std::filesystem::copy_options::recursive);
+}
+
+}  // namespace smelt

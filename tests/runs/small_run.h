@@ -1,0 +1,49 @@
+// A run of a tiny BERT on a small text, for tests of the loop.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ask/evaluate.h"
+#include "checkpoint/checkpoint.h"
+#include "optim/adamw.h"
+#include "support/captured_log.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "tasks/bert_task.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+class SmallRun : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  static std::string vocab();
+  // Hidden 16, one layer, sequences of 32 with at most 5 masks.
+  static BertTask bert();
+  TrainJob job(const std::string& model, std::int64_t steps) const;
+  // A checkpoint of step 0, for which nothing is compiled.
+  void save_first_weights(const std::string& model) const { train(job(model, 0)); }
+  EvaluateJob evaluation(const std::string& model) const;
+  // All tensors of a step, by name.
+  std::map<std::string, std::vector<float>> state(const std::string& model,
+                                                  std::int64_t step) const;
+  // Records of another text.
+  std::string other_records() const;
+
+  CapturedLog log_;
+  TempDir dir_;
+
+ private:
+  void make_records(const std::string& text, const std::string& records) const;
+};
+
+// A copy of a run's folder in which only the checkpoint of `step` is left, as if it had been killed
+// after it.
+void cut_back(const std::string& from, const std::string& to, std::int64_t step);
+
+}  // namespace smelt

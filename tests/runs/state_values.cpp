@@ -1,0 +1,56 @@
+#include "runs/state_values.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace smelt {
+namespace {
+
+double norm_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return std::sqrt(sum);
+}
+
+double norm_of_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> differences;
+  for (std::size_t i = 0; i < b.size(); ++i) differences.push_back(a[i] - b[i]);
+  return norm_of(differences);
+}
+
+}  // namespace
+
+StateValues values_of(const ModelState& state) {
+  StateValues values;
+  const HostState host = state.download();
+  Room room;
+  for (const auto& [name, tensor] : host.tensors)
+    values[name] = tensor_values<float>(whole(tensor, room));
+  return values;
+}
+
+void expect_same_state(const StateValues& got, const StateValues& want, double limit) {
+  ASSERT_EQ(got.size(), want.size());
+  for (const auto& [name, values] : want) {
+    ASSERT_TRUE(got.contains(name)) << name;
+    ASSERT_EQ(got.at(name).size(), values.size()) << name;
+    if (name.find("/key/bias") != std::string::npos) continue;
+    const double of_this = name.ends_with("_v") ? 2 * limit : limit;
+    double scale = norm_of(values);
+    // Where both classes are as often, this bias' gradient is a sum that cancels to its rounding,
+    // and is measured by the weights beside it, whose terms are of one size with its own.
+    const std::string bias = "cls/seq_relationship/output_bias/";
+    if (name.starts_with(bias)) {
+      const auto& weights =
+          want.at("cls/seq_relationship/output_weights/" + name.substr(bias.size()));
+      const auto share = static_cast<double>(values.size()) / static_cast<double>(weights.size());
+      scale = std::max(scale, norm_of(weights) * std::sqrt(share));
+    }
+    EXPECT_LE(norm_of_difference(got.at(name), values), of_this * scale) << name;
+  }
+}
+
+}  // namespace smelt

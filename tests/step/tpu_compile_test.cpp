@@ -1,0 +1,264 @@
+// The programs of pre-training compile for TPUs, on a machine without any.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "optim/lamb.h"
+#include "runtime/topology.h"
+#include "state/placement_options.h"
+#include "step/program.h"
+#include "support/plugins.h"
+#include "tasks/bert_task.h"
+#include "tasks/electra_task.h"
+#include "tasks/jestimator_bert_task.h"
+
+namespace smelt {
+namespace {
+
+class TpuCompile : public testing::Test {
+ protected:
+  void SetUp() override { REQUIRE_PLUGIN("tpu"); }
+
+  static Task task(std::int64_t seq_length = 128, std::int64_t layers = 2) {
+    BertTask bert{.seq_length = seq_length, .max_predictions = 20};
+    bert.model.vocab_size = 1000;
+    bert.model.hidden_size = 128;
+    bert.model.num_hidden_layers = layers;
+    bert.model.num_attention_heads = 2;
+    bert.model.intermediate_size = 512;
+    return bert_task(bert);
+  }
+
+  static TrainingConfig config(Reduction reduction) {
+    TrainingConfig c;
+    c.batch_size = 16;
+    c.devices = 8;
+    c.optimizer = adamw({});
+    c.reduction = reduction;
+    c.compute = compute_for("tpu", {});
+    return c;
+  }
+
+  static Placement placement(Reduction reduction) { return placement_for("tpu", 8, reduction); }
+
+  static CompiledMemory compile(const char* chips, const StepProgram& program) {
+    const Topology topology = Topology::tpu(chips);
+    EXPECT_EQ(topology.device_count(), 8);
+    return topology
+        .compile(emit_module(program.program, "step"), compile_options(program.placement))
+        .memory();
+  }
+
+  static std::int64_t state_bytes(const StepProgram& program) {
+    std::int64_t bytes = 0;
+    for (const StateTensor& t : program.state.tensors)
+      bytes += static_cast<std::int64_t>(t.shape.size_bytes());
+    return bytes;
+  }
+};
+
+class TpuCompileOnEach : public TpuCompile, public testing::WithParamInterface<const char*> {};
+
+TEST_P(TpuCompileOnEach, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
+  const auto program =
+      train_program(task(), config(Reduction::global), placement(Reduction::global));
+  EXPECT_EQ(program.placement.spread, Spread::mesh);
+  const CompiledMemory memory = compile(GetParam(), program);
+  EXPECT_GE(memory.alias_bytes, state_bytes(program));
+  EXPECT_GE(memory.argument_bytes, memory.alias_bytes);
+}
+
+TEST_P(TpuCompileOnEach, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
+  const auto program =
+      train_program(task(), config(Reduction::per_replica), placement(Reduction::per_replica));
+  EXPECT_EQ(program.placement.spread, Spread::replicas);
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+}
+
+TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
+  const auto program =
+      eval_program(task(), 16, placement(Reduction::global), compute_for("tpu", {}));
+  EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
+  TrainingConfig c = config(Reduction::global);
+  c.optimizer = lamb({});
+  c.schedule = {.total_steps = 100, .warmup = Warmup::precedes, .decay = Decay::cosine};
+  c.rules = {{"rates", {{".*/layer_0/", "0.5"}}}, {}};
+  c.clip_value = 1;
+  c.ema_decay = 0.99;
+  c.spikes = {.action = SpikeAction::skip};
+  const auto program = train_program(task(), c, placement(Reduction::global));
+  EXPECT_GE(compile("v2:2x2", program).alias_bytes, state_bytes(program));
+}
+
+// The fewer values a loop over layers keeps, the less memory its step takes.
+TEST_F(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
+  const auto temporaries = [&](const char* precision, const char* save) {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.precision = precision, .layers = "scan", .save = save});
+    const auto program = train_program(task(), c, placement(Reduction::global));
+    const CompiledMemory memory = compile("v2:2x2", program);
+    EXPECT_GE(memory.alias_bytes, state_bytes(program)) << precision << ", " << save;
+    return memory.temporary_bytes;
+  };
+  const auto all = temporaries("f32", "all"), products = temporaries("f32", "products");
+  EXPECT_LE(products, all);
+  EXPECT_LT(temporaries("f32", "layer"), all);
+  EXPECT_LT(temporaries("bf16", "products"), products);
+}
+
+TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
+  const auto temporaries = [](bool stored_scores) -> double {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.layers = "unrolled"});
+    EXPECT_FALSE(c.compute.stored_scores);
+    c.compute.stored_scores = stored_scores;
+    const auto program = train_program(task(512, 4), c, placement(Reduction::global));
+    return static_cast<double>(compile("v2:2x2", program).temporary_bytes);
+  };
+  const double scores = 2 * 2 * 512 * 512 * sizeof(float);  // two rows of a device, two heads
+  EXPECT_LT(temporaries(false), temporaries(true) - 2 * scores);
+}
+
+TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
+  const auto temporaries = [](std::int64_t attention_rows) -> double {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.save = "layer", .attention_rows = attention_rows});
+    const auto program = train_program(task(512, 1), c, placement(Reduction::global));
+    return static_cast<double>(compile(GetParam(), program).temporary_bytes);
+  };
+  const double blocks = temporaries(32);
+  // A v5e has room on the chip itself for scores as few as these: there it shall compile.
+  if (std::string(GetParam()) != "v2:2x2") return;
+  const double scores = 2 * 2 * 512 * 512 * sizeof(float);  // two rows of a device, two heads
+  EXPECT_LT(blocks, temporaries(0) - scores);
+}
+
+const auto topology_name = [](const auto& info) {
+  const std::string topology = info.param;
+  return "V" + topology.substr(1, topology.find(':') - 1);
+};
+INSTANTIATE_TEST_SUITE_P(Topologies, TpuCompileOnEach, testing::Values("v2:2x2", "v5e:2x4"),
+                         topology_name);
+
+class ElectraTpuCompile : public TpuCompileOnEach {
+ protected:
+  static Task electra(MaskDraws masks) {
+    ElectraTask c{.model = {.vocab_size = 1000,
+                            .embedding_size = 64,
+                            .hidden_size = 128,
+                            .num_hidden_layers = 2,
+                            .generator_hidden_size = 0.5}};
+    c.settings.masks = masks;
+    return electra_task(c);
+  }
+};
+
+TEST_P(ElectraTpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
+  TrainingConfig c = config(Reduction::global);
+  const auto program = train_program(electra(MaskDraws::distinct), c, placement(Reduction::global));
+  EXPECT_EQ(program.placement.spread, Spread::mesh);
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+}
+
+TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
+  for (const MaskDraws masks : {MaskDraws::distinct, MaskDraws::original}) {
+    const auto program =
+        eval_program(electra(masks), 16, placement(Reduction::global), compute_for("tpu", {}));
+    EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+  }
+}
+
+TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
+  ElectraTask two{.model = {.vocab_size = 1000,
+                            .embedding_size = 64,
+                            .hidden_size = 512,
+                            .num_hidden_layers = 2,
+                            .num_attention_heads = 8,
+                            .generator_hidden_size = 1}};
+  two.settings.two_tower_generator = true;
+  TrainingConfig c = config(Reduction::global);
+  const auto program = train_program(
+      electra_task(two), c,
+      placement_for("tpu", 8, Reduction::global, partition_for({.mesh = "data=2,tensor=4"}, 8)));
+  const CompiledMemory memory = compile("v5e:2x4", program);
+  EXPECT_GE(memory.alias_bytes, state_bytes(program) / 4);
+  EXPECT_LT(memory.argument_bytes, state_bytes(program));
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, ElectraTpuCompile,
+                         testing::Values("v2:2x2", "v3:2x2", "v5e:2x4"), topology_name);
+
+// ---- JEstimator's BERT: scores of all words for every token ----
+
+class JestimatorTpuCompile : public TpuCompileOnEach {
+ protected:
+  static Task jestimator(const char* variant, std::int64_t S = 128, std::int64_t V = 8000) {
+    JestimatorBertTask c;
+    c.model = {.variant = variant,
+               .max_length = S,
+               .hidden_size = 128,
+               .num_heads = 2,
+               .num_layers = 2,
+               .mlp_size = 512,
+               .vocab_size = V,
+               .relative_attention_max_distance = 32};
+    c.settings.mask_token_id = 4;
+    return jestimator_bert_task(c);
+  }
+  static CompiledMemory training(const Task& task, std::int64_t logits_mb) {
+    TrainingConfig c = config(Reduction::global);
+    c.compute = compute_for("tpu", {.logits_mb = logits_mb});
+    const auto program = train_program(task, c, placement(Reduction::global));
+    const CompiledMemory memory = compile(GetParam(), program);
+    EXPECT_GE(memory.alias_bytes, state_bytes(program));
+    return memory;
+  }
+};
+
+TEST_P(JestimatorTpuCompile, TheTrainingStepOfEachVariantReusesTheMemoryOfItsState) {
+  for (const char* variant : {"rope", "bert_rpe"}) training(jestimator(variant), 64);
+}
+
+// 1024 tokens of 32000 words are 125 MB of scores on a device.
+TEST_P(JestimatorTpuCompile, WordsInBlocksTakeLessMemory) {
+  const Task task = jestimator("bert", 512, 32000);
+  const auto all = training(task, 0), blocks = training(task, 8);
+  EXPECT_LT(blocks.temporary_bytes, 0.8 * static_cast<double>(all.temporary_bytes));
+}
+
+TEST_P(JestimatorTpuCompile, TheEvaluationOfTwentyPassesCompiles) {
+  const auto program = eval_program(jestimator("bert"), 16, placement(Reduction::global),
+                                    compute_for("tpu", {.logits_mb = 1}), 20);
+  EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, JestimatorTpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
+                         topology_name);
+
+// The tutorial's run: 256 x 512 over the 32 cores of a v2-32, 7.48 GB each. Minutes: asked for by
+// SMELT_LONG_TESTS=1.
+TEST_F(TpuCompile, JestimatorsBertBaseFitsAV2Pod) {
+  if (std::getenv("SMELT_LONG_TESTS") == nullptr)
+    GTEST_SKIP() << "takes minutes: SMELT_LONG_TESTS=1 runs it";
+  JestimatorBertTask task;
+  task.model.vocab_size = 32000;
+  task.settings.mask_token_id = 4;
+  TrainingConfig c = config(Reduction::global);
+  c.batch_size = 256;
+  c.devices = 32;
+  const auto program =
+      train_program(jestimator_bert_task(task), c, placement_for("tpu", 32, Reduction::global));
+  const CompiledMemory memory =
+      Topology::tpu("v2:4x4")
+          .compile(emit_module(program.program, "step"), compile_options(program.placement))
+          .memory();
+  EXPECT_GE(memory.alias_bytes, state_bytes(program));
+  EXPECT_LT(static_cast<double>(memory.argument_bytes + memory.temporary_bytes), 7.48e9);
+}
+
+}  // namespace
+}  // namespace smelt
