@@ -110,7 +110,8 @@ void Trainer::rewind() {
   SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
                                                .spike = spike,
                                                .save_every = job_.save_every,
-                                               .first_step = steps_before_},
+                                               .first_step = steps_before_,
+                                               .fields = job_.fields},
                                               spikes_);
   begin_spike_losses(program_.state, checkpoint);
   state_.reset();  // a device may have room for one state only
@@ -177,7 +178,8 @@ std::optional<double> Trainer::check(const HostState& host) {
   saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
-                   .trained = since_check_.measures(),
+                   .trained = since_check_.batches() > 0 ? since_check_.measures()
+                                                         : std::vector<MeasuredValue>(),
                    .validation = {},
                    .parameters = parameter_scales(program_.state, host)};
   since_check_.clear();

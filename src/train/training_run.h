@@ -22,6 +22,7 @@ class Trainer {
 
  private:
   void introduce() const;
+  void leave_the_way_behind() const;
   void compile();
   void begin_log();
   Batch next_batch();

@@ -12,6 +12,7 @@
 #include "store/path.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
+#include "train/rewind.h"
 #include "train/start.h"
 #include "train/training_run.h"
 
@@ -69,7 +70,15 @@ Trainer::Trainer(const TrainJob& job)
     lock_->clear_folder();
   }
   job.accepted();
+  if (!job.resume_from.empty() && !job.dry_run) leave_the_way_behind();
   begin_log();
+}
+
+// The run goes on from an older checkpoint of its own than the newest.
+void Trainer::leave_the_way_behind() const {
+  for (const std::int64_t step : remove_later_checkpoints(job_.model_dir, step_))
+    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+                 step_);
 }
 
 // Before the device is busy for long.
