@@ -58,6 +58,8 @@ Trainer::Trainer(const TrainJob& job)
   }();
   step_ = start.step;
   steps_before_ = start.steps_before;
+  watchdog_.emplace(std::chrono::duration<double>(60 * job.hang_minutes),
+                    job.fields("hang_minutes"));
   saver_.emplace(job, start);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
@@ -116,6 +118,7 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto compiling = log_.during(Spent::compile);
+  const Watchdog::Watch watch(&*watchdog_, "compiling");
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)

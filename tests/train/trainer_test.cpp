@@ -126,16 +126,6 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   EXPECT_THAT(message, HasSubstr("hint: run the same command again"));
 }
 
-TEST_F(TrainerTest, FromAnOlderCheckpointOnTheLaterOnesAreGone) {
-  train(job("m", 10));
-  ASSERT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
-  TrainJob back = job("m", 6);
-  back.resume_from = dir_.file("m/checkpoint-5");
-  train(back);
-  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 6));
-  EXPECT_EQ(train(job("m", 7)).first_step, 6);
-}
-
 TEST_F(TrainerTest, ASignalsCheckpointIsResumedToTheBitsOfAnUninterruptedRun) {
   EXPECT_THAT(error_of([&] { train(stopped_at(job("stopped", 12), 7)); }), HasSubstr("; saved"));
   const TrainSummary resumed = train(job("stopped", 12));

@@ -130,6 +130,16 @@ TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
   EXPECT_EQ(checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
 }
 
+TEST_F(ValidationTest, FromAnOlderCheckpointOnTheLaterOnesAreGone) {
+  train(job("m", 10));
+  ASSERT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
+  TrainJob back = job("m", 6);
+  back.resume_from = dir_.file("m/checkpoint-5");
+  train(back);
+  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 6));
+  EXPECT_EQ(train(job("m", 7)).first_step, 6);
+}
+
 TEST_F(ValidationTest, ABatchThatTheDataDoNotHoldIsRefusedBeforeTheFirstStep) {
   TrainJob out = checked_job("m", 2);
   out.validation->batch_size = 100000;
