@@ -37,16 +37,6 @@ void write_owner(const Descriptor& file, const std::string& path) {
     throw_errno("write", path, errno);
 }
 
-// Work goes on where the file system has no locks.
-Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
-  try {
-    return lock_file(file, path);
-  } catch (const SystemError& error) {
-    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
-    return Locked::held;
-  }
-}
-
 }  // namespace
 
 Locked lock_file(const Descriptor& file, const std::string& path) {
@@ -58,6 +48,15 @@ Locked lock_file(const Descriptor& file, const std::string& path) {
   const bool same = ::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
                     held.st_ino == named.st_ino && held.st_dev == named.st_dev;
   return same ? Locked::held : Locked::gone;
+}
+
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
+  try {
+    return lock_file(file, path);
+  } catch (const SystemError& error) {
+    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
+    return Locked::held;
+  }
 }
 
 std::optional<std::string> folder_worker(const std::string& folder) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/descriptor.h"
 #include "store/remote_lock.h"
@@ -17,6 +18,9 @@ namespace smelt {
 enum class Locked { held, by_another, gone };
 // SystemError where the file system has no locks. `path` is the file's name.
 Locked lock_file(const Descriptor& file, const std::string& path);
+// The same, but where the file system has no locks work goes on: held, with a warning that nothing
+// keeps a second process out of this `what`.
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what);
 
 // Who holds the lock of a local folder: "process 123 on host a"; nothing where nobody does, and of
 // an object store.
