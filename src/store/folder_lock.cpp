@@ -60,7 +60,7 @@ Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string
 }
 
 std::optional<std::string> folder_worker(const std::string& folder) {
-  if (is_remote(folder)) return std::nullopt;
+  if (is_remote(folder)) return remote_worker(folder);
   const std::string path = join_path(folder, kLockName);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.is_open() || ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)

@@ -57,7 +57,7 @@ Trainer::Trainer(const TrainJob& job)
   }();
   step_ = start.step;
   steps_before_ = start.steps_before;
-  saver_.emplace(job, start);
+  saver_.emplace(job, start, lock_ ? &*lock_ : nullptr);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
   spikes_ = start.spikes;
