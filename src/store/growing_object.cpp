@@ -48,11 +48,9 @@ void GrowingObject::add(std::string_view bytes) {
 void GrowingObject::flush() {
   std::unique_lock lock(mutex_);
   const std::size_t wanted = whole_.size();
-  const std::uint64_t next = begun_ + 1;  // one that is under way may lack what was added last
-  ++flushes_;
+  const std::uint64_t next = asked_ = begun_ + 1;  // what is under way may lack what was added last
   changed_.notify_all();
   changed_.wait(lock, [&] { return written_ >= wanted || (begun_ >= next && failure_); });
-  --flushes_;
   if (written_ < wanted) std::rethrow_exception(failure_);
 }
 
@@ -67,7 +65,7 @@ void GrowingObject::run() {
     changed_.wait(lock, [&] { return ended_ || written_ < whole_.size(); });
     if (written_ == whole_.size()) return;
     if (last_ != Clock::time_point())
-      changed_.wait_until(lock, due(), [&] { return ended_ || flushes_ > 0; });
+      changed_.wait_until(lock, due(), [&] { return ended_ || asked_ > begun_; });
     const bool is_last = ended_;
     write(lock);
     if (is_last) return;
@@ -93,7 +91,7 @@ void GrowingObject::write(std::unique_lock<std::mutex>& lock) {
   if (!failure) {
     written_ = whole.size();
     told_ = false;
-  } else if (flushes_ == 0 && !std::exchange(told_, true)) {
+  } else if (asked_ != begun_ && !std::exchange(told_, true)) {
     tell();
   }
   changed_.notify_all();

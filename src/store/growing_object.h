@@ -44,9 +44,9 @@ class GrowingObject {
   std::string whole_;
   std::size_t written_;  // bytes of it that the object holds
   double every_ = 0, took_ = 0;
-  Clock::time_point last_;                 // when the last writing ended; at first long ago
-  std::exception_ptr failure_;             // of the last writing
-  std::uint64_t begun_ = 0, flushes_ = 0;  // writings that were begun; who waits for one
+  Clock::time_point last_;               // when the last writing ended; at first long ago
+  std::exception_ptr failure_;           // of the last writing
+  std::uint64_t begun_ = 0, asked_ = 0;  // writings: the newest; the newest that flush() waits for
   bool told_ = false, ended_ = false;
   std::jthread writing_;  // last: it uses the others
 };
