@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "data/record_index.h"
 #include "data/record_index_file.h"
+#include "examples/disk_space.h"
 #include "examples/example_shuffle.h"
 #include "examples/shard_writer.h"
 #include "examples/work_folder.h"
@@ -124,7 +125,7 @@ class Run {
     if (goes_on && exists(folder_.file(kState)))
       go_on();
     else
-      draw_all(draw, goes_on);
+      draw_all(draw, builder.passes(), goes_on);
   }
 
   ExampleSummary finish(const ExampleBuilder& builder) {
@@ -160,13 +161,17 @@ class Run {
                  std::ranges::count(made_, true), made_.size());
   }
 
-  void draw_all(const DrawExamples& draw, bool goes_on) {
+  void draw_all(const DrawExamples& draw, std::uint64_t passes, bool goes_on) {
     if (!goes_on) check_other_job(folder_, job_, files_);
     check_free(files_);
-    if (goes_on)
+    if (goes_on) {
       spdlog::info("going on with a run that was stopped: the documents are read");
-    else
+    } else {
+      std::vector<std::uint64_t> sizes;
+      for (const Json& input : job_["inputs"]) sizes.push_back(input[0]);
+      check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
       folder_.begin(job_);
+    }
     remove_abandoned(files_.all());
     try {
       drawn_ = draw(options_);

@@ -8,6 +8,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/object_store_test.h"
+#include "store/remote_file.h"
 #include "support/environment.h"
 #include "support/oracle.h"
 #include "support/server_process.h"
@@ -64,6 +65,15 @@ TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
   EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\n"));
   client(str("get big/one ", dir_.file("got")));
   EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
+}
+
+TEST_F(S3Test, AnObjectOfMorePartsThanThereMayBeIsRefused) {
+  EXPECT_EQ(most_object_bytes("s3://bucket/x"), std::uint64_t{10000} * (10 << 20));
+  RemoteWriter writer(at("big"), 3);
+  writer.write("abc");
+  EXPECT_THAT(message_of([&] { writer.write("d"); }),
+              HasSubstr("more bytes than an object there may have, written in parts\n  hint: cut "
+                        "the data into several files, for examples by --shards"));
 }
 
 TEST_F(S3Test, WhatIsMissingIsNamed) {
