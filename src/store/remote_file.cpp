@@ -123,10 +123,14 @@ RemoteWriter::RemoteWriter(const std::string& path, std::uint64_t most_bytes)
 RemoteWriter::~RemoteWriter() {
   if (stream_ == nullptr) return;
   if (sending_.valid()) sending_.wait();
-  if (place_.path.scheme == "gs")
+  if (place_.path.scheme == "gs") {
     abandon(std::move(stream_));
-  else
-    static_cast<void>(stream_->Abort());  // already failing: there is nobody to tell
+    return;
+  }
+  // Parts on their way would come after the end of their upload. This is already failing: there is
+  // nobody to tell.
+  static_cast<void>(stream_->Flush());
+  static_cast<void>(stream_->Abort());
 }
 
 void RemoteWriter::wait() {
