@@ -123,7 +123,7 @@ void check_program(const Recipe& r, const Task& task) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};

@@ -60,7 +60,7 @@ Trainer::Trainer(const TrainJob& job)
   steps_before_ = start.steps_before;
   watchdog_.emplace(std::chrono::duration<double>(60 * job.hang_minutes),
                     job.fields("hang_minutes"));
-  saver_.emplace(job, start);
+  saver_.emplace(job, start, lock_ ? &*lock_ : nullptr);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
   spikes_ = start.spikes;
