@@ -118,7 +118,7 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto compiling = log_.during(Spent::compile);
-  const Watchdog::Watch watch(&*watchdog_, "compiling");
+  std::optional<Watchdog::Watch> watch(std::in_place, &*watchdog_, "compiling", WorkOf::compiler);
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)
@@ -132,6 +132,7 @@ void Trainer::compile() {
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
+  watch.emplace(&*watchdog_, "putting the first state on the devices");
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
   taken_.reset();
