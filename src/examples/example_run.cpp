@@ -24,7 +24,7 @@ namespace {
 using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 5;
+constexpr int kWorkVersion = 6;
 // Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 

@@ -36,17 +36,6 @@ std::optional<FileStatus> remote_status(const std::string& path) {
                     info.mtime().time_since_epoch().count()};
 }
 
-// Folders are seen only by what lies below them.
-std::vector<std::string> list_remote(const std::string& path) {
-  const Place place = resolve(path);
-  std::set<std::string> names;
-  for (const auto& info : list_objects(place, place.path.key, Depth::all_below, "read directory")) {
-    const std::string below = info.path().substr(place.name.size() + 1);
-    names.insert(below.substr(0, below.find('/')));
-  }
-  return {names.begin(), names.end()};
-}
-
 void remove_remote(const std::string& path) {
   const Place place = resolve(path);
   CHECK(!place.path.key.empty(), "never a whole bucket: ", path);
@@ -158,7 +147,7 @@ void check_bucket(const std::string& path) {
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
-  if (is_remote(path)) return list_remote(path);
+  if (is_remote(path)) return list_names(resolve(path), "read directory");
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/error.h"
 #include "store/endpoint.h"
@@ -138,14 +139,37 @@ Place resolve(const std::string& path) {
 
 Identity identity_of(const RemotePath& path) { return connection(path).identity; }
 
-std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
-                                              Depth depth, std::string_view action) {
+namespace {
+
+// In no order; the bucket is there.
+std::vector<arrow::fs::FileInfo> listing(const Place& bucket, const std::string& folder,
+                                         Depth depth, std::string_view action) {
   arrow::fs::FileSelector selector;
   selector.base_dir = folder.empty() ? bucket.path.bucket : str(bucket.path.bucket, "/", folder);
   selector.recursive = depth == Depth::all_below;
   selector.allow_not_found = true;
   auto found = value_of(bucket.system->GetFileInfo(selector), action, bucket, Access::list);
   if (found.empty()) require_bucket(action, bucket);
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> list_names(const Place& folder, std::string_view action) {
+  const bool s3 = folder.path.scheme == "s3";
+  std::set<std::string> names;
+  for (const auto& info :
+       listing(folder, folder.path.key, s3 ? Depth::this_folder : Depth::all_below, action)) {
+    if (!s3 && !info.IsFile()) continue;
+    const std::string below = info.path().substr(folder.name.size() + 1);
+    names.insert(below.substr(0, below.find('/')));
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
+                                              Depth depth, std::string_view action) {
+  auto found = listing(bucket, folder, depth, action);
   std::erase_if(found, [](const arrow::fs::FileInfo& info) { return !info.IsFile(); });
   std::ranges::sort(found, {}, [](const arrow::fs::FileInfo& info) { return info.path(); });
   return found;

@@ -58,6 +58,14 @@ TEST_F(S3Test, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("dat
 
 TEST_F(S3Test, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
 
+TEST_F(S3Test, OfAFolderOnlyWhatIsInItIsListed) {
+  write_file(at("data/far/below/x"), "");
+  write_file(at("data/y"), "");
+  EXPECT_EQ(list_folder(at("data")), (std::vector<std::string>{"far", "y"}));
+  EXPECT_THAT(read_file(dir_.file("log")),
+              HasSubstr("GET /bucket?delimiter=/&list-type=2&max-keys=1000&prefix=data/ "));
+}
+
 TEST_F(S3Test, NothingIsSeenWithoutCommit) { expect_nothing_without_commit(at("data")); }
 
 TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
