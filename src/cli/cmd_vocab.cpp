@@ -21,7 +21,7 @@ namespace smelt {
 namespace {
 
 void add_lines_options(CLI::App& command, LinesOptions& o) {
-  add_input_flags(command, o.input, o.format, o.strict);
+  add_input_flags(command, o.input, o.format, o.limits);
   command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")
       ->capture_default_str();
 }

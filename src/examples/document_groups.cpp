@@ -181,6 +181,7 @@ ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& to
                    .threads = options.threads});
   out.counts.files = reader.files().size();
   out.counts.dropped_bytes = reader.counts().dropped_bytes;
+  out.counts.bad_rows = reader.counts().bad_rows;
   out.counts.duplicate_documents = reader.counts().duplicate_documents;
   out.counts.duplicate_lines = reader.counts().duplicate_lines;
   return out;

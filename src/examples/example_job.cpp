@@ -52,7 +52,7 @@ Json text_settings(const CheckedJob& checked) {
   return {{"files", checked.inputs},      {"format", format},
           {"field", text.format.field},   {"cut_by", name(text.sentences)},
           {"left_out", name(text.dedup)}, {"max_lines", text.max_lines},
-          {"strict", text.strict}};
+          {"strict", text.limits.strict}, {"max_bad", text.limits.max_bad}};
 }
 
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
@@ -72,6 +72,7 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                       {"tokens", summary.text.tokens},
                       {"unknown_tokens", summary.text.unknown_tokens},
                       {"dropped_bytes", summary.text.dropped_bytes},
+                      {"bad_rows", summary.text.bad_rows},
                       {"duplicate_documents", summary.text.duplicate_documents},
                       {"duplicate_lines", summary.text.duplicate_lines}});
   out.update(builder.facts(summary.counts));

@@ -23,7 +23,7 @@ namespace {
 using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 4;
+constexpr int kWorkVersion = 5;
 // Written last before the shards are: drawing is over.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
@@ -59,7 +59,8 @@ void save(const WorkFolder& folder, const DrawnExamples& drawn) {
   const CorpusCounts& c = drawn.text;
   drawn.examples.spill.save(folder.file(kRanges));
   const Json text{c.files,          c.documents,     c.sentences,           c.tokens,
-                  c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines};
+                  c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines,
+                  c.bad_rows};
   write_file(
       folder.file(kState),
       Json{{"examples", drawn.examples.examples}, {"counts", drawn.examples.counts}, {"text", text}}
@@ -78,6 +79,7 @@ DrawnExamples load(const WorkFolder& folder) {
                    .tokens = text[3],
                    .unknown_tokens = text[4],
                    .dropped_bytes = text[5],
+                   .bad_rows = text[8],
                    .duplicate_documents = text[6],
                    .duplicate_lines = text[7]}};
 }

@@ -8,7 +8,9 @@ namespace smelt {
 
 ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
                                        const ExampleBuilder& builder) {
-  DocumentReader reader(checked.job.text);  // which refuses before any work is looked at
+  DocumentOptions text = checked.job.text;
+  text.threads = static_cast<int>(checked.job.threads);
+  DocumentReader reader(text);  // which refuses before any work is looked at
   return run_examples(checked, builder, "shuffled", [&](const ShuffleOptions& options) {
     ScatteredDocuments documents = scatter_documents(reader, tokenizer, options);
     if (documents.counts.documents == 0) throw_no_text(checked.inputs.size());

@@ -130,7 +130,7 @@ void make_text(const Recipe& r) {
   job.text.sentences = parse_sentences(r.text.sentences);
   job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
-  job.text.strict = r.text.strict;
+  job.text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;

@@ -1,7 +1,5 @@
 #include "text/documents.h"
 
-#include <utility>
-
 #include "base/choice.h"
 #include "base/error.h"
 #include "store/file.h"
@@ -47,15 +45,15 @@ struct DocumentReader::State {
         dedup(options.dedup),
         blanks_end_documents(options.blanks_end_documents),
         lines_left(parse_max_lines(options.max_lines)),
-        source(expand_files(options.input, "input"), options.format,
-               options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {}
+        source(expand_files(options.input, "input"), options.format, options.limits,
+               options.threads) {}
 
   const Cut cut;
   const Dedup dedup;
   const bool blanks_end_documents;
   std::int64_t lines_left;  // until max_lines; negative: no limit
   LineSource source;
-  bool ended = false, warned = false;
+  bool ended = false;
   DocumentCounts counts;
   SentenceSplitter splitter;
   ExactDuplicates exact, lines;
@@ -148,8 +146,9 @@ bool DocumentReader::next(Document& document) {
     s.counts.bytes += document.text.size();
     return true;
   }
-  if (!std::exchange(s.warned, true)) s.source.utf8().warn();
-  s.counts.dropped_bytes = static_cast<std::uint64_t>(s.source.utf8().dropped_bytes());
+  s.source.faults().finish();
+  s.counts.dropped_bytes = s.source.faults().dropped_bytes();
+  s.counts.bad_rows = s.source.faults().bad_rows();
   return false;
 }
 

@@ -46,9 +46,8 @@ void count_batch(std::string_view batch, const WordSplitter& split, Table& count
 
 }  // namespace
 
-SampledLines::SampledLines(const LinesOptions& options)
-    : source_(expand_patterns(options.input, "--input"), options.format,
-              options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop),
+SampledLines::SampledLines(const LinesOptions& options, int threads)
+    : source_(expand_patterns(options.input, "--input"), options.format, options.limits, threads),
       sample_(options.sample) {
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
@@ -70,8 +69,7 @@ bool SampledLines::next(std::string& line) {
     ++summary_.lines;
     return true;
   }
-  if (summary_.dropped_bytes == 0) source_.utf8().warn();
-  summary_.dropped_bytes = source_.utf8().dropped_bytes();
+  source_.faults().finish();
   progress_.reset();
   return false;
 }

@@ -19,20 +19,20 @@ namespace smelt {
 struct LinesOptions {
   std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format = {};
-  bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
+  TextLimits limits = {};  // of what is left out because it cannot be read
   double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
 };
 
 struct LinesSummary {
-  std::int64_t lines = 0;          // that were taken
-  std::int64_t dropped_bytes = 0;  // of all lines
+  std::int64_t lines = 0;  // that were taken
 };
 
 // The lines of many files one after another, perhaps a sample of them.
 class SampledLines {
  public:
   // UsageError for a missing file or a share that is not above 0 and at most 1.
-  explicit SampledLines(const LinesOptions& options);
+  // `threads` as LineSource's.
+  explicit SampledLines(const LinesOptions& options, int threads = 0);
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }

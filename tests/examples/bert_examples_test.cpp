@@ -128,9 +128,9 @@ TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
 
 TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
   BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
-  latin1.text.strict = true;
+  latin1.text.limits.strict = true;
   EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 byte)"));
-  latin1.text.strict = false;
+  latin1.text.limits.strict = false;
   EXPECT_EQ(build_bert_examples(latin1).text.dropped_bytes, 1u);
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out"));
 }

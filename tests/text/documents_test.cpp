@@ -25,6 +25,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -164,7 +165,7 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
     options.input = path;
     EXPECT_THAT(read(options), wanted) << path;
   }
-  options.input = write("a.tsv", "n\tbody\n0\tOne.\tmore\n1\tTwo.\n");
+  options.input = write("a.tsv", "n\tbody\n0\tOne.\n\n1\tTwo.\n");
   EXPECT_THAT(read(options), ElementsAre(ElementsAre("One."), ElementsAre("Two.")));
 }
 
@@ -210,7 +211,7 @@ TEST_F(Documents, OfJsonMayHoldHalvesOfCharacters) {
   EXPECT_EQ(counts.dropped_bytes, 18);
   EXPECT_THAT(log_.text(), HasSubstr("18 bytes that are not UTF-8 were left out, the first in"));
   EXPECT_THAT(log_.text(), HasSubstr("a.jsonl:2"));
-  options.strict = true;
+  options.limits.strict = true;
   EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:2: not UTF-8 (18 bytes)"));
 }
 
@@ -271,10 +272,15 @@ TEST_F(Documents, RefuseUnknownOptions) {
   EXPECT_THAT(refusal(from(dir_.file("none.txt"))), HasSubstr("none.txt"));
 }
 
+// Strictly, and where not one row is better.
 TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
+  const auto refusal = [](DocumentOptions options) {
+    options.limits.strict = true;
+    return Documents::refusal(options);
+  };
   EXPECT_THAT(
       refusal(from(write("a.jsonl", "{\"text\": \"a\"}\n\n{\"text\": \n"))),
-      HasSubstr("a.jsonl:3: not a JSON object: {\"text\": \n  hint: a line of JSONL is one whole"));
+      HasSubstr("a.jsonl:3: not a JSON object: {\"text\":\n  hint: a line of JSONL is one whole"));
   EXPECT_THAT(refusal(from(write("b.jsonl", "[1]\n"))),
               HasSubstr("b.jsonl:1: not a JSON object: [1]"));
   EXPECT_THAT(refusal(from(write("c.jsonl", "{\"test\": \"a\"}\n"))),
@@ -284,7 +290,7 @@ TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(from(write("a.tsv", "id\tbody\n1\tb\n"))),
               HasSubstr("a.tsv:1: no column 'text'"));
   EXPECT_THAT(refusal(from(write("b.tsv", "id\ttext\n1\ta\n2\n"))),
-              HasSubstr("b.tsv:3: 1 columns, one that is wanted is column 2"));
+              HasSubstr("b.tsv:3: 1 columns, the first line has 2"));
   DocumentOptions parquet = from(write_parquet("a.parquet", {"a"}));
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
   parquet.format.field = "n";
@@ -294,11 +300,103 @@ TEST_F(Documents, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: not a whole Parquet file: "));
 }
 
+TEST_F(Documents, RefuseRowsOfWhichTooManyAreBad) {
+  std::string rows = "[\n";
+  for (int i = 0; i < 1000; ++i) rows += "{\"text\": \"a\"}\n";
+  DocumentOptions options = from(write("a.jsonl", rows));
+  DocumentCounts counts;
+  EXPECT_EQ(read(options, &counts).size(), 1000u);
+  EXPECT_EQ(counts.bad_rows, 1u);
+  EXPECT_THAT(log_.text(), HasSubstr("1 of 1001 rows cannot be read and is left out: "));
+  EXPECT_THAT(log_.text(), HasSubstr("a.jsonl:1 (not a JSON object: [)"));
+  options.limits.max_bad = 0;
+  EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:1: not a JSON object: [\n  hint: a line of"));
+  for (int i = 0; i < 99; ++i) rows += "{\"tex\": 1}\n";
+  options = from(write("b.jsonl", rows));
+  EXPECT_EQ(read(options, &counts).size(), 1000u);
+  EXPECT_EQ(counts.bad_rows, 100u);
+  options.input = write("b.jsonl", rows + "{\"tex\": 1}\n");
+  EXPECT_THAT(refusal(options),
+              AllOf(HasSubstr("b.jsonl:1101: no field 'text'; 101 of 1101 rows cannot be read, the "
+                              "first in "),
+                    HasSubstr("b.jsonl:1; max_bad is 0.01\n  hint: did you mean 'tex'?")));
+  options.limits.max_bad = 0.1;
+  EXPECT_EQ(read(options).size(), 1000u);
+  EXPECT_THAT(refusal(from(write("c.jsonl", "{\"tex\": 1}\n[\n"))),
+              HasSubstr("c.jsonl:1: no field 'text'; none of 2 rows can be read\n  hint: did you"));
+  options.limits.max_bad = 1.5;
+  EXPECT_THAT(refusal(options), HasSubstr("max_bad 1.5 is no share, which is from 0 to 1"));
+}
+
+TEST_F(Documents, RefuseFilesInAnotherEncoding) {
+  std::string latin1, good;
+  for (int i = 0; i < 100; ++i)
+    latin1 +=
+        "Gr\xfc\xdf"
+        "e an alle, die wir kennen und m\xf6gen.\n";
+  for (int i = 0; i < 2000; ++i)
+    good +=
+        "Gr\xc3\xbc\xc3\x9f"
+        "e an alle.\n";
+  EXPECT_THAT(refusal(from(write("a.txt", good) + "," + write("b.txt", latin1))),
+              AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 287 bytes so far are none of "
+                              "it\n  hint: convert it, e.g. with `iconv -f latin1 -t utf-8`")));
+  EXPECT_EQ(read(from(write("c.txt", good + "Gr\xfc\xdf"
+                                            "e\n")))
+                .at(0)
+                .size(),
+            2001u);
+}
+
+// A '\r' ends a line before '\n' alone; TensorFlow's reader of plain text drops all of them.
+TEST_F(Documents, OfRowsKeepCarriageReturnsWithin) {
+  EXPECT_THAT(read(from(write("a.jsonl", "{\"text\": \"One\\rtwo\\r\\nthree\"}\r\n"))),
+              ElementsAre(ElementsAre("One\rtwo", "three")));
+  EXPECT_THAT(read(from(write("a.txt", "One\rtwo\r\nthree"))),
+              ElementsAre(ElementsAre("Onetwo", "three")));
+}
+
+// Batches of files that are cut in the middle, small ones, and one that fails at its end.
+TEST_F(Documents, AreTheSameForAnyNumberOfThreads) {
+  std::string names;
+  for (int file = 0; file < 60; ++file) {
+    std::string text;
+    for (int i = 0; i < (file % 7 == 0 ? 20000 : 3); ++i)
+      text += str("{\"text\": \"file ", file, " row ", i, "\"}\n", i % 97 == 1 ? "[\n" : "");
+    names += str(file == 0 ? "" : ",", write(str(file, ".jsonl.gz"), gzip(text)));
+  }
+  const auto read_by = [&](int threads, const std::string& more) {
+    DocumentOptions options = from(names + more);
+    options.threads = threads;
+    options.limits.max_bad = 0.05;
+    std::vector<std::string> out;
+    DocumentReader reader(options);
+    out.push_back(error_of<UsageError>([&] {
+      for (Document document; reader.next(document);) out.push_back(document.text);
+    }));
+    out.push_back(str(reader.counts().bad_rows, " ", reader.bytes_read()));
+    return out;
+  };
+  const auto one = read_by(1, "");
+  EXPECT_GT(one.size(), 180000u);
+  EXPECT_EQ(one, read_by(2, ""));
+  EXPECT_EQ(one, read_by(8, ""));
+  const std::string bad = "," + write("bad.jsonl.gz", gzip("{\"text\": \"a\"}\n").substr(0, 30));
+  EXPECT_THAT(read_by(1, bad).back(), testing::Not(testing::IsEmpty()));
+  EXPECT_EQ(read_by(1, bad), read_by(8, bad));
+  {
+    DocumentOptions options = from(names);
+    DocumentReader reader(options);
+    Document document;
+    EXPECT_TRUE(reader.next(document));
+  }  // which stops its threads in the middle of their files
+}
+
 TEST_F(Documents, RefuseTextThatIsNotUtf8OnDemand) {
   DocumentOptions text = from(write("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\xff\"}\n"));
   EXPECT_THAT(read(text), ElementsAre(ElementsAre("a"), ElementsAre("b")));
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
-  text.strict = true;
+  text.limits.strict = true;
   EXPECT_THAT(refusal(text), HasSubstr("a.jsonl:2: not UTF-8 (1 byte)"));
 }
 
@@ -356,9 +454,9 @@ TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
 TEST_F(Documents, RefuseAFileThatVanishedMeanwhile) {
   const std::string first = write("a.txt", "One.\n\n"), second = write("b.txt", "Two.");
   DocumentReader reader(from(first + "," + second));
+  std::filesystem::remove(second);
   Document document;
   EXPECT_TRUE(reader.next(document));
-  std::filesystem::remove(second);
   try {
     reader.next(document);
     FAIL();

@@ -217,7 +217,7 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(missing); }),
               HasSubstr("no file matches"));
   VocabularyJob strict = job("good\nbad \xff\xfe\n");
-  strict.text.strict = true;
+  strict.text.limits.strict = true;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(strict); }),
               HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
   EXPECT_FALSE(std::filesystem::exists(strict.out));
