@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "console/text_flags.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/tokenizer_json.h"
 #include "tokenize/vocabulary_extend.h"
 #include "tokenize/vocabulary_job.h"
 #include "tokenize/vocabulary_report.h"
@@ -35,7 +36,8 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
     std::cout << "            " << s.unused - job.unused
               << " of them are [unusedN]: the text has no more pieces to give\n";
   std::cout << "written:    " << job.out;
-  if (!job.out.ends_with(".model")) std::cout << ", " << tokenizer_config_path(job.out);
+  if (!job.out.ends_with(".model") && !is_tokenizer_json(job.out))
+    std::cout << ", " << tokenizer_config_path(job.out);
   std::cout << "\n";
 }
 
@@ -45,7 +47,9 @@ void add_train(CLI::App& vocab) {
   auto flags = std::make_shared<TokenizerFlags>();
   WordPieceTrainerOptions& o = job->trainer;
   add_lines_options(*command, job->text);
-  command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")
+  command
+      ->add_option("--out", job->out,
+                   "vocab.txt or tokenizer.json; or x.model, a SentencePiece model")
       ->required();
   command
       ->add_option_function<std::string>(

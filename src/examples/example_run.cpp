@@ -43,7 +43,7 @@ Json describe(const CheckedJob& checked, const ExampleBuilder& builder, std::str
           {"seed", checked.job.seed},
           {"text", text_settings(checked)},
           {"inputs", inputs},
-          {"outputs", checked.files.outputs},
+          {"outputs", names_of(checked.files.outputs)},
           {"companions", checked.files.indexes},
           {"sizes", {sizes.group_bytes, sizes.document_ranges, sizes.fan_out}}};
 }
@@ -52,7 +52,7 @@ std::string work_folder_path(const CheckedJob& checked) {
   const std::string& first = checked.files.outputs.front();
   if (!checked.job.work.empty()) return checked.job.work;
   if (!is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
-  return temporary_work_folder("outputs", checked.files.outputs);
+  return temporary_work_folder("outputs", names_of(checked.files.outputs));
 }
 
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {

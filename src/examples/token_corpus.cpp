@@ -6,8 +6,10 @@
 namespace smelt {
 
 void throw_no_text(std::size_t files) {
-  throw UsageError(str("training data: the input holds no text (", counted(files, "file"), ")"),
-                   "give files with one sentence a line and a blank line between documents");
+  throw UsageError(
+      str("training data: the input holds no text (", counted(files, "file"), ")"),
+      "give files with one sentence a line and a blank line between documents, or running text "
+      "and --sentences prose");
 }
 
 void TokenCorpus::reserve(std::size_t documents, std::size_t sentences, std::size_t ids) {

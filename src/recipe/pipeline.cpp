@@ -144,8 +144,7 @@ void make_text(const Recipe& r) {
 static void take_vocabulary(const Recipe& r) {
   const std::string to = RecipePaths(r).vocab;
   const BertTokenizer given = BertTokenizer::load(r.vocab.file, tokenizer_flags(r));
-  save_tokenizer_config(to, given.options());
-  given.vocabulary().save(to);
+  given.save(to);
   spdlog::info("vocab: {} of {}", counted(given.size(), "piece"), r.vocab.file);
 }
 
@@ -165,6 +164,9 @@ void make_vocabulary(const Recipe& r) {
   const VocabularySummary s = train_vocabulary(job);
   spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
                counted(s.words, "word"), s.distinct_words);
+  if (s.unused > job.unused)
+    spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+                 s.unused - job.unused);
 }
 
 void make_examples(const Recipe& r) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/duplicates.h"
 #include "text/line_source.h"
 
 namespace smelt {
@@ -55,8 +56,10 @@ struct DocumentOptions {
   Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: an empty line of a text file in lines is nothing
   // What is left out: lines (in prose: paragraphs) that stood before; documents that stood before,
-  // exact or near (text/duplicates.h, which says what it costs in memory).
+  // exact or near (text/duplicates.h), among the last ones that dedup_memory, in bytes, holds:
+  // what comes out depends on it where it does not hold all, of which one warning tells.
   Dedup dedup = Dedup::none;
+  std::size_t dedup_memory = kDuplicatesBytes;
   std::int64_t max_lines = 0;  // stop after so many lines (rows) of input in all; 0: no limit
   TextLimits limits;           // of what is left out because it cannot be read
   int threads = 0;             // that read; 0: as many as there are cores

@@ -135,16 +135,15 @@ std::string type_name(const parquet::ColumnDescriptor& column) {
 class ParquetRows : public RowReader {
  public:
   ParquetRows(std::string path, const std::vector<Field>& fields, FaultSink faults)
-      : path_(std::move(path)), faults_(std::move(faults)) {
+      : path_(std::move(path)), file_(path_), faults_(std::move(faults)) {
     guarded([&] {
-      PARQUET_ASSIGN_OR_THROW(const auto file, open_arrow_file(path_));
-      PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file->GetSize());
+      PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file_.get()->GetSize());
       bytes_ = static_cast<std::uint64_t>(bytes);
       // Else a column of a row group would be read as a whole.
       parquet::ReaderProperties properties;
       properties.enable_buffered_stream();
       properties.set_buffer_size(kColumnBufferBytes);
-      reader_ = parquet::ParquetFileReader::Open(file, properties);
+      reader_ = parquet::ParquetFileReader::Open(file_.get(), properties);
       for (const Field& field : fields) indices_.push_back(index_of(field));
     });
   }
@@ -182,6 +181,7 @@ class ParquetRows : public RowReader {
   std::invoke_result_t<Action> guarded(Action&& action) const try {
     return action();
   } catch (const parquet::ParquetException& error) {
+    file_.check();
     throw_damaged(error.what());
   }
 
@@ -237,6 +237,7 @@ class ParquetRows : public RowReader {
   }
 
   std::string path_;
+  ArrowFile file_;
   FaultSink faults_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;

@@ -70,6 +70,7 @@ bool SampledLines::next(std::string& line) {
     return true;
   }
   source_.faults().finish();
+  summary_.dropped_bytes = source_.faults().dropped_bytes();
   progress_.reset();
   return false;
 }

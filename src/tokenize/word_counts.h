@@ -24,7 +24,8 @@ struct LinesOptions {
 };
 
 struct LinesSummary {
-  std::int64_t lines = 0;  // that were taken
+  std::int64_t lines = 0;           // that were taken
+  std::uint64_t dropped_bytes = 0;  // of all lines
 };
 
 // The lines of many files one after another, perhaps a sample of them.

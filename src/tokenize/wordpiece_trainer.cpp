@@ -124,6 +124,9 @@ class Trainer {
       throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for ",
                            pieces_.size(), " special tokens and an alphabet of ", forms.size()),
                        "raise the vocabulary's size or lower the alphabet's");
+    // A reserved token that the text gives, too, is that token.
+    for (std::size_t id = 0; id < pieces_.size(); ++id)
+      ids_.emplace(pieces_[id], static_cast<PieceId>(id));
     for (const std::string& form : forms) add_piece(form);
     for (const auto& [spelling, count] : spelled) {
       Word& word = words_.emplace_back(Word{.pieces = {}, .count = count});

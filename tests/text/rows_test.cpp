@@ -8,6 +8,7 @@
 #include <parquet/arrow/writer.h>
 
 #include "base/error.h"
+#include "store/arrow_file.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -204,6 +205,14 @@ TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
   const std::string path = write_parquet("a.parquet", table_of({{"text", texts(cells)}}));
   EXPECT_THAT(refusal(path, {{.name = "text"}}),
               HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: cut the text"));
+}
+
+TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
+  EXPECT_THAT(refusal(dir_.file("none.parquet")), HasSubstr("none.parquet: No such file"));
+  const ArrowFile failing("/proc/self/mem");
+  EXPECT_FALSE(failing.get()->ReadAt(0, 8).ok());
+  EXPECT_THAT(error_of<SystemError>([&] { failing.check(); }),
+              HasSubstr("read: /proc/self/mem: Input/output error"));
 }
 
 // The same rules in every format: what cannot be read is told and passed over.
