@@ -25,6 +25,13 @@ void add_lines_options(CLI::App& command, LinesOptions& o) {
   add_input_flags(command, o.input, o.format, o.limits);
   command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")
       ->capture_default_str();
+  command
+      .add_option(
+          "--memory", o.memory,
+          "about so much for words: of more than fit the rarest are left out; types unigram "
+          "and bpe hold all text that --sample takes")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4GB");
 }
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {

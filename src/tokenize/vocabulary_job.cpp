@@ -51,7 +51,7 @@ WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
 std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines& lines,
                                           VocabularySummary& summary) {
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads);
+  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads, job.text.memory);
   if (counts.empty())
     throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
   for (const auto& [word, count] : counts) summary.words += count;

@@ -99,7 +99,7 @@ TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
         "Gr\xc3\xbc\xc3\x9f"
         "e an alle.\n";
   EXPECT_THAT(refusal(from(write("a.txt", good) + "," + write("b.txt", latin1))),
-              AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 287 bytes so far are none of "
+              AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 280 bytes so far are none of "
                               "it\n  hint: convert it, e.g. with `iconv -f latin1 -t utf-8`")));
   EXPECT_EQ(read(from(write("c.txt", good + "Gr\xfc\xdf"
                                             "e\n")))
