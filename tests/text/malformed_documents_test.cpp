@@ -195,6 +195,13 @@ TEST_F(MalformedDocuments, RefuseDamagedCompressedFiles) {
   }
 }
 
+// The head of a frame with a window of 2 GiB (RFC 8878, 3.1.1.1.2), and one empty block.
+TEST_F(MalformedDocuments, RefuseZstdWindowsBeyondTheirMemory) {
+  EXPECT_THAT(refusal(from(write("a.zst", std::string("\x28\xb5\x2f\xfd\0\xa8\1\0\0", 9)))),
+              HasSubstr("a.zst: packed by zstd with a window of more than 128 MiB (--long)\n"
+                        "  hint: unpack it with `zstd -d --long=31`"));
+}
+
 TEST_F(MalformedDocuments, RefuseWhatIsPackedInOtherWays) {
   for (const auto& [name, beginning] :
        {std::pair<std::string, std::string>{"xz", std::string("\xfd\x37zXZ\0", 6)},

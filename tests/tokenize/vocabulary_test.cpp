@@ -13,7 +13,6 @@
 #include "text/sentences.h"
 #include "text/unicode.h"
 #include "tokenize/vocabulary_job.h"
-#include "tokenize/word_runs.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -288,52 +287,6 @@ TEST_F(VocabularyJobTest, NoVocabularyStandsBesideTheSettingsOfAnother) {
   train_vocabulary(first);
   EXPECT_TRUE(Vocabulary::load(first.out).find("T"));
   EXPECT_FALSE(load_tokenizer_config(first.out)->lower_case);
-}
-
-// 20000 words, of which the last 10000 stand once: counts beyond half a megabyte lie on the disk.
-TEST_F(VocabularyJobTest, CountsWordsInBoundedMemory) {
-  std::string text;
-  for (int i = 0; i < 20000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
-  for (int i = 0; i < 10000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
-  const VocabularyJob words = job(text);
-  const auto count = [&](int threads, std::int64_t memory) {
-    SampledLines lines(words.text);
-    return count_words(lines, white_space_words(), threads, memory);
-  };
-  const WordCounts all = count(1, kWordMemory);
-  EXPECT_EQ(all.size(), 20000u);
-  EXPECT_EQ(all.at("w9999"), 2);
-  const CapturedLog log;
-  EXPECT_EQ(count(3, 8 << 20), all);
-  EXPECT_EQ(log.text(), "");
-  const WordCounts some = count(1, 4 << 20);
-  EXPECT_EQ(some.size(), 10000u);
-  EXPECT_THAT(log.text(), HasSubstr("vocab: 10000 different words that stand fewer than 2 times "
-                                    "are left out, as 4 MB of memory hold no more"));
-  EXPECT_EQ(count(4, 4 << 20), some);
-  EXPECT_THAT(error_of<UsageError>([&] { count(1, 1000); }),
-              HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
-}
-
-TEST(WordRuns, AreMergedLikeAMap) {
-  WordRuns runs;
-  WordCounts all;
-  for (std::uint64_t run = 0; run < 50; ++run) {
-    WordCounts counts;
-    for (std::uint64_t i = 0; i < 40; ++i) {
-      const auto bits = philox(5, run, i);
-      counts[std::string(bits[0] % 7 == 0 ? 200000 : bits[0] % 5, static_cast<char>(bits[1]))] +=
-          bits[2] % 9;
-    }
-    for (const auto& [word, count] : counts) all[word] += count;
-    runs.add({counts.begin(), counts.end()});
-  }
-  WordCounts merged;
-  runs.merge([&](std::string_view word, std::int64_t count) {
-    EXPECT_TRUE(merged.empty() || merged.rbegin()->first < word);
-    merged.emplace(word, count);
-  });
-  EXPECT_EQ(merged, all);
 }
 
 TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
