@@ -174,6 +174,7 @@ ScatteredDocuments read_documents(DocumentReader& reader, const Tokenizer& token
   out.spill = Spill(file.path(), std::move(ranges));
   out.counts.files = reader.files().size();
   out.counts.dropped_bytes = reader.counts().dropped_bytes;
+  out.counts.bad_rows = reader.counts().bad_rows;
   out.counts.duplicate_documents = reader.counts().duplicate_documents;
   out.counts.duplicate_lines = reader.counts().duplicate_lines;
   return out;

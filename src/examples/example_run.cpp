@@ -24,7 +24,7 @@ namespace {
 using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 6;
+constexpr int kWorkVersion = 7;
 // Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
@@ -44,7 +44,7 @@ Json describe(const CheckedJob& checked, const ExampleBuilder& builder, std::str
           {"seed", checked.job.seed},
           {"text", text_settings(checked)},
           {"inputs", inputs},
-          {"outputs", checked.files.outputs},
+          {"outputs", names_of(checked.files.outputs)},
           {"companions", checked.files.indexes},
           {"sizes", {sizes.group_bytes, sizes.document_ranges, sizes.fan_out}}};
 }
@@ -53,7 +53,7 @@ std::string work_folder_path(const CheckedJob& checked) {
   const std::string& first = checked.files.outputs.front();
   if (!checked.job.work.empty()) return checked.job.work;
   if (!is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
-  return temporary_work_folder("outputs", checked.files.outputs);
+  return temporary_work_folder("outputs", names_of(checked.files.outputs));
 }
 
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {

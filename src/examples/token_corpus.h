@@ -18,6 +18,7 @@ struct TokenRange {
 struct CorpusCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
+  std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
 

@@ -257,6 +257,7 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   counts.documents = store.documents();
   counts.tokens = store.tokens();
   counts.dropped_bytes = reader.counts().dropped_bytes;
+  counts.bad_rows = reader.counts().bad_rows;
   counts.duplicate_documents = reader.counts().duplicate_documents;
   counts.duplicate_lines = reader.counts().duplicate_lines;
   return counts;

@@ -130,7 +130,7 @@ void make_text(const Recipe& r) {
   job.text.sentences = parse_sentences(r.text.sentences);
   job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
-  job.text.strict = r.text.strict;
+  job.text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
@@ -144,8 +144,7 @@ void make_text(const Recipe& r) {
 static void take_vocabulary(const Recipe& r) {
   const std::string to = RecipePaths(r).vocab;
   const BertTokenizer given = BertTokenizer::load(r.vocab.file, tokenizer_flags(r));
-  save_tokenizer_config(to, given.options());
-  given.vocabulary().save(to);
+  given.save(to);
   spdlog::info("vocab: {} of {}", counted(given.size(), "piece"), r.vocab.file);
 }
 
@@ -165,6 +164,9 @@ void make_vocabulary(const Recipe& r) {
   const VocabularySummary s = train_vocabulary(job);
   spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
                counted(s.words, "word"), s.distinct_words);
+  if (s.unused > job.unused)
+    spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+                 s.unused - job.unused);
 }
 
 void make_examples(const Recipe& r) {
