@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string why_not(const std::string& path) { return endpoint_of(parse_remote(path)).no_secrets; }
-std::string refusal(const std::string& path) {
+std::string refusal_of(const std::string& path) {
   return error_of([&] { endpoint_of(parse_remote(path)); });
 }
 
@@ -53,8 +53,8 @@ TEST_F(EndpointTest, WhatAUrlCouldReadInAnotherWayIsRefused) {
        {"endpoint_override=127.0.0.1:80@evil.example", "endpoint_override=127.0.0.1/../evil",
         "endpoint_override=localhost:80#evil.example", "endpoint_override=", "scheme=ftp",
         "region=evil.example/", "tls_verify_certificates=false"})
-    EXPECT_NE(refusal(str("s3://b/k?", option)), "no error") << option;
-  EXPECT_THAT(refusal("s3://b/k?region=evil.example/"),
+    EXPECT_NE(refusal_of(str("s3://b/k?", option)), "no error") << option;
+  EXPECT_THAT(refusal_of("s3://b/k?region=evil.example/"),
               HasSubstr("path: s3://b/k?region=evil.example/: option region=evil.example/\n  hint: "
                         "options are scheme=http or https, region=NAME, and endpoint_override="));
 }
