@@ -17,7 +17,7 @@ namespace {
 Program update_program(const std::vector<StateTensor>& parameters, const Optimizer& optimizer,
                        std::string_view platform) {
   Program p;
-  p.form.sums_as_products = placement_for(platform, 1, Reduction::global).sums_as_products;
+  p.form = placement_for(platform, 1, Reduction::global).form;
   std::vector<Parameter> all;
   for (const StateTensor& t : parameters)
     all.push_back({t.name, p.graph.argument(t.shape), t.init, t.layers});

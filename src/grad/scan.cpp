@@ -23,17 +23,15 @@ auto with_gradients(const Graph& graph) {
 Tensor source_of(Tensor t) {
   for (;;) {
     const Node& node = t.node();
-    const bool moved = node.op->name == "broadcast_in_dim" || node.op->name == "reshape" ||
-                       node.op->name == "transpose" || node.op->name == "convert";
-    if (!moved || node.inputs[0].shape().size_bytes() > t.shape().size_bytes()) return t;
+    if (node.op->saving != Saving::moved ||
+        node.inputs[0].shape().size_bytes() > t.shape().size_bytes())
+      return t;
     t = node.inputs[0];
   }
 }
 
 bool is_kept(const Node& node) {
-  if (node.op == &kScan || node.op->name == "reduce_sum" || node.op->name == "reduce_max")
-    return true;
-  if (node.op->name != "dot_general") return false;
+  if (node.op->saving != Saving::product) return node.op->saving == Saving::saved;
   const std::int64_t size = node.results[0].elements();
   return node.attrs.dims("batch_a").empty() || size <= node.inputs[0].shape().elements() ||
          size <= node.inputs[1].shape().elements();

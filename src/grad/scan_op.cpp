@@ -224,7 +224,11 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
 
 }  // namespace
 
-constinit const Op kScan{
-    .name = "scan", .infer = infer, .vjp = vjp, .emit = emit, .examples = nullptr};
+constinit const Op kScan{.name = "scan",
+                         .infer = infer,
+                         .vjp = vjp,
+                         .emit = emit,
+                         .examples = nullptr,
+                         .saving = Saving::saved};
 
 }  // namespace smelt

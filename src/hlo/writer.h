@@ -47,6 +47,9 @@ struct HloForm {
   // Sums over the rows of f32 matrices are products with ones, which XLA's CPU fusion needs
   // (docs/performance.md); elsewhere they fuse with what makes the rows.
   bool sums_as_products = false;
+  // Sums of very many f32 numbers are added up in f64: XLA's CPU adds one after another, so that a
+  // sum of the squares of 30522 x 768 numbers is off by a thousandth. Elsewhere sums are trees.
+  bool long_sums_in_f64 = false;
   // Products of f32 matrices are of all their bits: a TPU would round their factors to bf16, a GPU
   // to tf32.
   bool exact_products = false;

@@ -6,7 +6,6 @@
 #include "nn/attention.h"
 #include "nn/einsum.h"
 #include "nn/layers.h"
-#include "nn/word_head.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -112,9 +111,8 @@ Tensor rows_at(Tensor sequence, Tensor positions) {
   return einsum("bps,bsh->bph", picked, sequence);
 }
 
-Tensor word_scores(const Scope& s, Tensor x, Tensor words) {
-  const Tensor bias = s.parameter("output_bias", {words.dim(0)}, {});
-  return word_scores({.rows = x, .words = words, .bias = bias});
+WordHead tied_word_head(const Scope& s, Tensor x, Tensor words) {
+  return {.rows = x, .words = words, .bias = s.parameter("output_bias", {words.dim(0)}, {})};
 }
 
 DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {

@@ -7,6 +7,7 @@
 
 #include "models/bert_config.h"
 #include "nn/scope.h"
+#include "nn/word_head.h"
 
 namespace smelt {
 
@@ -39,9 +40,9 @@ Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask);
 // The rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
 Tensor rows_at(Tensor sequence, Tensor positions);
 
-// Scores of every word by rows x [I,E] of a masked-LM head: f32 [I,V]; words [V,E] is the table of
-// embeddings. Declares "output_bias" in `s`.
-Tensor word_scores(const Scope& s, Tensor x, Tensor words);
+// The end of a masked-LM head on rows x [I,E], whose words [V,E] are the table of embeddings.
+// Declares "output_bias" in `s`.
+WordHead tied_word_head(const Scope& s, Tensor x, Tensor words);
 
 // The names of a parameter's dimensions for nn/partition.h; none for what is not the encoder's.
 DimNames encoder_dim_names(const BertConfig& config, std::string_view parameter);

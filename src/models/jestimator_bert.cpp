@@ -41,7 +41,7 @@ void add_relative(const Scope& s, const JestimatorBertConfig& c, AttentionInputs
   const Tensor table = s.parameter("relpos_embed", {rows, c.hidden_size}, drawn(c));
   const auto projected = [&](const char* name, const Init& start) {
     const Scope again = (s / name).again("relative");
-    const Tensor all = dense(again, convert(table, in.q.dtype()), c.hidden_size, start);
+    const Tensor all = dense(again, rounded(table, in.q.dtype()), c.hidden_size, start);
     return all_distances(reshape(all, {rows, N, D}), S);
   };
   in.relative_k = projected("key", drawn(c));

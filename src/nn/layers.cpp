@@ -137,6 +137,11 @@ Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>&
   return like(x, wide * sqrt(select(keep, square, zeros_like(square))));
 }
 
+Tensor sigmoid_cross_entropy(Tensor x, Tensor labels) {
+  const Tensor zero = zeros_like(x), above = compare(x, zero, Compare::ge);
+  return select(above, x, zero) - x * labels + log1p(exp(select(above, -x, x)));
+}
+
 Tensor cross_entropy(Tensor logits, Tensor labels) {
   const Tensor picked = reduce_sum(logits * one_hot(labels, logits.dim(-1), logits.dtype()), {-1});
   return log_sum_exp(logits) - picked;

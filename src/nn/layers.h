@@ -60,6 +60,9 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
 // 2014), by the scope's random bits; x may be a part of what they are drawn for.
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part = {});
 
+// log(1 + e^x) - x * label, elementwise: of a label 1 where x says so by its sign. Its gradient is
+// logistic(x) - label everywhere, at 0 too.
+Tensor sigmoid_cross_entropy(Tensor logits, Tensor labels);
 // -log p(label) of each row: logits [N, V], labels s32 [N] -> [N].
 Tensor cross_entropy(Tensor logits, Tensor labels);
 

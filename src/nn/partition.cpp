@@ -29,6 +29,14 @@ std::vector<std::string> Partition::row_axes() const {
   return out;
 }
 
+std::string Partition::axis_of(std::string_view dim, bool use) const {
+  const auto rule = rules.find(dim);
+  if (rule == rules.end() || size(rule->second) == 1) return "";
+  return use && rule->second == "fsdp" ? "" : rule->second;
+}
+
+bool Partition::splits_in_use(std::string_view dim) const { return !axis_of(dim, true).empty(); }
+
 DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const {
   DimAxes out(static_cast<std::size_t>(rank));
   const DimNames dims = names ? names(parameter) : DimNames();
@@ -37,9 +45,7 @@ DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use,
   CHECK(leading == 0 || leading == 1, parameter, ": ", dims.size(), " names for rank ", rank);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::vector<std::string>& of_dim = out[i + static_cast<std::size_t>(leading)];
-    const auto rule = rules.find(dims[i].name);
-    const std::string axis = rule == rules.end() ? "" : rule->second;
-    if (size(axis) > 1 && !(use && axis == "fsdp")) of_dim.push_back(axis);
+    if (std::string axis = axis_of(dims[i].name, use); !axis.empty()) of_dim.push_back(axis);
     if (slots && dims[i].name == "embed" && size("data") > 1) of_dim.emplace_back("data");
   }
   return out;

@@ -43,6 +43,8 @@ struct Partition {
   bool split_slots = false;  // what the optimizer keeps also over data (ZeRO-1)
 
   std::int64_t size(std::string_view axis) const;  // 1 for one that the mesh has not
+  // Whether dimensions of this name are split where they are used: over fsdp they are gathered.
+  bool splits_in_use(std::string_view dim) const;
   // The axes that split the rows of a batch.
   std::vector<std::string> row_axes() const;
   std::int64_t row_parts() const { return size("data") * size("fsdp"); }
@@ -57,6 +59,8 @@ struct Partition {
   void check(std::string_view parameter, const Dims& dims) const;
 
  private:
+  // The axis that splits dimensions of this name; "" for none.
+  std::string axis_of(std::string_view dim, bool use) const;
   DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
 };
 

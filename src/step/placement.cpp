@@ -86,7 +86,7 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
   return {.devices = devices,
           .spread = replicas ? Spread::replicas : Spread::mesh,
           .ordered_sums = cpu,
-          .sums_as_products = cpu,
+          .form = {.sums_as_products = cpu, .long_sums_in_f64 = cpu},
           .partition = std::move(partition)};
 }
 

@@ -27,8 +27,8 @@ struct Placement {
   // Sums over replicas are added in the replicas' order, the same bits every time. Else by the
   // platform's own all-reduce.
   bool ordered_sums = false;
-  bool sums_as_products = false;  // HloForm::sums_as_products
-  Partition partition = {};       // of one program over a mesh
+  HloForm form = {};         // but for its exact_products, which a Compute says
+  Partition partition = {};  // of one program over a mesh
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
   // How many parts a batch has, and which of them a device holds.

@@ -17,11 +17,15 @@ Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 // Of every token, from those before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
-  const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1), V = c.model.vocab_size;
+  const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1);
   const Tensor rows = reshape(towers.sequence, {B * S, towers.sequence.dim(2)});
-  const Tensor all = electra_word_logits(root / "cloze_predictions", c.model, rows, towers.words);
-  const Tensor picked = rows_at(reshape(all, {B, S, V}), in.masks.positions);
-  return {.logits = reshape(picked, {B * picked.dim(1), V}), .all = all};
+  const WordHead head = electra_word_head(root / "cloze_predictions", c.model, rows, towers.words);
+  // What is picked goes into a product that rounds it anyway; scores would be rounded by the pick.
+  const auto E = head.rows.dim(1);
+  const Tensor picked = rows_at(reshape(head.rows, {B, S, E}), in.masks.positions);
+  const WordHead of_masked{
+      .rows = reshape(picked, {B * picked.dim(1), E}), .words = head.words, .bias = head.bias};
+  return {.logits = word_scores(of_masked), .all = word_scores(head)};
 }
 
 void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated& generated,
@@ -65,11 +69,9 @@ struct Guesses {
 
 void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g, Objective& out) {
   const Tensor weight = total(g.weights);
-  // log(1 + e^-|x|) + max(x, 0) - x * label
   const Tensor x = g.logits, zero = zeros_like(x);
-  const Tensor loss = log1p(exp(-abs(x))) + maximum(x, zero) - x * g.labels;
   out.losses.push_back({.name = "disc_loss",
-                        .sum = total(loss * g.weights),
+                        .sum = total(sigmoid_cross_entropy(x, g.labels) * g.weights),
                         .weight = weight,
                         .norm = Norm::mean_tiny_epsilon,
                         .factor = c.settings.disc_weight});
@@ -111,8 +113,9 @@ Generated electra_generated(const Scope& root, const ElectraTask& c, const Maske
     const ElectraEncoded encoded =
         full ? electra(root, c.model, masked) : electra_generator(root, c.model, masked);
     const Tensor picked = rows_at(encoded.sequence, in.masks.positions);
-    out.logits = electra_word_logits(root / "generator_predictions", c.model,
-                                     reshape(picked, {B * N, picked.dim(2)}), encoded.words);
+    out.logits =
+        word_scores(electra_word_head(root / "generator_predictions", c.model,
+                                      reshape(picked, {B * N, picked.dim(2)}), encoded.words));
   }
   out.shared = shared;
   return out;

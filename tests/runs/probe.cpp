@@ -9,8 +9,8 @@
 namespace smelt {
 
 Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
-            const Batch& batch, const TensorMap& state) {
-  const StepProgram program = predict_program(prediction, batch.rows);
+            const Batch& batch, const TensorMap& state, const Compute& compute) {
+  const StepProgram program = predict_program(prediction, batch.rows, compute);
   const CompiledStep step(client, program);
   const ModelState model =
       ModelState::restore(*client, program.placement, program.state, state, "golden");

@@ -14,6 +14,8 @@ namespace smelt {
 // Of one implementation in f32 to another, relative.
 constexpr double kGradientTolerance = 1e-4;
 constexpr double kLossTolerance = 1e-5;
+// Of products in bf16, whose factors are off by up to 2^-9 each, to those in f32.
+constexpr double kNarrowGradientTolerance = 0x1p-5;
 
 struct Probe {
   StateLayout layout;
@@ -21,7 +23,7 @@ struct Probe {
 };
 
 Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
-            const Batch& batch, const TensorMap& state);
+            const Batch& batch, const TensorMap& state, const Compute& compute = {});
 
 // The objective's figures: the loss, each loss, then the gradient of the loss by each parameter, in
 // order of declaration.
