@@ -131,6 +131,14 @@ void emit(const Node& node, HloWriter& writer) {
 
 // ---- gradient: the same loop backwards ----
 
+// What the cotangents of a captured value are added up in over all iterations.
+Shape sum_shape(const Node& node, std::int64_t input) {
+  Shape out = node.inputs[input].shape();
+  const bool once = node.attrs.integer("length") == 1;
+  if (!once && dtype_size_bytes(out.dtype) < 4) out.dtype = DType::f32;
+  return out;
+}
+
 // (index, carried cotangents and sums, slices of {output cotangents, saved, stacked}, captured) ->
 // the next ones, and the cotangents of slices.
 std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_captured) {
@@ -146,7 +154,7 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
   };
   Tensors values = arguments(0, 1 + n.carried);  // index and cotangents of what is carried
   Tensors sums;
-  for (const std::int64_t i : of_captured) sums.push_back(g.argument(node.inputs[i].shape()));
+  for (const std::int64_t i : of_captured) sums.push_back(g.argument(sum_shape(node, i)));
   append(values, arguments(1 + n.carried, std::ssize(back.graph.arguments()) - 1 - n.carried));
   const Tensors found = inlined(back, g, values);
 
@@ -159,7 +167,7 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
     else if (gradient_of[i] < n.carried + n.stacked)
       outputs.push_back(found[i]);
     else
-      sums[sum] = sums[sum] + found[i], ++sum;
+      sums[sum] = sums[sum] + convert(found[i], sums[sum].dtype()), ++sum;
   }
   region->results = std::move(carried);
   append(region->results, sums);
@@ -196,7 +204,10 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
     if (i >= n.carried) (i < inner ? of_stacked : of_captured).push_back(i);
   Tensors inputs;
   for (std::int64_t i = 0; i < n.carried; ++i) inputs.push_back(arrived(i));
-  for (const std::int64_t i : of_captured) inputs.push_back(zeros_like(node.inputs[i]));
+  for (const std::int64_t i : of_captured) {
+    const Shape shape = sum_shape(node, i);
+    inputs.push_back(constant(*node.graph, 0, shape.dtype, shape.dims));
+  }
   const auto carried = std::ssize(inputs);
   for (std::int64_t i = 0; i < n.outputs; ++i) inputs.push_back(arrived(n.carried + i));
   for (std::int64_t i = 0; i < n.saved; ++i)
@@ -216,7 +227,7 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   for (const std::int64_t i : node.attrs.dims("gradient_of"))
     if (i < n.carried) out[i] = result(i);
   for (std::int64_t i = 0; i < std::ssize(of_captured); ++i)
-    out[of_captured[i]] = result(n.carried + i);
+    out[of_captured[i]] = convert(result(n.carried + i), node.inputs[of_captured[i]].dtype());
   for (std::int64_t i = 0; i < std::ssize(of_stacked); ++i)
     out[of_stacked[i]] = result(carried + i);
   return out;

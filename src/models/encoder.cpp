@@ -23,7 +23,7 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
   const Tensor context = attention(
-      s, {.q = q, .k = k, .v = v, .bias = mask, .dropout = c.attention_probs_dropout_prob});
+      s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, H});
 }
 

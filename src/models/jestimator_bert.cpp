@@ -20,7 +20,7 @@ Init drawn(const JestimatorBertConfig& c) {
 
 // What all layers have in common.
 struct Positions {
-  Tensor mask;  // as AttentionInputs::bias
+  std::vector<Tensor> biases;  // as AttentionInputs'
   std::optional<Rotary> rotary;
 };
 
@@ -58,7 +58,7 @@ Tensor jestimator_attention(const Scope& s, const JestimatorBertConfig& c, Tenso
   AttentionInputs in{.q = heads(qkv[0]),
                      .k = heads(qkv[1]),
                      .v = heads(qkv[2]),
-                     .bias = positions.mask,
+                     .biases = positions.biases,
                      .dropout = c.attention_dropout_rate};
   if (positions.rotary) {
     in.q = rotated(in.q, *positions.rotary);
@@ -132,8 +132,9 @@ Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& c, Tensor 
     throw UsageError(str(s.path(), ": ", S, " tokens are more than max_length ", c.max_length),
                      "shorten the sequences or raise max_length");
   Positions positions;
-  if (mask) positions.mask = attention_mask(mask);
-  if (c.is_rope()) positions.rotary = rotary(root.graph(), S, H / c.num_heads);
+  if (mask) positions.biases = {attention_mask(mask)};
+  if (c.is_rope())
+    positions.rotary = rotary(iota(root.graph(), {DType::f32, {S}}, 0), H / c.num_heads);
   const Tensor x = by_rows(s, embed(s / "embedder_block", c, ids));
   return layer_stack(
       s / "encoder_block", "layers", c.num_layers, x.expect({B, S, H}),

@@ -154,10 +154,16 @@ Tensor table(const Scope& s, std::string_view full_name, Tensor parameter);
 // x, whose rows are those of the batch, split as the batch is.
 Tensor by_rows(const Scope& s, Tensor x);
 
-// `count` layers of one shape, each on what the one before gave, unrolled or scanned as
-// s.compute() says. `layer` is called with a scope of the layer's name ("layer_0" …).
-using Layer = std::function<Tensor(const Scope& s, Tensor x)>;
-Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,
-                   const Layer& layer);
+// `count` layers of one kind, each on what the one before gave, unrolled or scanned as s.compute()
+// says. `layer` is called with a scope of the layer's name: `kind` and its number ("layer_0" …), by
+// which stacks of several kinds may lie in one scope. What layers take from outside is the same for
+// all of them, and its gradient is a sum over them. What they carry may be several tensors; those
+// whose rows are those of the first are split as the batch is.
+
+using Layer = std::function<std::vector<Tensor>(const Scope& s, const std::vector<Tensor>& xs)>;
+std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
+                                std::vector<Tensor> xs, const Layer& layer);
+Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
+                   const std::function<Tensor(const Scope& s, Tensor x)>& layer);
 
 }  // namespace smelt

@@ -34,34 +34,46 @@ double gradient_norm(const GoldenElectra& golden, const StateLayout& layout) {
   return std::sqrt(sum);
 }
 
-TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
+void expect_electra_gradients(const std::string& name, const Compute& compute,
+                              double loss_tolerance, double gradient_tolerance) {
   SMELT_OPEN_CPU(client, 1);
-  const GoldenElectra golden(GetParam());
+  const GoldenElectra golden(name);
   const Task task = golden.task();
   const Probe got =
       probe(client,
             {.features = task.features,
              .outputs = [&](const Scope& root,
                             const Inputs& in) { return losses_and_gradients(task, root, in); }},
-            golden.batch(0), golden.state());
+            golden.batch(0), golden.state(), compute);
   const double want = golden.facts()["loss"];
-  EXPECT_NEAR(got.results[0][0], want, kLossTolerance * want);
+  EXPECT_NEAR(got.results[0][0], want, loss_tolerance * want);
   const auto& parameters = got.layout.tensors;
   EXPECT_EQ(parameters.size() * 3, golden.state().size());  // a value and two moments
   const std::size_t first = got.results.size() - parameters.size();
-  EXPECT_EQ(first, GetParam() == "masked_lm" ? 2u : 3u);
+  EXPECT_EQ(first, name == "masked_lm" ? 2u : 3u);
   const double norm = gradient_norm(golden, got.layout);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& name = parameters[i].name;
+    const std::string& parameter = parameters[i].name;
     const std::vector<float>& g = got.results[first + i];
     // TensorFlow has no gradient at all for what the loss does not depend on.
-    const auto known =
-        golden.has("grad/" + name) ? golden.values("grad/" + name) : std::vector<float>(g.size());
+    const auto known = golden.has("grad/" + parameter) ? golden.values("grad/" + parameter)
+                                                       : std::vector<float>(g.size());
     const auto [difference, size] = distance(g, known);
     // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
-    const bool zero = name.ends_with("key/bias");
-    EXPECT_LE(difference, kGradientTolerance * (zero ? norm : size)) << name;
+    const bool zero = parameter.ends_with("key/bias");
+    EXPECT_LE(difference, gradient_tolerance * (zero ? norm : size)) << parameter;
   }
+}
+
+TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
+  expect_electra_gradients(GetParam(), {}, kLossTolerance, kGradientTolerance);
+}
+
+TEST_P(Electra, LossAndEveryGradientInBf16AreNearTheOriginals) {
+  expect_electra_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
+  SCOPED_TRACE("as on a TPU");
+  expect_electra_gradients(GetParam(), compute_for("tpu", {.precision = "bf16"}), 0x1p-8,
+                           kNarrowGradientTolerance);
 }
 
 // The generator's logits come to the sampler divided by the temperature.

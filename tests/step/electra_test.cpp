@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <sstream>
 
 #include "runs/golden_bert.h"
 #include "runs/golden_electra.h"
@@ -46,8 +47,10 @@ class ElectraDraws : public testing::Test {
     const StepProgram program = train_program(
         electra_task(task), c, placement_for("cpu", c.devices, c.reduction, std::move(partition)));
     const CompiledStep compiled(client, program);
-    ModelState state =
-        ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+    ModelState state = task.settings.electric_objective
+                           ? ModelState::fresh(*client, program.placement, program.state, c.seed)
+                           : ModelState::restore(*client, program.placement, program.state,
+                                                 golden.state(), "golden");
     ElectraRun out;
     for (std::int64_t i = 0; i < kElectraSteps; ++i) {
       Execution execution = compiled.run(golden.tokens(i), state, i);
@@ -98,6 +101,60 @@ TEST_F(ElectraDraws, EightDevicesLearnWhatOneDoes) {
   expect_same(train(client, c), one, 1e-5);
   SCOPED_TRACE("parameters split");
   expect_same(train(client, c, settings(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
+}
+
+// As the golden model, but with two towers; its weights are drawn.
+ElectraTask electric() {
+  ElectraTask c = GoldenElectra("electra").settings();
+  c.settings.masks = MaskDraws::distinct;
+  c.settings.electra_objective = false;
+  c.settings.electric_objective = true;
+  c.model.initializer_range = 0.1;
+  c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = 0.1;
+  return c;
+}
+
+TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
+  SMELT_OPEN_CPU(client, 8);
+  for (const ElectraTask& task : {settings(), electric()}) {
+    TrainingConfig c = config();
+    const ElectraRun one = train(client, c, task);
+    EXPECT_GT(std::abs(one.reports[0][0] - one.reports[3][0]), 1e-3);
+    c.devices = 8;
+    for (const char* mesh : {"data=4,tensor=2", "data=2,fsdp=2,tensor=2"}) {
+      SCOPED_TRACE(str(mesh, task.settings.electric_objective ? " electric" : ""));
+      expect_same(train(client, c, task, partition_for({.mesh = mesh, .rules = "vocab=none"}, 8)),
+                  one, 1e-5);
+    }
+  }
+}
+
+TEST_F(ElectraDraws, ElectricOverFsdpLearnsWhatOneDeviceDoes) {
+  SMELT_OPEN_CPU(client, 8);
+  TrainingConfig c = config();
+  const ElectraRun one = train(client, c, electric());
+  c.devices = 8;
+  expect_same(train(client, c, electric(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
+}
+
+// Picked scores would be rounded by a TPU's products: what is picked are rows of the encoder.
+TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
+  const ElectraTask task = electric();
+  TrainingConfig c = config();
+  c.compute = compute_for("tpu", {});
+  const std::string text = emit_module(
+      train_program(electra_task(task), c, placement_for("tpu", 1, c.reduction)).program, "step");
+  const std::string words = str("x", task.model.vocab_size, "xf32>");
+  std::istringstream lines(text);
+  std::size_t scored = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("stablehlo.dot_general") == std::string::npos) continue;
+    scored += line.find(words) != std::string::npos ? 1 : 0;
+    EXPECT_EQ(line.find(str("tensor<", kElectraRows, "x", task.seq_length, words)),
+              std::string::npos)
+        << line;
+  }
+  EXPECT_GT(scored, 0u);
 }
 
 TEST_F(ElectraDraws, MicroBatchesAndLayersInALoopLearnTheSame) {

@@ -36,7 +36,9 @@ Optimizer gradient_instead() {
   return out;
 }
 
-void expect_golden_gradients(const std::string& variant, const Compute& compute) {
+void expect_golden_gradients(const std::string& variant, const Compute& compute,
+                             double loss_tolerance = kLossTolerance,
+                             double gradient_tolerance = kLossTolerance) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenJestimator golden(variant);
   TrainingConfig config = golden.config();
@@ -48,7 +50,7 @@ void expect_golden_gradients(const std::string& variant, const Compute& compute)
                                          golden.tensors("param/"), "golden");
   Execution execution = CompiledStep(client, program).run(golden.batch("input"), state, 0);
   const double want = golden.facts()["loss"], norm = golden_norm(golden);
-  EXPECT_NEAR(execution.results[0].back().to_host<float>()[0], want, kLossTolerance * want);
+  EXPECT_NEAR(execution.results[0].back().to_host<float>()[0], want, loss_tolerance * want);
   state.replace(execution.results);
   const StateValues gradients = values_of(state);
   ASSERT_EQ(gradients.size(), golden.tensors("param/").size());
@@ -56,7 +58,7 @@ void expect_golden_gradients(const std::string& variant, const Compute& compute)
     const auto [difference, size] = distance(gradient, golden.values("grad/" + name));
     // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
     const bool zero = name.ends_with("key/bias");
-    EXPECT_LE(difference, kLossTolerance * (zero ? norm : size)) << name;
+    EXPECT_LE(difference, gradient_tolerance * (zero ? norm : size)) << name;
   }
 }
 
@@ -68,6 +70,13 @@ TEST_P(Jestimator, LossAndEveryGradientAreTheOriginalsInLoopsAndBlocks) {
                                        .save = Save::layer,
                                        .attention_rows = 5,
                                        .logits_bytes = 80 * 7 * 4});
+}
+
+TEST_P(Jestimator, LossAndEveryGradientInBf16AreNearTheOriginals) {
+  expect_golden_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
+  SCOPED_TRACE("as on a TPU");
+  expect_golden_gradients(GetParam(), compute_for("tpu", {.precision = "bf16"}), 0x1p-8,
+                          kNarrowGradientTolerance);
 }
 
 TEST_P(Jestimator, LogitsAreTheOriginals) {
