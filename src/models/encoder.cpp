@@ -86,7 +86,7 @@ Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const E
   const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
   const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
   const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,te->bse", type_one_hot, types) +
-                     slice_axis(positions, 0, 0, S);
+                     rows_of_positions(positions, in.positions, S);
   const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
   const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
   return convert(dropped, s.compute().dtype);

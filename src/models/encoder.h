@@ -17,9 +17,10 @@ constexpr double kLayerNormEpsilon = 1e-12;
 Init encoder_weights(const BertConfig& config);
 
 struct EncoderInputs {
-  Tensor input_ids;    // s32 [B,S]
-  Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding
-  Tensor segment_ids;  // s32 [B,S]
+  Tensor input_ids;       // s32 [B,S]
+  Tensor input_mask;      // s32 [B,S]: 1 = a token, 0 = padding
+  Tensor segment_ids;     // s32 [B,S]
+  Tensor positions = {};  // s32 [B,S] below max_position_embeddings; empty: 0 … S-1 in each row
 };
 
 // UsageError, which `where` begins, when S tokens are more than max_position_embeddings.

@@ -73,6 +73,10 @@ const std::vector<std::string>& activation_names() {
   return kNames;
 }
 
+Tensor rows_of_positions(Tensor table, Tensor positions, std::int64_t S) {
+  return positions ? gather_rows(table, positions) : slice_axis(table, 0, 0, S);
+}
+
 Init glorot_uniform(std::int64_t in, std::int64_t out) {
   return {.kind = Init::uniform, .limit = std::sqrt(6.0 / static_cast<double>(in + out))};
 }

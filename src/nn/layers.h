@@ -38,6 +38,10 @@ enum class Gelu { tanh, erf };
 Tensor activation(std::string_view name, Tensor x, Gelu gelu = Gelu::tanh);
 const std::vector<std::string>& activation_names();
 
+// The rows of a table of learned positions [M,E] at `positions` s32 [B,S]: [B,S,E]; empty: the
+// first S rows, [S,E].
+Tensor rows_of_positions(Tensor table, Tensor positions, std::int64_t S);
+
 // How TensorFlow starts a kernel that is told nothing (Glorot & Bengio 2010).
 Init glorot_uniform(std::int64_t in, std::int64_t out);
 

@@ -120,6 +120,16 @@ TEST(SigmoidCrossEntropy, HasTheLogisticsGradientAtZeroAndFarFromItToo) {
   }
 }
 
+TEST(RowsOfPositions, AreTheFirstOrThoseThatAreGiven) {
+  const Shape shape{DType::f64, {3, 1}}, at{DType::s32, {2, 2}};
+  Graph graph;
+  const Tensor table = graph.argument(shape), positions = graph.argument(at);
+  const std::vector<Value> in{real_value(shape, {10, 11, 12}), integer_value(at, {2, 0, 1, 1})};
+  EXPECT_EQ(evaluate(rows_of_positions(table, {}, 2), in), (std::vector<double>{10, 11}));
+  EXPECT_EQ(evaluate(rows_of_positions(table, positions, 2), in),
+            (std::vector<double>{12, 10, 11, 11}));
+}
+
 TEST(LayerNorm, CentresScalesAndShifts) {
   const Shape shape{DType::f32, {2, 4}}, width{DType::f32, {4}};
   Graph graph;

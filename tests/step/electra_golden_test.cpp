@@ -26,54 +26,62 @@ std::vector<std::string> cases_that_sample() {
   return names;
 }
 
-double gradient_norm(const GoldenElectra& golden, const StateLayout& layout) {
+double gradient_norm(const GoldenElectra& golden) {
   double sum = 0;
-  for (const StateTensor& p : layout.tensors)
-    if (golden.has("grad/" + p.name))
-      for (const float g : golden.values("grad/" + p.name)) sum += static_cast<double>(g) * g;
+  for (const auto& [name, parameter] : golden.state())
+    if (golden.has("grad/" + name))
+      for (const float g : golden.values("grad/" + name)) sum += static_cast<double>(g) * g;
   return std::sqrt(sum);
 }
 
-void expect_electra_gradients(const std::string& name, const Compute& compute,
-                              double loss_tolerance, double gradient_tolerance) {
+void expect_near(const GoldenElectra& golden, const std::string& parameter,
+                 const std::vector<float>& gradient, double tolerance, double norm) {
+  // TensorFlow has no gradient at all for what the loss does not depend on.
+  const auto known = golden.has("grad/" + parameter) ? golden.values("grad/" + parameter)
+                                                     : std::vector<float>(gradient.size());
+  const auto [difference, size] = distance(gradient, known);
+  // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
+  const bool zero = parameter.ends_with("key/bias");
+  EXPECT_LE(difference, tolerance * (zero ? norm : size)) << parameter;
+}
+
+TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
   SMELT_OPEN_CPU(client, 1);
-  const GoldenElectra golden(name);
+  const GoldenElectra golden(GetParam());
   const Task task = golden.task();
   const Probe got =
       probe(client,
             {.features = task.features,
              .outputs = [&](const Scope& root,
                             const Inputs& in) { return losses_and_gradients(task, root, in); }},
-            golden.batch(0), golden.state(), compute);
+            golden.batch(0), golden.state());
   const double want = golden.facts()["loss"];
-  EXPECT_NEAR(got.results[0][0], want, loss_tolerance * want);
+  EXPECT_NEAR(got.results[0][0], want, kLossTolerance * want);
   const auto& parameters = got.layout.tensors;
   EXPECT_EQ(parameters.size() * 3, golden.state().size());  // a value and two moments
   const std::size_t first = got.results.size() - parameters.size();
-  EXPECT_EQ(first, name == "masked_lm" ? 2u : 3u);
-  const double norm = gradient_norm(golden, got.layout);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& parameter = parameters[i].name;
-    const std::vector<float>& g = got.results[first + i];
-    // TensorFlow has no gradient at all for what the loss does not depend on.
-    const auto known = golden.has("grad/" + parameter) ? golden.values("grad/" + parameter)
-                                                       : std::vector<float>(g.size());
-    const auto [difference, size] = distance(g, known);
-    // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
-    const bool zero = parameter.ends_with("key/bias");
-    EXPECT_LE(difference, gradient_tolerance * (zero ? norm : size)) << parameter;
-  }
-}
-
-TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
-  expect_electra_gradients(GetParam(), {}, kLossTolerance, kGradientTolerance);
+  EXPECT_EQ(first, GetParam() == "masked_lm" ? 2u : 3u);
+  const double norm = gradient_norm(golden);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    expect_near(golden, parameters[i].name, got.results[first + i], kGradientTolerance, norm);
 }
 
 TEST_P(Electra, LossAndEveryGradientInBf16AreNearTheOriginals) {
-  expect_electra_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
-  SCOPED_TRACE("as on a TPU");
-  expect_electra_gradients(GetParam(), compute_for("tpu", {.precision = "bf16"}), 0x1p-8,
-                           kNarrowGradientTolerance);
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden(GetParam());
+  for (const Compute& compute :
+       {Compute{.dtype = DType::bf16}, compute_for("tpu", {.precision = "bf16"})}) {
+    SCOPED_TRACE(compute.layers == Layers::scan ? "as on a TPU" : "unrolled");
+    TrainingConfig config = golden.config();
+    config.compute = compute;
+    const auto [loss, gradients] =
+        step_gradients(client, golden.task(), config, golden.batch(0), golden.state());
+    const double want = golden.facts()["loss"], norm = gradient_norm(golden);
+    EXPECT_NEAR(loss, want, 0x1p-8 * want);
+    for (const auto& [name, gradient] : gradients)
+      if (golden.has("grad/" + name))
+        expect_near(golden, name, gradient, kNarrowGradientTolerance, norm);
+  }
 }
 
 // The generator's logits come to the sampler divided by the temperature.

@@ -21,6 +21,8 @@ namespace {
 constexpr double kRounding = 1e-6;  // relative: other orders of sums in f32
 constexpr std::int64_t kElectraSteps = 4, kElectraRows = 8;
 
+enum class Weights { golden, drawn };
+
 struct ElectraRun {
   std::vector<std::vector<float>> reports;
   StateValues last;
@@ -42,12 +44,13 @@ class ElectraDraws : public testing::Test {
   }
 
   static ElectraRun train(const std::shared_ptr<const Client>& client, const TrainingConfig& c,
-                          const ElectraTask& task = settings(), Partition partition = {}) {
+                          const ElectraTask& task = settings(), Partition partition = {},
+                          Weights weights = Weights::golden) {
     const GoldenElectra golden("electra");
     const StepProgram program = train_program(
         electra_task(task), c, placement_for("cpu", c.devices, c.reduction, std::move(partition)));
     const CompiledStep compiled(client, program);
-    ModelState state = task.settings.electric_objective
+    ModelState state = weights == Weights::drawn
                            ? ModelState::fresh(*client, program.placement, program.state, c.seed)
                            : ModelState::restore(*client, program.placement, program.state,
                                                  golden.state(), "golden");
@@ -103,12 +106,14 @@ TEST_F(ElectraDraws, EightDevicesLearnWhatOneDoes) {
   expect_same(train(client, c, settings(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
 }
 
-// As the golden model, but with two towers; its weights are drawn.
-ElectraTask electric() {
+// Wide enough for two heads in the generator, too.
+ElectraTask wide_electra(bool is_electric) {
   ElectraTask c = GoldenElectra("electra").settings();
   c.settings.masks = MaskDraws::distinct;
-  c.settings.electra_objective = false;
-  c.settings.electric_objective = true;
+  c.settings.electra_objective = !is_electric;
+  c.settings.electric_objective = is_electric;
+  c.model.hidden_size = 128;
+  c.model.generator_hidden_size = 1;
   c.model.initializer_range = 0.1;
   c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = 0.1;
   return c;
@@ -116,15 +121,16 @@ ElectraTask electric() {
 
 TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
   SMELT_OPEN_CPU(client, 8);
-  for (const ElectraTask& task : {settings(), electric()}) {
+  for (const bool is_electric : {false, true}) {
+    const ElectraTask task = wide_electra(is_electric);
     TrainingConfig c = config();
-    const ElectraRun one = train(client, c, task);
+    const ElectraRun one = train(client, c, task, {}, Weights::drawn);
     EXPECT_GT(std::abs(one.reports[0][0] - one.reports[3][0]), 1e-3);
     c.devices = 8;
     for (const char* mesh : {"data=4,tensor=2", "data=2,fsdp=2,tensor=2"}) {
-      SCOPED_TRACE(str(mesh, task.settings.electric_objective ? " electric" : ""));
-      expect_same(train(client, c, task, partition_for({.mesh = mesh, .rules = "vocab=none"}, 8)),
-                  one, 1e-5);
+      SCOPED_TRACE(str(mesh, is_electric ? " electric" : ""));
+      const Partition split = partition_for({.mesh = mesh, .rules = "vocab=none"}, 8);
+      expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
     }
   }
 }
@@ -132,14 +138,16 @@ TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
 TEST_F(ElectraDraws, ElectricOverFsdpLearnsWhatOneDeviceDoes) {
   SMELT_OPEN_CPU(client, 8);
   TrainingConfig c = config();
-  const ElectraRun one = train(client, c, electric());
+  const ElectraTask task = wide_electra(true);
+  const ElectraRun one = train(client, c, task, {}, Weights::drawn);
   c.devices = 8;
-  expect_same(train(client, c, electric(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
+  const Partition split = partition_for({.mesh = "data=4,fsdp=2"}, 8);
+  expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
 }
 
 // Picked scores would be rounded by a TPU's products: what is picked are rows of the encoder.
 TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
-  const ElectraTask task = electric();
+  const ElectraTask task = wide_electra(true);
   TrainingConfig c = config();
   c.compute = compute_for("tpu", {});
   const std::string text = emit_module(
