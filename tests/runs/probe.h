@@ -15,8 +15,9 @@ namespace smelt {
 // Of one implementation in f32 to another, relative.
 constexpr double kGradientTolerance = 1e-4;
 constexpr double kLossTolerance = 1e-5;
-// Of products in bf16, whose factors are off by up to 2^-9 each, to those in f32.
-constexpr double kNarrowGradientTolerance = 0x1p-4;
+// Of products in bf16, whose factors are off by up to 2^-9 each, to those in f32: sums over all
+// tokens, of a query's bias above all, lose most of what is added up.
+constexpr double kNarrowGradientTolerance = 0x1p-3;
 
 struct Probe {
   StateLayout layout;
