@@ -22,6 +22,7 @@ class Trainer {
 
  private:
   void introduce() const;
+  void leave_the_way_behind() const;
   void compile();
   void begin_log();
   Batch next_batch();
@@ -32,6 +33,7 @@ class Trainer {
   void rewind();
   void read_from(std::int64_t step);
   void pause(bool check, bool save);
+  void wait_for_save();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
   std::vector<FilledText> filled(const SlicedTensors& weights);

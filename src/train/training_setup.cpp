@@ -12,6 +12,7 @@
 #include "store/path.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
+#include "train/rewind.h"
 #include "train/start.h"
 #include "train/training_run.h"
 
@@ -57,6 +58,8 @@ Trainer::Trainer(const TrainJob& job)
   }();
   step_ = start.step;
   steps_before_ = start.steps_before;
+  watchdog_.emplace(std::chrono::duration<double>(60 * job.hang_minutes),
+                    job.fields("hang_minutes"));
   saver_.emplace(job, start);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
@@ -69,7 +72,15 @@ Trainer::Trainer(const TrainJob& job)
     lock_->clear_folder();
   }
   job.accepted();
+  if (!job.resume_from.empty() && !job.dry_run) leave_the_way_behind();
   begin_log();
+}
+
+// The run goes on from an older checkpoint of its own than the newest.
+void Trainer::leave_the_way_behind() const {
+  for (const std::int64_t step : remove_later_checkpoints(job_.model_dir, step_))
+    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+                 step_);
 }
 
 // Before the device is busy for long.
@@ -107,6 +118,7 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto compiling = log_.during(Spent::compile);
+  const Watchdog::Watch watch(&*watchdog_, "compiling");
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)
