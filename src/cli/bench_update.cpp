@@ -33,7 +33,7 @@ Program update_program(const std::vector<StateTensor>& parameters, const Optimiz
   const Tensor step = p.graph.argument({DType::s32, {}});
   const OptimizerStep at{.rate = constant(p.graph, 1e-3, DType::f32),
                          .step = step,
-                         .sums_in_parts = p.form.sums_as_products};
+                         .sums_in_slices = p.form.sums_as_products};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const UpdatedParameter next = optimizer.update(at, all[i], slots[i], gradients[i]);
     p.results.push_back(next.value);

@@ -104,8 +104,8 @@ class ScanBuilder {
     const Tensors carry = arguments_like(init);
     const ScanStep step = function(body_, carry);
     check_carry(carry, step.carry);
-    for (const Tensors& part : {step.carry, step.outputs})
-      for (const Tensor& t : part) results_.push_back(body_.graph_.capture(t));
+    for (const Tensors& list : {step.carry, step.outputs})
+      for (const Tensor& t : list) results_.push_back(body_.graph_.capture(t));
     Tensors inputs = init;
     free_ = {body_.index_};
     for (const auto& [outside, argument] : body_.slices_) {

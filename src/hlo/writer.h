@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/mesh.h"
 
 namespace smelt {
 
@@ -24,19 +25,6 @@ std::string hlo_list(const Dims& dims);
 // floats are decimal with enough digits to read back the same bits, or the bits themselves when not
 // finite.
 std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
-
-// The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
-
-// 0: the mesh has no such axis.
-std::int64_t axis_size(const Mesh& mesh, std::string_view axis);
-
-// How a value is laid over the devices, by Shardy: the mesh axes that split each dimension, none
-// of them for one that is whole; an empty list = replicated.
-struct Sharding {
-  DimAxes axes;
-  bool operator==(const Sharding&) const = default;
-};
 
 // `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that
 // the axes' sizes do not divide.

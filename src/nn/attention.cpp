@@ -67,7 +67,7 @@ Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   return scores.expect({B, N, R, S});
 }
 
-// Of all queries, or of a block of them.
+// The context of all queries, or of a block of them.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
   const Tensor scores = scores_of(s, in);
   const Values values{.v = in.v, .relative = in.relative_v};
@@ -105,7 +105,8 @@ Tensor in_query_blocks(Tensor x, std::int64_t axis, const QueryBlocks& blocks) {
   return transpose(reshape(all, dims), order);
 }
 
-// Of relative positions of all queries, filled up as they are, those of a block from `first` on.
+// The relative positions that a block of queries from `first` on sees, out of those of all queries,
+// filled up as they are.
 Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in,
                  const QueryBlocks& blocks) {
   const auto R = blocks.R, N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);

@@ -58,17 +58,17 @@ void Partition::check(std::string_view parameter, const Dims& dims) const {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (split[i].empty()) continue;
     const auto& [name, unit] = known[i + known.size() - dims.size()];
-    std::int64_t parts = 1;
+    std::int64_t devices = 1;
     for (const std::string& axis : split[i]) {
-      parts *= size(axis);
+      devices *= size(axis);
       if (!taken.insert(axis).second)
         throw UsageError(str("mesh: axis '", axis, "' splits two dimensions of ", parameter),
                          str("leave one of them whole by the rule ", name, "=none"));
     }
-    if (dims[i] / unit % parts == 0) continue;
+    if (dims[i] / unit % devices == 0) continue;
     throw UsageError(
         str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i] / unit,
-            ", which ", parts, " devices of axis '", join(split[i], "', '"), "' do not divide"),
+            ", which ", devices, " devices of axis '", join(split[i], "', '"), "' do not divide"),
         str("choose another mesh, or leave it whole by the rule ", name, "=none"));
   }
 }

@@ -82,11 +82,11 @@ Scope Scope::again(std::string_view use) const {
   return inner;
 }
 
-Scope Scope::part_of(std::string_view axis) const {
+Scope Scope::shard_of(std::string_view axis) const {
   CHECK(compute_.partition != nullptr);
   Partition partition = *compute_.partition;
   std::erase_if(partition.mesh, [&](const auto& one) { return one.first == axis; });
-  partition.of_part = true;
+  partition.of_shard = true;
   Scope inner = *this;
   inner.compute_.partition = std::make_shared<const Partition>(std::move(partition));
   return inner;
@@ -121,7 +121,7 @@ Tensor table(const Scope& s, std::string_view full_name, Tensor parameter) {
   if (p == nullptr) return parameter;
   // There XLA's partitioner fails a check of its own, which ends the process, if any axis splits
   // it.
-  if (p->of_part && p->mesh.size() > 1)
+  if (p->of_shard && p->mesh.size() > 1)
     return sharding_constraint(parameter, DimAxes(parameter.dims().size()));
   // Where two axes share the rows XLA's partitioner would rather gather all rows of the gradient on
   // every device; one axis it turns from rows to columns by an all-to-all, which is less.

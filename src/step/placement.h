@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/field_names.h"
+#include "hlo/writer.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -31,11 +32,11 @@ struct Placement {
   Partition partition = {};  // of one program over a mesh
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
-  // How many parts a batch has, and which of them a device holds.
-  std::int64_t row_parts() const {
-    return spread == Spread::replicas ? devices : partition.row_parts();
+  // How many shards a batch has, and which of them a device holds.
+  std::int64_t row_shards() const {
+    return spread == Spread::replicas ? devices : partition.row_shards();
   }
-  std::int64_t row_part(std::int64_t device) const { return device / (devices / row_parts()); }
+  std::int64_t row_shard(std::int64_t device) const { return device / (devices / row_shards()); }
 };
 
 // The CPU plugin's all-reduce adds in order of arrival, so there a batch is shared by replicas with

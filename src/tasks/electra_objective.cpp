@@ -14,7 +14,7 @@ namespace {
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
 Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 
-// Of every token, from those before and after it.
+// Guesses of every token, from those before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
   const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1);
