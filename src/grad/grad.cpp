@@ -28,14 +28,13 @@ void check_arguments(Tensor loss, std::span<const Tensor> wrt) {
 // Those of `order` (inputs first) that depend on one of `from`.
 std::unordered_set<const Node*> dependents_in(std::span<const Node* const> order,
                                               std::span<const Tensor> from, Along along) {
-  const bool by_gradient = along == Along::gradients;
+  const bool stops = along != Along::values, floats = along == Along::gradients;
   std::unordered_set<const Node*> out;
   for (const Tensor& t : from) out.insert(&t.node());
   for (const Node* node : order) {
-    if (by_gradient && node->op == &kStopGradient) continue;
+    if (stops && node->op == &kStopGradient) continue;
     for (const Tensor& input : node->inputs)
-      if (out.contains(&input.node()) && (!by_gradient || is_float(input.dtype())))
-        out.insert(node);
+      if (out.contains(&input.node()) && (!floats || is_float(input.dtype()))) out.insert(node);
   }
   return out;
 }
@@ -76,7 +75,7 @@ std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const T
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt) {
   const std::vector<const Node*> order = reachable(results);
-  const auto on_path = dependents_in(order, wrt, Along::gradients);
+  const auto on_path = dependents_in(order, wrt, Along::unstopped);
   Cotangents cts;
   for (std::size_t i = 0; i < results.size(); ++i)
     accumulate(cts, results[i], cotangents[i], results[i].node());

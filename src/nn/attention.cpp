@@ -115,51 +115,64 @@ Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in,
   return convert(dynamic_slice(relative, {start, zero, zero}, {R + S - 1, N, D}), in.q.dtype());
 }
 
-// The loop over them. What blocks share has gradients that are sums over blocks, in f32; each
-// block's has q's type: XLA's CPU has no product of batches of bf16 in f32.
-Tensor in_blocks(const Scope& s, const AttentionInputs& in, const QueryBlocks& blocks) {
-  const auto Q = in.q.dim(1), R = blocks.R;
+bool has_queries(Tensor bias) { return bias.dim(2) > 1; }
+
+// What the loop over blocks takes: q and biases of queries block by block. What blocks share has
+// gradients that are sums over them, in f32.
+AttentionInputs in_query_blocks(const AttentionInputs& in, const QueryBlocks& blocks) {
   const auto summed = [&](Tensor t) { return t && blocks.count > 1 ? in_f32(t) : t; };
   const auto of_distances = [&](Tensor t) {
     return t ? filled_up(summed(t), 0, blocks.added, 0) : t;
   };
-  std::vector<Tensor> biases = in.biases;
-  const auto by_query = [](Tensor bias) { return bias.dim(2) > 1; };
-  for (Tensor& bias : biases)
-    if (by_query(bias)) bias = in_query_blocks(bias, 2, blocks);
-  const Tensor q = in_query_blocks(in.q, 1, blocks), k = summed(in.k), v = summed(in.v);
-  const Tensor relative_k = of_distances(in.relative_k), relative_v = of_distances(in.relative_v);
-  const auto block_of = [&](ScanBody& body, Tensor first) {
-    Graph& graph = body.graph();
-    AttentionInputs block{.q = body.slice(q),
-                          .k = convert(graph.capture(k), q.dtype()),
-                          .v = convert(graph.capture(v), q.dtype()),
-                          .biases = biases,
-                          .dropout = in.dropout};
-    for (std::size_t i = 0; i < biases.size(); ++i)
-      if (by_query(in.biases[i])) block.biases[i] = body.slice(biases[i]);
-    if (in.relative_k) {
-      block.relative_k = seen_from(graph.capture(relative_k), first, in, blocks);
-      block.relative_v = seen_from(graph.capture(relative_v), first, in, blocks);
-    }
-    return block;
-  };
+  AttentionInputs out = in;
+  for (Tensor& bias : out.biases)
+    if (has_queries(bias)) bias = in_query_blocks(bias, 2, blocks);
+  out.q = in_query_blocks(in.q, 1, blocks);
+  out.k = summed(in.k);
+  out.v = summed(in.v);
+  out.relative_k = of_distances(in.relative_k);
+  out.relative_v = of_distances(in.relative_v);
+  return out;
+}
+
+// One turn's block of `all`, whose first query is `first`. It has the type of q as it came: XLA's
+// CPU has no product of batches of bf16 in f32 whose gradient is f32.
+AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const AttentionInputs& all,
+                         Tensor first, const QueryBlocks& blocks) {
+  Graph& graph = body.graph();
+  AttentionInputs block{.q = body.slice(all.q),
+                        .k = convert(graph.capture(all.k), in.q.dtype()),
+                        .v = convert(graph.capture(all.v), in.q.dtype()),
+                        .biases = all.biases,
+                        .dropout = in.dropout};
+  for (std::size_t i = 0; i < in.biases.size(); ++i)
+    if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
+  if (in.relative_k) {
+    block.relative_k = seen_from(graph.capture(all.relative_k), first, in, blocks);
+    block.relative_v = seen_from(graph.capture(all.relative_v), first, in, blocks);
+  }
+  return block;
+}
+
+Tensor in_blocks(const Scope& s, const AttentionInputs& in, const QueryBlocks& blocks) {
+  const std::int64_t Q = in.q.dim(1);
+  const AttentionInputs all = in_query_blocks(in, blocks);
   const Save save = blocks.count > 1 ? Save::layer : Save::products;
   const ScanStep done = scan(
       s.graph(), blocks.count, {}, s.compute().save == Save::none ? Save::none : save,
       [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =
-            body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
-        const AttentionInputs block = block_of(body, first);
+            body.index() * constant(body.graph(), static_cast<double>(blocks.R), DType::s32);
+        const AttentionInputs block = block_of(body, in, all, first, blocks);
         return {
             .carry = {},
             .outputs = {context_of(inner, block, Block{.axis = 2, .first = first, .whole = Q})}};
       });
   Dims dims = in.q.dims();
   dims[1] += blocks.added;
-  const Tensor all = reshape(transpose(done.outputs[0], {1, 0, 2, 3, 4}), dims);
-  return blocks.added == 0 ? all : slice_axis(all, 1, 0, Q);
+  const Tensor contexts = reshape(transpose(done.outputs[0], {1, 0, 2, 3, 4}), dims);
+  return blocks.added == 0 ? contexts : slice_axis(contexts, 1, 0, Q);
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in)
   const Tensor picked = rows_at(reshape(head.rows, {B, S, E}), in.masks.positions);
   const WordHead of_masked{
       .rows = reshape(picked, {B * picked.dim(1), E}), .words = head.words, .bias = head.bias};
-  return {.logits = word_scores(of_masked), .all = word_scores(head)};
+  return {.logits = word_scores(of_masked), .all = head};
 }
 
-void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated& generated,
-                   Objective& out) {
+void add_masked_lm(const Scope& root, const ElectraTask& c, const MaskedInputs& in,
+                   const Generated& generated, Objective& out) {
   const Tensor ids = flat(in.masks.ids), weights = flat(in.masks.weights);
   const Tensor weight = total(weights);
   const Measure masked{.name = "masked_lm_loss",
@@ -37,13 +37,13 @@ void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated
                        .weight = weight,
                        .norm = Norm::mean_tiny_epsilon,
                        .factor = c.settings.gen_weight};
-  if (generated.all) {
+  if (generated.all.rows) {
     const EncoderInputs& tokens = in.inputs;
     const Tensor counted =
         flat(convert(maskable(c.masking(), tokens.input_ids, tokens.input_mask), DType::f32));
     out.losses.push_back(
         {.name = "cloze_loss",
-         .sum = total(cross_entropy(generated.all, flat(tokens.input_ids)) * counted),
+         .sum = total(score_labels(root, generated.all, flat(tokens.input_ids)).loss * counted),
          .weight = total(counted),
          .norm = Norm::mean_tiny_epsilon,
          .factor = c.settings.gen_weight});
@@ -127,7 +127,7 @@ Tensor electra_found_logits(const Scope& root, const ElectraTask& c, const Encod
   const Tensor logits = flat(electra_replaced_logits(root, c.model, encoded.sequence));
   if (!c.settings.electric_objective) return logits;
   const double p = c.settings.mask_prob;
-  const Tensor log_q = -cross_entropy(generated.all, flat(tokens.input_ids));
+  const Tensor log_q = -score_labels(root, generated.all, flat(tokens.input_ids)).loss;
   return logits + stop_gradient(log_q) + std::log(p / (1 - p));
 }
 
@@ -136,7 +136,7 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
   const Generated generated = electra_generated(root, c, in);
   Objective out;
-  add_masked_lm(c, in, generated, out);
+  add_masked_lm(root, c, in, generated, out);
   if (!c.has_discriminator()) return out;
 
   Tensor logits = stop_gradient(reshape(generated.logits, {B, N, V})) / c.settings.temperature;

@@ -66,6 +66,27 @@ TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
     expect_near(golden, parameters[i].name, got.results[first + i], kGradientTolerance, norm);
 }
 
+// Blocks of 4 of Electric's 30 words.
+TEST(ElectraGolden, WithWordsInBlocksLossAndEveryGradientAreTheOriginals) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden("electric");
+  const ElectraTask settings = golden.settings();
+  TrainingConfig config = golden.config();
+  const std::int64_t rows = golden.batch(0).rows * settings.seq_length;
+  config.compute.logits_bytes = rows * 4 * static_cast<std::int64_t>(sizeof(float));
+  config.batch_size = golden.batch(0).rows;
+  const std::string text = emit_module(
+      train_program(golden.task(), config, placement_for("cpu", 1, {})).program, "step");
+  EXPECT_EQ(text.find(str("tensor<", rows, "x", settings.model.vocab_size, "xf32>")),
+            std::string::npos);
+  const auto [loss, gradients] =
+      step_gradients(client, golden.task(), config, golden.batch(0), golden.state());
+  const double want = golden.facts()["loss"], norm = gradient_norm(golden);
+  EXPECT_NEAR(loss, want, kLossTolerance * want);
+  for (const auto& [name, gradient] : gradients)
+    if (golden.has("grad/" + name)) expect_near(golden, name, gradient, kGradientTolerance, norm);
+}
+
 class NarrowElectra : public Electra {};
 
 TEST_P(NarrowElectra, LossAndEveryGradientInBf16AreNearTheOriginals) {
