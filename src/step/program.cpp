@@ -369,21 +369,23 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   return out;
 }
 
-StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
-                            Compute compute) {
-  StepProgram out{.features = prediction.features};
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size, Compute compute,
+                            const Placement& placement) {
+  CHECK(placement.replicas() == 1 && batch_size % placement.row_shards() == 0, batch_size);
+  StepProgram out{.features = prediction.features, .placement = placement};
   Program& p = out.program;
-  const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
+  const auto batch = batch_arguments(p, prediction.features, batch_size, placement);
   Parameters parameters;
   const auto random = numbered_examples(prediction.draws > 0, out, batch_size);
   compute.save = Save::none;
+  compute.partition = std::make_shared<const Partition>(placement.partition);
   const Scope root(p.graph, parameters, random, compute);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   if (prediction.draws > 1)
     p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
                            p.results);
-  out.state = values_layout(parameters);
-  set_sharding(p, out.placement, compute, out.state);
+  out.state = values_layout(parameters, placement.partition);
+  set_sharding(p, placement, compute, out.state);
   return out;
 }
 
