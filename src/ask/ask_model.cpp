@@ -8,7 +8,7 @@ namespace {
 // As many rows as divide over the placement: those beyond the texts are empty.
 Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
                    const Placement& placement) {
-  const std::int64_t parts = placement.row_parts();
+  const std::int64_t parts = placement.row_shards();
   Batch batch = empty_batch(features, (std::ssize(rows) + parts - 1) / parts * parts);
   const auto put = [&](std::string_view name, std::size_t row, const auto& values) {
     for (std::size_t i = 0; i < features.size(); ++i)

@@ -17,7 +17,7 @@ namespace {
 Program update_program(const std::vector<StateTensor>& parameters, const Optimizer& optimizer,
                        std::string_view platform) {
   Program p;
-  p.form.sums_as_products = placement_for(platform, 1, Reduction::global).sums_as_products;
+  p.form = placement_for(platform, 1, Reduction::global).form;
   std::vector<Parameter> all;
   for (const StateTensor& t : parameters)
     all.push_back({t.name, p.graph.argument(t.shape), t.init, t.layers});
@@ -33,7 +33,7 @@ Program update_program(const std::vector<StateTensor>& parameters, const Optimiz
   const Tensor step = p.graph.argument({DType::s32, {}});
   const OptimizerStep at{.rate = constant(p.graph, 1e-3, DType::f32),
                          .step = step,
-                         .sums_in_parts = p.form.sums_as_products};
+                         .sums_in_slices = p.form.sums_as_products};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const UpdatedParameter next = optimizer.update(at, all[i], slots[i], gradients[i]);
     p.results.push_back(next.value);

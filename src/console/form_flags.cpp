@@ -16,7 +16,7 @@ void add_form_flags(CLI::App& command, ComputeChoice& compute, MeshChoice& mesh)
       ->capture_default_str();
   command
       .add_option("--attention-rows", compute.attention_rows,
-                  "queries that attention takes at a time; 0: all")
+                  "most queries that attention takes at a time; 0: all")
       ->check(number_from(0, 1e9))
       ->capture_default_str();
   command

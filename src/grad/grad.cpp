@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ir/op.h"
 #include "ops/ops.h"
+#include "ops/table.h"
 
 namespace smelt {
 namespace {
@@ -24,17 +25,18 @@ void check_arguments(Tensor loss, std::span<const Tensor> wrt) {
   }
 }
 
-// The nodes of `order` (inputs first) through which the loss depends on some w.
-std::unordered_set<const Node*> paths_from(std::span<const Tensor> wrt,
-                                           std::span<const Node* const> order) {
-  std::unordered_set<const Node*> on_path;
-  for (const Tensor& w : wrt) on_path.insert(&w.node());
+// Those of `order` (inputs first) that depend on one of `from`.
+std::unordered_set<const Node*> dependents_in(std::span<const Node* const> order,
+                                              std::span<const Tensor> from, Along along) {
+  const bool stops = along != Along::values, floats = along == Along::gradients;
+  std::unordered_set<const Node*> out;
+  for (const Tensor& t : from) out.insert(&t.node());
   for (const Node* node : order) {
-    if (node->op->name == "stop_gradient") continue;
+    if (stops && node->op == &kStopGradient) continue;
     for (const Tensor& input : node->inputs)
-      if (on_path.contains(&input.node())) on_path.insert(node);
+      if (out.contains(&input.node()) && (!floats || is_float(input.dtype()))) out.insert(node);
   }
-  return on_path;
+  return out;
 }
 
 void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
@@ -65,22 +67,15 @@ std::vector<Tensor> arrived(const Cotangents& cts, const Node& node) {
 
 std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
                                            Along along) {
-  const bool by_gradient = along == Along::gradients;
-  std::unordered_set<const Node*> out;
-  for (const Tensor& t : from) out.insert(&t.node());
-  for (const Node& node : graph.nodes()) {
-    if (by_gradient && node.op->name == "stop_gradient") continue;
-    for (const Tensor& input : node.inputs)
-      if (out.contains(&input.node()) && (!by_gradient || is_float(input.dtype())))
-        out.insert(&node);
-  }
-  return out;
+  std::vector<const Node*> order;
+  for (const Node& node : graph.nodes()) order.push_back(&node);
+  return dependents_in(order, from, along);
 }
 
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt) {
   const std::vector<const Node*> order = reachable(results);
-  const auto on_path = paths_from(wrt, order);
+  const auto on_path = dependents_in(order, wrt, Along::unstopped);
   Cotangents cts;
   for (std::size_t i = 0; i < results.size(); ++i)
     accumulate(cts, results[i], cotangents[i], results[i].node());

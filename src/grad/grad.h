@@ -20,9 +20,12 @@ std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt);
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt);
 
-// The nodes of the graph that depend on one of `from`: in their values, or by ways that a gradient
-// takes alone.
-enum class Along { values, gradients };
+// The nodes of the graph that depend on one of `from` along some way.
+enum class Along {
+  values,     // any
+  unstopped,  // one without a stop_gradient: an op on it that has no gradient is a mistake
+  gradients,  // one of floats, too
+};
 std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
                                            Along along);
 

@@ -23,17 +23,15 @@ auto with_gradients(const Graph& graph) {
 Tensor source_of(Tensor t) {
   for (;;) {
     const Node& node = t.node();
-    const bool moved = node.op->name == "broadcast_in_dim" || node.op->name == "reshape" ||
-                       node.op->name == "transpose" || node.op->name == "convert";
-    if (!moved || node.inputs[0].shape().size_bytes() > t.shape().size_bytes()) return t;
+    if (node.op->saving != Saving::moved ||
+        node.inputs[0].shape().size_bytes() > t.shape().size_bytes())
+      return t;
     t = node.inputs[0];
   }
 }
 
 bool is_kept(const Node& node) {
-  if (node.op == &kScan || node.op->name == "reduce_sum" || node.op->name == "reduce_max")
-    return true;
-  if (node.op->name != "dot_general") return false;
+  if (node.op->saving != Saving::product) return node.op->saving == Saving::saved;
   const std::int64_t size = node.results[0].elements();
   return node.attrs.dims("batch_a").empty() || size <= node.inputs[0].shape().elements() ||
          size <= node.inputs[1].shape().elements();
@@ -106,8 +104,8 @@ class ScanBuilder {
     const Tensors carry = arguments_like(init);
     const ScanStep step = function(body_, carry);
     check_carry(carry, step.carry);
-    for (const Tensors& part : {step.carry, step.outputs})
-      for (const Tensor& t : part) results_.push_back(body_.graph_.capture(t));
+    for (const Tensors& list : {step.carry, step.outputs})
+      for (const Tensor& t : list) results_.push_back(body_.graph_.capture(t));
     Tensors inputs = init;
     free_ = {body_.index_};
     for (const auto& [outside, argument] : body_.slices_) {

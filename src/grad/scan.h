@@ -51,7 +51,8 @@ using ScanFunction = std::function<ScanStep(ScanBody&, std::span<const Tensor> c
 // carry, outputs[i] = body(carry) for i = 0 … length-1. What the reverse pass reads of a body
 // without a carry it keeps of what depends on its slices. One iteration becomes no loop: the body
 // as it is, whose reverse pass makes again what was not saved. UsageError when the body changes the
-// shape of what it carries; grad throws where Save::none was asked for.
+// shape of what it carries; grad throws where Save::none was asked for. The gradient of what is
+// used from outside is a sum over iterations, in f32 or wider.
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, Save save,
               const ScanFunction& body);
 

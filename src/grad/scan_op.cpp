@@ -18,9 +18,19 @@ struct Counts {
   std::int64_t carried, stacked, captured, outputs, saved;
 };
 
-Tensors part(std::span<const Tensor> all, std::int64_t from, std::int64_t count) {
-  return {all.begin() + from, all.begin() + from + count};
-}
+// Takes tensors of one kind after another off the front of a list.
+class InTurn {
+ public:
+  explicit InTurn(std::span<const Tensor> all) : rest_(all) {}
+  Tensors next(std::int64_t count) {
+    const auto found = rest_.first(static_cast<std::size_t>(count));
+    rest_ = rest_.subspan(found.size());
+    return {found.begin(), found.end()};
+  }
+
+ private:
+  std::span<const Tensor> rest_;
+};
 
 Shape stacked_shape(const Shape& slice, std::int64_t length) {
   Shape out = slice;
@@ -71,33 +81,36 @@ Tensor write_slice(Tensor stack, Tensor value, Tensor at) {
 Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state) {
   const Counts n(node);
   const std::int64_t length = node.attrs.integer("length"), filled = n.outputs + n.saved;
-  const Tensor count = state[0];
+  InTurn in_turn(state);
+  const Tensor count = in_turn.next(1)[0];
+  const Tensors carried = in_turn.next(n.carried), stacks = in_turn.next(filled);
+  const Tensors stacked = in_turn.next(n.stacked), captured = in_turn.next(n.captured);
   const Tensor at = node.attrs.integer("reverse") == 1
                         ? constant(graph, static_cast<double>(length - 1), DType::s32) - count
                         : count;
-  const Tensors carried = part(state, 1, n.carried);
-  const Tensors stacks = part(state, 1 + n.carried, filled);
-  const Tensors same = part(state, 1 + n.carried + filled, n.stacked + n.captured);
   Tensors arguments{at};
   append(arguments, carried);
-  for (std::int64_t i = 0; i < n.stacked; ++i) arguments.push_back(read_slice(same[i], at));
-  append(arguments, part(same, n.stacked, n.captured));
+  for (const Tensor& stack : stacked) arguments.push_back(read_slice(stack, at));
+  append(arguments, captured);
   const Tensors results = inlined(*node.regions[0], graph, arguments);
+  InTurn results_in_turn(results);
+  const Tensors next_carried = results_in_turn.next(n.carried), made = results_in_turn.next(filled);
   Tensors next{count + constant(graph, 1, DType::s32)};
-  append(next, part(results, 0, n.carried));
-  for (std::int64_t i = 0; i < filled; ++i)
-    next.push_back(write_slice(stacks[i], results[n.carried + i], at));
-  append(next, same);
+  append(next, next_carried);
+  for (std::int64_t i = 0; i < filled; ++i) next.push_back(write_slice(stacks[i], made[i], at));
+  append(next, stacked);
+  append(next, captured);
   return next;
 }
 
 Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
   const Counts n(node);
+  InTurn in_turn(inputs);
   Tensors state{constant(graph, 0, DType::s32)};
-  append(state, part(inputs, 0, n.carried));
+  append(state, in_turn.next(n.carried));
   for (std::size_t i = n.carried; i < node.results.size(); ++i)
     state.push_back(constant(graph, 0, node.results[i].dtype, node.results[i].dims));
-  append(state, part(inputs, n.carried, n.stacked + n.captured));
+  append(state, in_turn.next(n.stacked + n.captured));
   const Tensors loop = while_loop(
       state,
       [&](Graph& g, std::span<const Tensor> x) {
@@ -105,17 +118,18 @@ Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs)
         return Tensors{compare(x[0], constant(g, length, DType::s32), Compare::lt)};
       },
       [&](Graph& g, std::span<const Tensor> x) { return iteration(node, g, x); });
-  return part(loop, 1, std::ssize(node.results));
+  return {loop.begin() + 1, loop.begin() + 1 + std::ssize(node.results)};  // behind the count
 }
 
 // A loop of one turn is no loop.
 Tensors as_one_turn(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
   const Counts n(node);
+  InTurn in_turn(inputs);
   Tensors arguments{constant(graph, 0, DType::s32)};
-  append(arguments, part(inputs, 0, n.carried));
-  for (std::int64_t i = n.carried; i < n.carried + n.stacked; ++i)
-    arguments.push_back(reshape(inputs[i], {inputs[i].dims().begin() + 1, inputs[i].dims().end()}));
-  append(arguments, part(inputs, n.carried + n.stacked, n.captured));
+  append(arguments, in_turn.next(n.carried));
+  for (const Tensor& stack : in_turn.next(n.stacked))
+    arguments.push_back(reshape(stack, {stack.dims().begin() + 1, stack.dims().end()}));
+  append(arguments, in_turn.next(n.captured));
   Tensors results = inlined(*node.regions[0], graph, arguments);
   for (std::size_t i = n.carried; i < results.size(); ++i)
     results[i] = reshape(results[i], node.results[i].dims);
@@ -130,6 +144,14 @@ void emit(const Node& node, HloWriter& writer) {
 }
 
 // ---- gradient: the same loop backwards ----
+
+// What the cotangents of a captured value are added up in over all iterations.
+Shape sum_shape(const Node& node, std::int64_t input) {
+  Shape out = node.inputs[input].shape();
+  const bool once = node.attrs.integer("length") == 1;
+  if (!once && dtype_size_bytes(out.dtype) < 4) out.dtype = DType::f32;
+  return out;
+}
 
 // (index, carried cotangents and sums, slices of {output cotangents, saved, stacked}, captured) ->
 // the next ones, and the cotangents of slices.
@@ -146,7 +168,7 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
   };
   Tensors values = arguments(0, 1 + n.carried);  // index and cotangents of what is carried
   Tensors sums;
-  for (const std::int64_t i : of_captured) sums.push_back(g.argument(node.inputs[i].shape()));
+  for (const std::int64_t i : of_captured) sums.push_back(g.argument(sum_shape(node, i)));
   append(values, arguments(1 + n.carried, std::ssize(back.graph.arguments()) - 1 - n.carried));
   const Tensors found = inlined(back, g, values);
 
@@ -159,7 +181,7 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
     else if (gradient_of[i] < n.carried + n.stacked)
       outputs.push_back(found[i]);
     else
-      sums[sum] = sums[sum] + found[i], ++sum;
+      sums[sum] = sums[sum] + convert(found[i], sums[sum].dtype()), ++sum;
   }
   region->results = std::move(carried);
   append(region->results, sums);
@@ -196,12 +218,15 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
     if (i >= n.carried) (i < inner ? of_stacked : of_captured).push_back(i);
   Tensors inputs;
   for (std::int64_t i = 0; i < n.carried; ++i) inputs.push_back(arrived(i));
-  for (const std::int64_t i : of_captured) inputs.push_back(zeros_like(node.inputs[i]));
+  for (const std::int64_t i : of_captured) {
+    const Shape shape = sum_shape(node, i);
+    inputs.push_back(constant(*node.graph, 0, shape.dtype, shape.dims));
+  }
   const auto carried = std::ssize(inputs);
   for (std::int64_t i = 0; i < n.outputs; ++i) inputs.push_back(arrived(n.carried + i));
   for (std::int64_t i = 0; i < n.saved; ++i)
     inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
-  append(inputs, part(node.inputs, n.carried, n.stacked + n.captured));
+  inputs.insert(inputs.end(), node.inputs.begin() + n.carried, node.inputs.end());
   if (node.attrs.integer("length") == 1) inputs = held_back(inputs, n.carried, carried);
   const Node& back = node.graph->apply(kScan, inputs,
                                        {{"length", node.attrs.integer("length")},
@@ -216,7 +241,7 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   for (const std::int64_t i : node.attrs.dims("gradient_of"))
     if (i < n.carried) out[i] = result(i);
   for (std::int64_t i = 0; i < std::ssize(of_captured); ++i)
-    out[of_captured[i]] = result(n.carried + i);
+    out[of_captured[i]] = convert(result(n.carried + i), node.inputs[of_captured[i]].dtype());
   for (std::int64_t i = 0; i < std::ssize(of_stacked); ++i)
     out[of_stacked[i]] = result(carried + i);
   return out;
@@ -224,7 +249,11 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
 
 }  // namespace
 
-constinit const Op kScan{
-    .name = "scan", .infer = infer, .vjp = vjp, .emit = emit, .examples = nullptr};
+constinit const Op kScan{.name = "scan",
+                         .infer = infer,
+                         .vjp = vjp,
+                         .emit = emit,
+                         .examples = nullptr,
+                         .saving = Saving::saved};
 
 }  // namespace smelt

@@ -6,12 +6,6 @@
 
 namespace smelt {
 
-std::int64_t axis_size(const Mesh& mesh, std::string_view axis) {
-  for (const auto& [name, size] : mesh)
-    if (name == axis) return size;
-  return 0;
-}
-
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
   const DimAxes axes = sharding.axes.empty() ? DimAxes(shape.dims.size()) : sharding.axes;
   if (axes.size() != shape.dims.size())
@@ -19,19 +13,19 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
                      "name the mesh axes (or none) for each dimension");
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    std::int64_t parts = 1;
+    std::int64_t devices = 1;
     std::vector<std::string> quoted;
     for (const std::string& axis : axes[i]) {
       const std::int64_t size = axis_size(mesh, axis);
       if (size == 0)
         throw UsageError(str("sharding: the mesh has no axis '", axis, "'"),
                          "use an axis of the mesh of the program");
-      parts *= size;
+      devices *= size;
       quoted.push_back(str("\"", axis, "\""));
     }
-    if (shape.dims[i] % parts != 0)
+    if (shape.dims[i] % devices != 0)
       throw UsageError(str("sharding: dimension ", i, " of ", shape, " does not divide over ",
-                           parts, " devices of axis '", join(axes[i], "', '"), "'"),
+                           devices, " devices of axis '", join(axes[i], "', '"), "'"),
                        "choose a multiple of the number of devices");
     dims.push_back(str("{", join(quoted, ", "), "}"));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/mesh.h"
 
 namespace smelt {
 
@@ -25,19 +26,6 @@ std::string hlo_list(const Dims& dims);
 // finite.
 std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 
-// The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
-
-// 0: the mesh has no such axis.
-std::int64_t axis_size(const Mesh& mesh, std::string_view axis);
-
-// How a value is laid over the devices, by Shardy: the mesh axes that split each dimension, none
-// of them for one that is whole; an empty list = replicated.
-struct Sharding {
-  DimAxes axes;
-  bool operator==(const Sharding&) const = default;
-};
-
 // `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that
 // the axes' sizes do not divide.
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape);
@@ -47,6 +35,9 @@ struct HloForm {
   // Sums over the rows of f32 matrices are products with ones, which XLA's CPU fusion needs
   // (docs/performance.md); elsewhere they fuse with what makes the rows.
   bool sums_as_products = false;
+  // Sums of very many f32 numbers are added up in f64: XLA's CPU adds one after another, so that a
+  // sum of the squares of 30522 x 768 numbers is off by a thousandth. Elsewhere sums are trees.
+  bool long_sums_in_f64 = false;
   // Products of f32 matrices are of all their bits: a TPU would round their factors to bf16, a GPU
   // to tf32.
   bool exact_products = false;

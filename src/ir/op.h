@@ -26,6 +26,14 @@ struct OpExample {
   std::vector<Tensor> (*build)(Graph&, std::span<const Tensor> inputs);
 };
 
+// How a loop that saves little for its reverse pass has the op's result there (grad/scan.h).
+enum class Saving {
+  made_again,  // made again from its operands
+  moved,       // its operand in another layout or type: as that is had
+  saved,       // is costly to make: sums, maxima, loops
+  product,     // saved, but not where it is larger than both factors, as scores are
+};
+
 struct Op {
   std::string_view name;  // StableHLO's word
   // Result shapes; throws UsageError naming the op and both shapes. node.results is not set yet.
@@ -34,6 +42,7 @@ struct Op {
   std::vector<Tensor> (*vjp)(const Node& node, std::span<const Tensor> cts);
   void (*emit)(const Node& node, HloWriter& writer);
   std::vector<OpExample> (*examples)();
+  Saving saving = Saving::made_again;
 };
 
 }  // namespace smelt

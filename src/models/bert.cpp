@@ -23,14 +23,14 @@ BertEncoded bert(const Scope& root, const BertConfig& c, const EncoderInputs& in
   return {.sequence = x, .pooled = activation("tanh", pooled)};
 }
 
-Tensor masked_lm_logits(const Scope& root, const BertConfig& c, Tensor sequence, Tensor positions) {
+WordHead masked_lm_head(const Scope& root, const BertConfig& c, Tensor sequence, Tensor positions) {
   const auto B = positions.dim(0), P = positions.dim(1), H = c.hidden_size;
   const Scope s = root / "cls" / "predictions";
   const Tensor picked = reshape(rows_at(sequence, positions).expect({B, P, H}), {B * P, H});
   const Tensor transformed =
       activation(c.hidden_act, dense(s / "transform" / "dense", picked, H, encoder_weights(c)));
   const Tensor x = layer_norm(s / "transform" / "LayerNorm", transformed, kLayerNormEpsilon);
-  return word_scores(s, x, root.shared("bert/embeddings/word_embeddings"));
+  return tied_word_head(s, x, root.shared("bert/embeddings/word_embeddings"));
 }
 
 Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor pooled) {

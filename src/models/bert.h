@@ -19,8 +19,8 @@ struct BertEncoded {
 // UsageError when S exceeds max_position_embeddings.
 BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
-// f32 [B*P, V] from the rows of `sequence` at `positions` [B,P].
-Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor sequence,
+// What scores all words by the B*P rows of `sequence` at `positions` [B,P].
+WordHead masked_lm_head(const Scope& root, const BertConfig& config, Tensor sequence,
                         Tensor positions);
 // f32 [B, 2]
 Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);

@@ -90,11 +90,11 @@ ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& c,
                  root.shared(owner + "/embeddings/word_embeddings"));
 }
 
-Tensor electra_word_logits(const Scope& s, const ElectraConfig& c, Tensor rows, Tensor words) {
+WordHead electra_word_head(const Scope& s, const ElectraConfig& c, Tensor rows, Tensor words) {
   const BertConfig model = discriminator_config(c);
   const Tensor hidden = activation(
       c.hidden_act, dense(s / "dense", rows, words.dim(1), encoder_weights(model)), model.gelu);
-  return word_scores(s, layer_norm(s / "LayerNorm", hidden, kLayerNormEpsilon), words);
+  return tied_word_head(s, layer_norm(s / "LayerNorm", hidden, kLayerNormEpsilon), words);
 }
 
 Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& c, Tensor sequence) {

@@ -7,6 +7,7 @@
 
 #include "models/electra_config.h"
 #include "models/encoder.h"
+#include "nn/word_head.h"
 
 namespace smelt {
 
@@ -35,8 +36,8 @@ ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& config,
 ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& config,
                                   const EncoderInputs& inputs);
 
-// f32 [I,V] from rows of a generator [I,…], by the head at `s`.
-Tensor electra_word_logits(const Scope& s, const ElectraConfig& config, Tensor rows, Tensor words);
+// What scores all words by rows of a generator [I,…], by the head at `s`.
+WordHead electra_word_head(const Scope& s, const ElectraConfig& config, Tensor rows, Tensor words);
 
 // Above 0 where a token was replaced: f32 [B,S].
 Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& config, Tensor sequence);

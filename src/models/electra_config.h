@@ -11,8 +11,9 @@
 
 namespace smelt {
 
-// Of google-research/electra: model_size, model_hparam_overrides and the generator's settings of
-// configure_pretraining.py, with the rules of util/training_utils.py. 0 = what the size says.
+// The settings of google-research/electra: model_size, model_hparam_overrides and the generator's
+// settings of configure_pretraining.py, with the rules of util/training_utils.py. 0 = what the size
+// says.
 struct ElectraConfig {
   std::string size = "small";
   std::int64_t vocab_size = 0;           // required

@@ -6,7 +6,6 @@
 #include "nn/attention.h"
 #include "nn/einsum.h"
 #include "nn/layers.h"
-#include "nn/word_head.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -24,7 +23,7 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
   const Tensor context = attention(
-      s, {.q = q, .k = k, .v = v, .bias = mask, .dropout = c.attention_probs_dropout_prob});
+      s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, H});
 }
 
@@ -87,7 +86,7 @@ Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const E
   const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
   const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
   const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,te->bse", type_one_hot, types) +
-                     slice_axis(positions, 0, 0, S);
+                     rows_of_positions(positions, in.positions, S);
   const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
   const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
   return convert(dropped, s.compute().dtype);
@@ -112,9 +111,8 @@ Tensor rows_at(Tensor sequence, Tensor positions) {
   return einsum("bps,bsh->bph", picked, sequence);
 }
 
-Tensor word_scores(const Scope& s, Tensor x, Tensor words) {
-  const Tensor bias = s.parameter("output_bias", {words.dim(0)}, {});
-  return word_scores({.rows = x, .words = words, .bias = bias});
+WordHead tied_word_head(const Scope& s, Tensor x, Tensor words) {
+  return {.rows = x, .words = words, .bias = s.parameter("output_bias", {words.dim(0)}, {})};
 }
 
 DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {

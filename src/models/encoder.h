@@ -7,6 +7,7 @@
 
 #include "models/bert_config.h"
 #include "nn/scope.h"
+#include "nn/word_head.h"
 
 namespace smelt {
 
@@ -16,9 +17,10 @@ constexpr double kLayerNormEpsilon = 1e-12;
 Init encoder_weights(const BertConfig& config);
 
 struct EncoderInputs {
-  Tensor input_ids;    // s32 [B,S]
-  Tensor input_mask;   // s32 [B,S]: 1 = a token, 0 = padding
-  Tensor segment_ids;  // s32 [B,S]
+  Tensor input_ids;       // s32 [B,S]
+  Tensor input_mask;      // s32 [B,S]: 1 = a token, 0 = padding
+  Tensor segment_ids;     // s32 [B,S]
+  Tensor positions = {};  // s32 [B,S] below max_position_embeddings; empty: 0 … S-1 in each row
 };
 
 // UsageError, which `where` begins, when S tokens are more than max_position_embeddings.
@@ -39,9 +41,9 @@ Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask);
 // The rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
 Tensor rows_at(Tensor sequence, Tensor positions);
 
-// Scores of every word by rows x [I,E] of a masked-LM head: f32 [I,V]; words [V,E] is the table of
-// embeddings. Declares "output_bias" in `s`.
-Tensor word_scores(const Scope& s, Tensor x, Tensor words);
+// The end of a masked-LM head on rows x [I,E], whose words [V,E] are the table of embeddings.
+// Declares "output_bias" in `s`.
+WordHead tied_word_head(const Scope& s, Tensor x, Tensor words);
 
 // The names of a parameter's dimensions for nn/partition.h; none for what is not the encoder's.
 DimNames encoder_dim_names(const BertConfig& config, std::string_view parameter);

@@ -20,7 +20,7 @@ Init drawn(const JestimatorBertConfig& c) {
 
 // What all layers have in common.
 struct Positions {
-  Tensor mask;  // as AttentionInputs::bias
+  std::vector<Tensor> biases;  // as AttentionInputs'
   std::optional<Rotary> rotary;
 };
 
@@ -41,7 +41,7 @@ void add_relative(const Scope& s, const JestimatorBertConfig& c, AttentionInputs
   const Tensor table = s.parameter("relpos_embed", {rows, c.hidden_size}, drawn(c));
   const auto projected = [&](const char* name, const Init& start) {
     const Scope again = (s / name).again("relative");
-    const Tensor all = dense(again, convert(table, in.q.dtype()), c.hidden_size, start);
+    const Tensor all = dense(again, rounded(table, in.q.dtype()), c.hidden_size, start);
     return all_distances(reshape(all, {rows, N, D}), S);
   };
   in.relative_k = projected("key", drawn(c));
@@ -58,7 +58,7 @@ Tensor jestimator_attention(const Scope& s, const JestimatorBertConfig& c, Tenso
   AttentionInputs in{.q = heads(qkv[0]),
                      .k = heads(qkv[1]),
                      .v = heads(qkv[2]),
-                     .bias = positions.mask,
+                     .biases = positions.biases,
                      .dropout = c.attention_dropout_rate};
   if (positions.rotary) {
     in.q = rotated(in.q, *positions.rotary);
@@ -88,12 +88,12 @@ Tensor embedding(const Scope& s, const JestimatorBertConfig& c, std::int64_t row
   return s.parameter("embedding", {rows, c.hidden_size}, drawn(c));
 }
 
-Tensor embed(const Scope& s, const JestimatorBertConfig& c, Tensor ids) {
+Tensor embed(const Scope& s, const JestimatorBertConfig& c, Tensor ids, Tensor at) {
   const Scope tokens = s / "token_embed";
   const Tensor words = embedding(tokens, c, c.vocab_size);
   Tensor sum = gather_rows(table(tokens, str(tokens.path(), "/embedding"), words), ids);
   if (c.variant == "bert")
-    sum = sum + slice_axis(embedding(s / "position_embed", c, c.max_length), 0, 0, ids.dim(1));
+    sum = sum + rows_of_positions(embedding(s / "position_embed", c, c.max_length), at, ids.dim(1));
   sum = sum + slice_axis(embedding(s / "segment_embed", c, c.num_segments), 0, 0, 1);
   const Tensor normed = layer_norm(s / "layer_norm", sum, c.layer_norm_eps, kFlaxNorm);
   return convert(dropout(s / "dropout", normed, c.hidden_dropout_rate), s.compute().dtype);
@@ -125,16 +125,19 @@ DimNames jestimator_bert_dim_names(const JestimatorBertConfig& c, std::string_vi
   return dims_by_end(jestimator_dims(), parameter, c.hidden_size / c.num_heads);
 }
 
-Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& c, Tensor ids, Tensor mask) {
+Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& c, Tensor ids, Tensor mask,
+                       Tensor at) {
   const Scope s = root / "encoder";
   const auto B = ids.dim(0), S = ids.dim(1), H = c.hidden_size;
   if (S > c.max_length)
     throw UsageError(str(s.path(), ": ", S, " tokens are more than max_length ", c.max_length),
                      "shorten the sequences or raise max_length");
   Positions positions;
-  if (mask) positions.mask = attention_mask(mask);
-  if (c.is_rope()) positions.rotary = rotary(root.graph(), S, H / c.num_heads);
-  const Tensor x = by_rows(s, embed(s / "embedder_block", c, ids));
+  if (mask) positions.biases = {attention_mask(mask)};
+  if (c.is_rope())
+    positions.rotary = rotary(
+        at ? convert(at, DType::f32) : iota(root.graph(), {DType::f32, {S}}, 0), H / c.num_heads);
+  const Tensor x = by_rows(s, embed(s / "embedder_block", c, ids, at));
   return layer_stack(
       s / "encoder_block", "layers", c.num_layers, x.expect({B, S, H}),
       [&](const Scope& layer, Tensor in) { return jestimator_layer(layer, c, in, positions); });

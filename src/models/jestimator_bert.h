@@ -17,10 +17,11 @@ namespace smelt {
 DimNames jestimator_bert_dim_names(const JestimatorBertConfig& config, std::string_view parameter);
 
 // "encoder/…": [B,S,H] in the scope's type from ids s32 [B,S] of the first segment. `input_mask`
-// s32 [B,S] is 0 where there is no token; empty: there are tokens everywhere. UsageError when S
-// exceeds max_length.
+// s32 [B,S] is 0 where there is no token; empty: there are tokens everywhere. `at` s32 [B,S], below
+// max_length, are their positions where these are learned or turned by; empty: 0 … S-1 in each row.
+// UsageError when S exceeds max_length.
 Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& config, Tensor token_ids,
-                       Tensor input_mask = {});
+                       Tensor input_mask = {}, Tensor at = {});
 
 // "mlm_head/…": what scores all words by rows [I,H] of the encoder.
 WordHead jestimator_word_head(const Scope& root, const JestimatorBertConfig& config, Tensor rows);

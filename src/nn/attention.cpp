@@ -10,6 +10,8 @@
 namespace smelt {
 namespace {
 
+// ---- keys and values by their distance from a query ----
+
 // By distance [B,N,R,S+R-1] -> by key [B,N,R,S]: row q moved to the left by R-1-q.
 Tensor by_key(Tensor x) {
   const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3);
@@ -27,6 +29,8 @@ Tensor by_distance(Tensor x) {
   return reshape(pad(flat, 0, {0, 0, R - 1}, {0, 0, 1}), {B, N, R, W});
 }
 
+// ---- one block of queries: the softmax over all keys, or by way of the context ----
+
 struct Values {
   Tensor v, relative;
   // By weights [B,N,R,S], in their type.
@@ -42,99 +46,156 @@ struct Values {
 // A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
 // that products take of it: or the difference would come out times what all keys have in common.
 Tensor by_context(const Scope& s, Tensor scores, const Values& values, double rate,
-                  const std::optional<Part>& part) {
-  const auto [powers, sums] = softmax_powers(scores);
-  const Tensor weights =
-      stop_gradient(as_multiplied(dropout(s / "dropout", powers * (1.0 / sums), rate, part)));
+                  const std::optional<Block>& block) {
+  const auto [exponentials, sums] = softmax_exponentials(scores);
+  const Tensor weights = stop_gradient(
+      as_multiplied(dropout(s / "dropout", exponentials * (1.0 / sums), rate, block)));
   const Tensor context = values.weighted(straight_through(weights, weights * scores));
   const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
   return as_multiplied(straight_through(context, context - stop_gradient(context) * logs));
 }
 
-// The rows of q that `part` says, of all that there are.
-Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Part>& part) {
+// f32 [B,N,R,S]
+Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
-  Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k);
-  if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k));
+  const auto wide = in.q.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k, wide);
+  if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k, wide));
   scores = scores * (1.0 / std::sqrt(D));
   // Captured before it is broadcast to a head's scores, which would be made outside.
-  if (in.bias) scores = scores + convert(s.graph().capture(in.bias), scores.dtype());
-  scores = in_f32(scores).expect({B, N, R, S});
+  for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
+  return scores.expect({B, N, R, S});
+}
+
+// The context of all queries, or of a block of them.
+Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
+  const Tensor scores = scores_of(s, in);
   const Values values{.v = in.v, .relative = in.relative_v};
   if (s.compute().softmax_by_context)
-    return convert(by_context(s, scores, values, in.dropout, part), in.q.dtype());
+    return convert(by_context(s, scores, values, in.dropout, block), in.q.dtype());
   const Tensor weights = convert(softmax(scores), in.q.dtype());
-  return values.weighted(dropout(s / "dropout", weights, in.dropout, part));
+  return values.weighted(dropout(s / "dropout", weights, in.dropout, block));
 }
 
-// [B,1,Q,S] -> [Q / R,B,1,R,S]
-Tensor bias_of_blocks(Tensor bias, std::int64_t R) {
-  const auto B = bias.dim(0), Q = bias.dim(2), S = bias.dim(3);
-  return transpose(reshape(bias, {B, 1, Q / R, R, S}), {2, 0, 1, 3, 4});
+// ---- blocks of queries ----
+
+// How Q queries are cut: into `count` blocks of R, the last of which may be filled up.
+struct QueryBlocks {
+  QueryBlocks(std::int64_t Q, std::int64_t most)
+      : count((Q - 1) / most + 1), R((Q - 1) / count + 1), added(count * R - Q) {}
+  std::int64_t count, R, added;
+};
+
+Tensor filled_up(Tensor x, std::int64_t axis, std::int64_t before, std::int64_t behind) {
+  if (before + behind == 0) return x;
+  Dims low(x.dims().size()), high(x.dims().size());
+  low[static_cast<std::size_t>(axis)] = before;
+  high[static_cast<std::size_t>(axis)] = behind;
+  return pad(x, 0, low, high);
 }
 
-// Of relative positions of all queries those of R from `first` on.
-Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in, std::int64_t R) {
-  const auto Q = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
+// x, whose dimension `axis` is of queries -> [count, …] with R of them in each.
+Tensor in_query_blocks(Tensor x, std::int64_t axis, const QueryBlocks& blocks) {
+  const Tensor all = filled_up(x, axis, 0, blocks.added);
+  Dims dims = all.dims(), order{axis};
+  dims[static_cast<std::size_t>(axis)] = blocks.R;
+  dims.insert(dims.begin() + axis, blocks.count);
+  for (std::int64_t i = 0; i < std::ssize(dims); ++i)
+    if (i != axis) order.push_back(i);
+  return transpose(reshape(all, dims), order);
+}
+
+// The relative positions that a block of queries from `first` on sees, out of those of all queries,
+// filled up as they are.
+Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in,
+                 const QueryBlocks& blocks) {
+  const auto R = blocks.R, N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   const Tensor zero = zeros_like(first),
-               start = full_like(first, static_cast<double>(Q - R)) - first;
+               start = full_like(first, static_cast<double>(blocks.count * R - R)) - first;
   return convert(dynamic_slice(relative, {start, zero, zero}, {R + S - 1, N, D}), in.q.dtype());
 }
 
-Tensor in_blocks(const Scope& s, const AttentionInputs& in, std::int64_t R) {
-  const auto B = in.q.dim(0), Q = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), blocks = Q / R;
-  const bool own_bias = in.bias && in.bias.dim(2) > 1;
-  const Tensor bias = own_bias ? bias_of_blocks(in.bias, R) : in.bias;
-  const Tensor q = transpose(reshape(in.q, {B, blocks, R, N, D}), {1, 0, 2, 3, 4});
-  // Their gradients are sums over blocks, in f32. Each block's has q's type: XLA's CPU has no
-  // product of batches of bf16 in f32.
-  const auto summed = [&](Tensor t) { return t && blocks > 1 ? in_f32(t) : t; };
-  const Tensor k = summed(in.k), v = summed(in.v);
-  const Tensor relative_k = summed(in.relative_k), relative_v = summed(in.relative_v);
-  const Save save = blocks > 1 ? Save::layer : Save::products;
+bool has_queries(Tensor bias) { return bias.dim(2) > 1; }
+
+// What the loop over blocks takes: q and biases of queries block by block. What blocks share has
+// gradients that are sums over them, in f32.
+AttentionInputs in_query_blocks(const AttentionInputs& in, const QueryBlocks& blocks) {
+  const auto summed = [&](Tensor t) { return t && blocks.count > 1 ? in_f32(t) : t; };
+  const auto of_distances = [&](Tensor t) {
+    return t ? filled_up(summed(t), 0, blocks.added, 0) : t;
+  };
+  AttentionInputs out = in;
+  for (Tensor& bias : out.biases)
+    if (has_queries(bias)) bias = in_query_blocks(bias, 2, blocks);
+  out.q = in_query_blocks(in.q, 1, blocks);
+  out.k = summed(in.k);
+  out.v = summed(in.v);
+  out.relative_k = of_distances(in.relative_k);
+  out.relative_v = of_distances(in.relative_v);
+  return out;
+}
+
+// One turn's block of `all`, whose first query is `first`. It has the type of q as it came: XLA's
+// CPU has no product of batches of bf16 in f32 whose gradient is f32.
+AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const AttentionInputs& all,
+                         Tensor first, const QueryBlocks& blocks) {
+  Graph& graph = body.graph();
+  AttentionInputs block{.q = body.slice(all.q),
+                        .k = convert(graph.capture(all.k), in.q.dtype()),
+                        .v = convert(graph.capture(all.v), in.q.dtype()),
+                        .biases = all.biases,
+                        .dropout = in.dropout};
+  for (std::size_t i = 0; i < in.biases.size(); ++i)
+    if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
+  if (in.relative_k) {
+    block.relative_k = seen_from(graph.capture(all.relative_k), first, in, blocks);
+    block.relative_v = seen_from(graph.capture(all.relative_v), first, in, blocks);
+  }
+  return block;
+}
+
+Tensor in_blocks(const Scope& s, const AttentionInputs& in, const QueryBlocks& blocks) {
+  const std::int64_t Q = in.q.dim(1);
+  const AttentionInputs all = in_query_blocks(in, blocks);
+  const Save save = blocks.count > 1 ? Save::layer : Save::products;
   const ScanStep done = scan(
-      s.graph(), blocks, {}, s.compute().save == Save::none ? Save::none : save,
+      s.graph(), blocks.count, {}, s.compute().save == Save::none ? Save::none : save,
       [&](ScanBody& body, std::span<const Tensor>) -> ScanStep {
         const Scope inner = s.within(body.graph(), s.random_source());
         const Tensor first =
-            body.index() * constant(body.graph(), static_cast<double>(R), DType::s32);
-        AttentionInputs block{.q = body.slice(q),
-                              .k = convert(body.graph().capture(k), q.dtype()),
-                              .v = convert(body.graph().capture(v), q.dtype()),
-                              .bias = own_bias ? body.slice(bias) : bias,
-                              .dropout = in.dropout};
-        if (in.relative_k) {
-          block.relative_k = seen_from(body.graph().capture(relative_k), first, in, R);
-          block.relative_v = seen_from(body.graph().capture(relative_v), first, in, R);
-        }
-        return {.carry = {},
-                .outputs = {context_of(inner, block, Part{.axis = 2, .first = first, .whole = Q})}};
+            body.index() * constant(body.graph(), static_cast<double>(blocks.R), DType::s32);
+        const AttentionInputs block = block_of(body, in, all, first, blocks);
+        return {
+            .carry = {},
+            .outputs = {context_of(inner, block, Block{.axis = 2, .first = first, .whole = Q})}};
       });
-  return reshape(transpose(done.outputs[0], {1, 0, 2, 3, 4}), in.q.dims());
+  Dims dims = in.q.dims();
+  dims[1] += blocks.added;
+  const Tensor contexts = reshape(transpose(done.outputs[0], {1, 0, 2, 3, 4}), dims);
+  return blocks.added == 0 ? contexts : slice_axis(contexts, 1, 0, Q);
 }
 
 }  // namespace
 
 Tensor attention(const Scope& s, const AttentionInputs& in) {
-  const std::int64_t Q = in.q.dim(1), R = s.compute().attention_rows;
-  if (R == 0 || R == Q)
-    return s.compute().stored_scores ? context_of(s, in, {}) : in_blocks(s, in, Q);
-  if (Q % R != 0)
-    throw UsageError(str("attention: ", Q, " tokens in blocks of ", R),
-                     "choose attention rows that divide the sequence, or 0");
-  return in_blocks(s, in, R);
+  const std::int64_t Q = in.q.dim(1), most = s.compute().attention_rows;
+  const QueryBlocks blocks(Q, most == 0 ? Q : most);
+  const bool at_once = blocks.count == 1 && s.compute().stored_scores;
+  return at_once ? context_of(s, in, {}) : in_blocks(s, in, blocks);
 }
 
-Rotary rotary(Graph& graph, std::int64_t S, std::int64_t D) {
+Rotary rotary(Tensor positions, std::int64_t D, double base) {
   if (D % 2 != 0)
     throw UsageError(str("rotary positions: a head of ", D, " numbers has no halves"),
                      "choose heads of even size");
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < D; ++i)
     frequencies.push_back(
-        std::pow(10000.0, -static_cast<double>(2 * (i % (D / 2))) / static_cast<double>(D)));
-  const Tensor turns = iota(graph, {DType::f32, {S, 1, D}}, 0) *
-                       constant(graph, frequencies, {DType::f32, {1, 1, D}});
+        std::pow(base, -static_cast<double>(2 * (i % (D / 2))) / static_cast<double>(D)));
+  Dims dims = positions.dims();
+  dims.insert(dims.end(), {1, 1});
+  const Tensor turns =
+      reshape(positions, dims) * constant(positions.graph(), frequencies, {DType::f32, {1, D}});
   return {.cos = cos(turns), .sin = sin(turns)};
 }
 

@@ -23,15 +23,15 @@ Tensor mean(Tensor x, const Dims& axes) {
 
 Tensor square(Tensor x) { return x * x; }
 
-Powers softmax_powers(Tensor x) {
+Exponentials softmax_exponentials(Tensor x) {
   const Tensor wide = in_f32(x);
-  const Tensor powers = exp(wide - stop_gradient(reduce_max(wide, {-1}, KeepDims::yes)));
-  return {.powers = powers, .sums = reduce_sum(powers, {-1}, KeepDims::yes)};
+  const Tensor all = exp(wide - stop_gradient(reduce_max(wide, {-1}, KeepDims::yes)));
+  return {.exponentials = all, .sums = reduce_sum(all, {-1}, KeepDims::yes)};
 }
 
 Tensor softmax(Tensor x) {
-  const auto [powers, sums] = softmax_powers(x);
-  return like(x, powers / sums);
+  const auto [exponentials, sums] = softmax_exponentials(x);
+  return like(x, exponentials / sums);
 }
 
 Tensor log_sum_exp(Tensor x) {
@@ -71,6 +71,10 @@ Tensor activation(std::string_view name, Tensor x, Gelu gelu) {
 const std::vector<std::string>& activation_names() {
   static const std::vector<std::string> kNames{"linear", "relu", "gelu", "tanh"};
   return kNames;
+}
+
+Tensor rows_of_positions(Tensor table, Tensor positions, std::int64_t S) {
+  return positions ? gather_rows(table, positions) : slice_axis(table, 0, 0, S);
 }
 
 Init glorot_uniform(std::int64_t in, std::int64_t out) {
@@ -125,9 +129,9 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   return like(x, normed * gamma + beta);
 }
 
-Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part) {
+Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {
   if (!s.training() || rate == 0) return x;
-  const Tensor bits = random_bits(s, x.dims(), part);
+  const Tensor bits = random_bits(s, x.dims(), block);
   const Tensor keep = compare(bits, full_like(bits, std::round(rate * 0x1p32)), Compare::ge);
   const double scale = 1.0 / (1.0 - rate);
   const Tensor wide = in_f32(x);  // bf16 has no such scale
@@ -135,6 +139,11 @@ Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>&
   // XLA's CPU fusion copies what is cheap into every user, but not a square root.
   const Tensor square = full_like(wide, scale * scale);
   return like(x, wide * sqrt(select(keep, square, zeros_like(square))));
+}
+
+Tensor sigmoid_cross_entropy(Tensor x, Tensor labels) {
+  const Tensor zero = zeros_like(x), above = compare(x, zero, Compare::ge);
+  return select(above, x, zero) - x * labels + log1p(exp(select(above, -x, x)));
 }
 
 Tensor cross_entropy(Tensor logits, Tensor labels) {

@@ -18,10 +18,10 @@ Tensor square(Tensor x);
 // Over the last axis.
 Tensor softmax(Tensor x);
 // Its two halves, in f32: exp(x - the largest) and their sums [..., 1].
-struct Powers {
-  Tensor powers, sums;
+struct Exponentials {
+  Tensor exponentials, sums;
 };
-Powers softmax_powers(Tensor x);
+Exponentials softmax_exponentials(Tensor x);
 // log(sum(exp(x))) over the last axis, which is dropped.
 Tensor log_sum_exp(Tensor x);
 // [..., depth] of 0 and 1 in `dtype`.
@@ -37,6 +37,10 @@ enum class Gelu { tanh, erf };
 // linear, relu, gelu, tanh as the original's names; UsageError with the known ones otherwise.
 Tensor activation(std::string_view name, Tensor x, Gelu gelu = Gelu::tanh);
 const std::vector<std::string>& activation_names();
+
+// The rows of a table of learned positions [M,E] at `positions` s32 [B,S]: [B,S,E]; empty: the
+// first S rows, [S,E].
+Tensor rows_of_positions(Tensor table, Tensor positions, std::int64_t S);
 
 // How TensorFlow starts a kernel that is told nothing (Glorot & Bengio 2010).
 Init glorot_uniform(std::int64_t in, std::int64_t out);
@@ -57,9 +61,12 @@ constexpr NormNames kFlaxNorm{.scale = "scale", .shift = "bias"};
 // Over the last axis (Ba et al. 2016).
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names = {});
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
-// 2014), by the scope's random bits; x may be a part of what they are drawn for.
-Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Part>& part = {});
+// 2014), by the scope's random bits; x may be a block of what they are drawn for.
+Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block = {});
 
+// log(1 + e^x) - x * label, elementwise: of a label 1 where x says so by its sign. Its gradient is
+// logistic(x) - label everywhere, at 0 too.
+Tensor sigmoid_cross_entropy(Tensor logits, Tensor labels);
 // -log p(label) of each row: logits [N, V], labels s32 [N] -> [N].
 Tensor cross_entropy(Tensor logits, Tensor labels);
 

@@ -29,6 +29,14 @@ std::vector<std::string> Partition::row_axes() const {
   return out;
 }
 
+std::string Partition::axis_of(std::string_view dim, bool use) const {
+  const auto rule = rules.find(dim);
+  if (rule == rules.end() || size(rule->second) == 1) return "";
+  return use && rule->second == "fsdp" ? "" : rule->second;
+}
+
+bool Partition::splits_in_use(std::string_view dim) const { return !axis_of(dim, true).empty(); }
+
 DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const {
   DimAxes out(static_cast<std::size_t>(rank));
   const DimNames dims = names ? names(parameter) : DimNames();
@@ -37,9 +45,7 @@ DimAxes Partition::axes(std::string_view parameter, std::int64_t rank, bool use,
   CHECK(leading == 0 || leading == 1, parameter, ": ", dims.size(), " names for rank ", rank);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::vector<std::string>& of_dim = out[i + static_cast<std::size_t>(leading)];
-    const auto rule = rules.find(dims[i].name);
-    const std::string axis = rule == rules.end() ? "" : rule->second;
-    if (size(axis) > 1 && !(use && axis == "fsdp")) of_dim.push_back(axis);
+    if (std::string axis = axis_of(dims[i].name, use); !axis.empty()) of_dim.push_back(axis);
     if (slots && dims[i].name == "embed" && size("data") > 1) of_dim.emplace_back("data");
   }
   return out;
@@ -52,17 +58,17 @@ void Partition::check(std::string_view parameter, const Dims& dims) const {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (split[i].empty()) continue;
     const auto& [name, unit] = known[i + known.size() - dims.size()];
-    std::int64_t parts = 1;
+    std::int64_t devices = 1;
     for (const std::string& axis : split[i]) {
-      parts *= size(axis);
+      devices *= size(axis);
       if (!taken.insert(axis).second)
         throw UsageError(str("mesh: axis '", axis, "' splits two dimensions of ", parameter),
                          str("leave one of them whole by the rule ", name, "=none"));
     }
-    if (dims[i] / unit % parts == 0) continue;
+    if (dims[i] / unit % devices == 0) continue;
     throw UsageError(
         str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i] / unit,
-            ", which ", parts, " devices of axis '", join(split[i], "', '"), "' do not divide"),
+            ", which ", devices, " devices of axis '", join(split[i], "', '"), "' do not divide"),
         str("choose another mesh, or leave it whole by the rule ", name, "=none"));
   }
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hlo/writer.h"
+#include "ir/mesh.h"
 
 namespace smelt {
 
@@ -25,7 +25,7 @@ struct DimName {
 };
 using DimNames = std::vector<DimName>;  // empty: no dimension is split
 
-// Of parameters by how their names end; the first entry that fits counts.
+// The dimensions of parameters by how their names end; the first entry that fits counts.
 struct NamedDims {
   std::string_view end;
   DimNames dims;
@@ -39,15 +39,17 @@ struct Partition {
   std::map<std::string, std::string, std::less<>> rules = {
       {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
   std::function<DimNames(std::string_view parameter)> names = {};
-  bool of_part = false;      // within one part of an axis that the mesh has no more
+  bool of_shard = false;     // within one shard of an axis that the mesh has no more
   bool split_slots = false;  // what the optimizer keeps also over data (ZeRO-1)
 
   std::int64_t size(std::string_view axis) const;  // 1 for one that the mesh has not
+  // Whether dimensions of this name are split where they are used: over fsdp they are gathered.
+  bool splits_in_use(std::string_view dim) const;
   // The axes that split the rows of a batch.
   std::vector<std::string> row_axes() const;
-  std::int64_t row_parts() const { return size("data") * size("fsdp"); }
+  std::int64_t row_shards() const { return size("data") * size("fsdp"); }
 
-  // Of a parameter of `rank` dimensions, those of a stack of layers counted.
+  // The axes that split a parameter of `rank` dimensions, those of a stack of layers counted.
   DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
   DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
   DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
@@ -57,6 +59,8 @@ struct Partition {
   void check(std::string_view parameter, const Dims& dims) const;
 
  private:
+  // The axis that splits dimensions of this name; "" for none.
+  std::string axis_of(std::string_view dim, bool use) const;
   DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
 };
 

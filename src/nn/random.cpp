@@ -60,15 +60,15 @@ Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
 
 // The key plus the number of each element within its row, times an odd constant. What the last axis
 // does not change is added up first, or each element would take a product for each axis.
-Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Part>& part) {
+Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Block>& block) {
   std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
-    const bool cut = part && part->axis == static_cast<std::int64_t>(axis);
+    const bool cut = block && block->axis == static_cast<std::int64_t>(axis);
     Tensor number = counted(key.graph(), dims, axis);
-    if (cut) number = number + as_word(part->first);
+    if (cut) number = number + as_word(block->first);
     of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
-    stride *= static_cast<std::uint64_t>(cut ? part->whole : dims[axis]);
+    stride *= static_cast<std::uint64_t>(cut ? block->whole : dims[axis]);
   }
   Tensor sum = key;
   for (; of_axes.size() > 1; of_axes.pop_back()) sum = sum + of_axes.back();
@@ -78,13 +78,13 @@ Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Part>& 
 
 }  // namespace
 
-Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Part>& part) {
+Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
   CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
   CHECK(!dims.empty());
   const std::uint64_t key = random_key(s.random_source()->seed, s.place());
   const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
   const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
-  Tensor x = fold(element_numbers(first, dims, part), 16);
+  Tensor x = fold(element_numbers(first, dims, block), 16);
   x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
   return fold(times(fold(x, 15), 0x846CA68B), 16);
 }

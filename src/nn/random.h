@@ -8,16 +8,17 @@
 
 namespace smelt {
 
-// A part of a larger tensor: along `axis` (not the batch's) from `first` (s32 scalar) of `whole`.
-struct Part {
+// Where a block lies in a larger tensor: along `axis` (not the batch's) from `first` (s32 scalar)
+// of `whole`.
+struct Block {
   std::int64_t axis = 0;
   Tensor first;
   std::int64_t whole = 0;
 };
 
 // u32 `dims`, all 32 bits random; dims[0] counts the batch's rows (RandomSource). The scope must
-// have a source. A part gets the bits that it has in the whole.
-Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Part>& part = {});
+// have a source. A block gets the bits that it has in the whole.
+Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block = {});
 
 // f32 `dims` in [0, 1), multiples of 2^-24.
 Tensor uniform(const Scope& s, const Dims& dims);

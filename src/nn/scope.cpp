@@ -82,11 +82,11 @@ Scope Scope::again(std::string_view use) const {
   return inner;
 }
 
-Scope Scope::part_of(std::string_view axis) const {
+Scope Scope::shard_of(std::string_view axis) const {
   CHECK(compute_.partition != nullptr);
   Partition partition = *compute_.partition;
   std::erase_if(partition.mesh, [&](const auto& one) { return one.first == axis; });
-  partition.of_part = true;
+  partition.of_shard = true;
   Scope inner = *this;
   inner.compute_.partition = std::make_shared<const Partition>(std::move(partition));
   return inner;
@@ -121,7 +121,7 @@ Tensor table(const Scope& s, std::string_view full_name, Tensor parameter) {
   if (p == nullptr) return parameter;
   // There XLA's partitioner fails a check of its own, which ends the process, if any axis splits
   // it.
-  if (p->of_part && p->mesh.size() > 1)
+  if (p->of_shard && p->mesh.size() > 1)
     return sharding_constraint(parameter, DimAxes(parameter.dims().size()));
   // Where two axes share the rows XLA's partitioner would rather gather all rows of the gradient on
   // every device; one axis it turns from rows to columns by an all-to-all, which is less.
@@ -142,21 +142,43 @@ const Parameter& Scope::find(std::string_view full_name) const {
   return *parameter;
 }
 
-Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,
-                   const Layer& layer) {
+namespace {
+
+std::vector<Tensor> all_by_rows(const Scope& s, std::vector<Tensor> xs) {
+  const auto has_rows = [rows = xs[0].dim(0)](Tensor x) {
+    return x.rank() > 0 && x.dim(0) == rows;
+  };
+  for (Tensor& x : xs)
+    if (has_rows(x)) x = by_rows(s, x);
+  return xs;
+}
+
+}  // namespace
+
+std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
+                                std::vector<Tensor> xs, const Layer& layer) {
   if (s.compute().layers == Layers::unrolled) {
     for (std::int64_t i = 0; i < count; ++i) {
       const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
-      x = by_rows(s, layer(s.layer(name, str(i), number), x));
+      xs = all_by_rows(s, layer(s.layer(kind, str(i), number), xs));
     }
-    return x;
+    return xs;
   }
-  return scan(s.graph(), count, {x}, s.compute().save,
+  return scan(s.graph(), count, xs, s.compute().save,
               [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-                const Scope inner = s.stacked(name, count, body);
-                return {.carry = {by_rows(inner, layer(inner, by_rows(inner, carry[0])))}};
+                const Scope inner = s.stacked(kind, count, body);
+                const std::vector<Tensor> before = all_by_rows(inner, {carry.begin(), carry.end()});
+                return {.carry = all_by_rows(inner, layer(inner, before))};
               })
-      .carry[0];
+      .carry;
+}
+
+Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
+                   const std::function<Tensor(const Scope& s, Tensor x)>& layer) {
+  return layer_stack(s, kind, count, std::vector{x},
+                     [&](const Scope& inner, const std::vector<Tensor>& xs) {
+                       return std::vector{layer(inner, xs[0])};
+                     })[0];
 }
 
 }  // namespace smelt

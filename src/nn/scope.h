@@ -32,7 +32,7 @@ struct Parameter {
   Init init;
   std::int64_t layers = 0;  // above 0: that many parameters of one shape along axis 0
 
-  // Of each of these parameters: the names, and the shape that they share.
+  // The names of these parameters, and the shape that they share.
   std::vector<std::string> names() const;
   Dims dims_of_one() const;
 };
@@ -74,7 +74,8 @@ enum class Layers {
 
 // How a model is computed. Names of parameters and, but for rounding, values do not depend on it.
 struct Compute {
-  // Of activations and matrix products. Parameters, norms, softmax, losses and sums are f32.
+  // The type of activations and matrix products. Parameters, norms, softmax, losses and sums are
+  // f32.
   DType dtype = DType::f32;
   bool exact_products = false;  // HloForm::exact_products
   Layers layers = Layers::unrolled;
@@ -93,7 +94,7 @@ struct Compute {
   bool softmax_by_context = false;
   // Queries that attention takes at a time (nn/attention.h); 0: all.
   std::int64_t attention_rows = 0;
-  // Of the scores of all words that a device makes at a time (nn/word_head.h); 0: all.
+  // Most bytes of scores of all words that a device makes at a time (nn/word_head.h); 0: all.
   std::int64_t logits_bytes = 0;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
 };
@@ -115,8 +116,8 @@ class Scope {
   Scope within(Graph& graph, std::optional<RandomSource> random) const;
   // The same parameters once more in the same graph, for another `use`, which keys what is drawn.
   Scope again(std::string_view use) const;
-  // The same in one part of a mesh axis (per_part): parameters and rows lie over the other axes.
-  Scope part_of(std::string_view axis) const;
+  // The same in one shard of a mesh axis (per_shard): parameters and rows lie over the other axes.
+  Scope shard_of(std::string_view axis) const;
 
   const std::string& path() const { return path_; }
   // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().
@@ -154,10 +155,16 @@ Tensor table(const Scope& s, std::string_view full_name, Tensor parameter);
 // x, whose rows are those of the batch, split as the batch is.
 Tensor by_rows(const Scope& s, Tensor x);
 
-// `count` layers of one shape, each on what the one before gave, unrolled or scanned as
-// s.compute() says. `layer` is called with a scope of the layer's name ("layer_0" …).
-using Layer = std::function<Tensor(const Scope& s, Tensor x)>;
-Tensor layer_stack(const Scope& s, std::string_view name, std::int64_t count, Tensor x,
-                   const Layer& layer);
+// `count` layers of one kind, each on what the one before gave, unrolled or scanned as s.compute()
+// says. `layer` is called with a scope of the layer's name: `kind` and its number ("layer_0" …), by
+// which stacks of several kinds may lie in one scope. What layers take from outside is the same for
+// all of them, and its gradient is a sum over them. What they carry may be several tensors; those
+// whose rows are those of the first are split as the batch is.
+
+using Layer = std::function<std::vector<Tensor>(const Scope& s, const std::vector<Tensor>& xs)>;
+std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
+                                std::vector<Tensor> xs, const Layer& layer);
+Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
+                   const std::function<Tensor(const Scope& s, Tensor x)>& layer);
 
 }  // namespace smelt

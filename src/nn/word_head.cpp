@@ -17,9 +17,8 @@ std::int64_t count_blocks(const Scope& s, const WordHead& head) {
   const std::int64_t I = head.rows.dim(0), V = head.words.dim(0);
   std::int64_t bytes = I * V * static_cast<std::int64_t>(sizeof(float));
   if (c.partition) {
-    const auto rule = c.partition->rules.find("vocab");
-    if (rule != c.partition->rules.end() && c.partition->size(rule->second) > 1) return 1;
-    bytes /= c.partition->row_parts();
+    if (c.partition->splits_in_use("vocab")) return 1;
+    bytes /= c.partition->row_shards();
   }
   if (c.logits_bytes == 0 || bytes <= c.logits_bytes) return 1;
   const std::int64_t most = std::max<std::int64_t>(V / ((bytes - 1) / c.logits_bytes + 1), 1);

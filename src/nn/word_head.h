@@ -23,7 +23,7 @@ struct LabelScores {
 };
 
 // Of labels s32 [I]. In blocks where a device's scores are more than `s.compute().logits_bytes`,
-// but not over a mesh that splits the vocabulary: there a device has a part of them anyway. Values
+// but not over a mesh that splits the vocabulary: there a device has a share of them anyway. Values
 // are those of all words at once, but for rounding.
 LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels);
 

@@ -116,7 +116,7 @@ constinit const Op kPower{
         }};
 Tensor power(Tensor a, Tensor b) { return broadcasting(kPower, a, b); }
 
-// Of equals the first operand gets the whole cotangent.
+// Where operands are equal the first gets the whole cotangent.
 constinit const Op kMaximum{.name = "maximum",
                             .infer = equal_numbers,
                             .vjp =

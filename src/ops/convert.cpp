@@ -35,7 +35,8 @@ constinit const Op kConvert{
               {"there and back", {f64_input({4})}, [](Graph&, Inputs in) {
                  return Tensors{convert(convert(in[0], DType::f32), DType::f64)};
                }}};
-        }};
+        },
+    .saving = Saving::moved};
 
 Tensor convert(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
@@ -49,9 +50,10 @@ Tensor rounded(Tensor x, DType dtype) {
 }
 
 DType gradient_dtype(Tensor x) {
-  const Node& node = x.node();
-  const bool keep = node.op == &kConvert && node.attrs.integer("keep_gradient") == 1;
-  return keep ? node.inputs[0].dtype() : x.dtype();
+  const Node* node = &x.node();
+  while (node->op->saving == Saving::moved && node->op != &kConvert) node = &node->inputs[0].node();
+  const bool keep = node->op == &kConvert && node->attrs.integer("keep_gradient") == 1;
+  return keep ? node->inputs[0].dtype() : x.dtype();
 }
 
 constinit const Op kBitcastConvert{

@@ -158,7 +158,8 @@ constinit const Op kDotGeneral{.name = "dot_general",
                                .infer = infer_dot,
                                .vjp = dot_vjp,
                                .emit = emit_dot,
-                               .examples = dot_examples};
+                               .examples = dot_examples,
+                               .saving = Saving::product};
 
 Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType> result) {
   return apply(kDotGeneral, {a, b},

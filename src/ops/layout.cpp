@@ -37,7 +37,8 @@ constinit const Op kReshape{
               {"f64", {f64_input({2, 6}), f64_input({1, 1})}, [](Graph&, Inputs in) {
                  return Tensors{reshape(in[0], {3, 1, 4}), reshape(in[1], {})};
                }}};
-        }};
+        },
+    .saving = Saving::moved};
 
 Tensor reshape(Tensor x, Dims dims) {
   if (x.dims() == dims) return x;
@@ -76,7 +77,8 @@ constinit const Op kTranspose{
                                            return Tensors{transpose(in[0], {2, 0, 1}),
                                                           transpose(in[0], {0, -1, 1})};
                                          }}};
-        }};
+        },
+    .saving = Saving::moved};
 
 Tensor transpose(Tensor x, const Dims& permutation) {
   Dims positive;
@@ -124,7 +126,8 @@ constinit const Op kBroadcastInDim{
                  return Tensors{broadcast_in_dim(in[0], {3, 2}, {0}),
                                 broadcast_to(in[1], {4, 2, 3}), broadcast_to(in[2], {2, 2})};
                }}};
-        }};
+        },
+    .saving = Saving::moved};
 
 Tensor broadcast_in_dim(Tensor x, Dims dims, const Dims& broadcast_dims) {
   if (x.dims() == dims && broadcast_dims == indices(x.rank())) return x;

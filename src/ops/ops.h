@@ -158,14 +158,14 @@ Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradien
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas);
 // Every replica's x, joined along `axis` in order of the replicas.
 Tensor all_gather(Tensor x, std::int64_t axis, std::int64_t replicas);
-// x is cut along `split_axis` into one part for each replica; what replica r gets, its part r of
+// x is cut along `split_axis` into one slice for each replica; what replica r gets, slice r of
 // every replica's x, is joined along `concat_axis` in order of the replicas.
 Tensor all_to_all(Tensor x, std::int64_t split_axis, std::int64_t concat_axis,
                   std::int64_t replicas);
 
-// `body` by itself on each of the parts into which a mesh axis cuts `rows` along dimension 0; what
-// it takes from outside is whole. Each result, of all parts along a new dimension 0. No gradient.
-std::vector<Tensor> per_part(Graph& graph, const std::string& axis, std::int64_t parts,
-                             const std::vector<Tensor>& rows, const RegionBuilder& body);
+// `body` by itself on each of the shards into which a mesh axis cuts `rows` along dimension 0; what
+// it takes from outside is whole. Each result, of all shards along a new dimension 0. No gradient.
+std::vector<Tensor> per_shard(Graph& graph, const std::string& axis, std::int64_t shards,
+                              const std::vector<Tensor>& rows, const RegionBuilder& body);
 
 }  // namespace smelt

@@ -31,12 +31,30 @@ bool adds_rows(const Node& node) {
          x.elements() >= 64 * sums.dims[0];
 }
 
+// Whether each sum is of so many f32 numbers that adding them one after another in f32 would lose
+// more than 1e-6 of it. Rows of scores or logits are shorter.
+bool is_long(const Node& node) {
+  constexpr std::int64_t kLong = 1 << 16;
+  const Shape& x = node.inputs[0].shape();
+  return x.dtype == DType::f32 && x.elements() >= kLong * node.results[0].elements();
+}
+
+void emit_sum_in_f64(const Node& node, HloWriter& writer) {
+  writer.splice(node, [&](Graph&, Inputs in) {
+    const Tensor sum = reduce_sum(convert(in[0], DType::f64), node.attrs.dims("axes"));
+    return Tensors{convert(sum, DType::f32)};
+  });
+}
+
 // The sum over all axes but the last as a product with ones: XLA's CPU fusion would compute a
 // reduction's input inside of it, column by column in scalar code, and once more for the input's
 // other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
 // there.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
-  if (!writer.form().sums_as_products || !adds_rows(node)) return emit_reduce(node, writer);
+  const bool as_product = writer.form().sums_as_products && adds_rows(node);
+  if (!as_product && writer.form().long_sums_in_f64 && is_long(node))
+    return emit_sum_in_f64(node, writer);
+  if (!as_product) return emit_reduce(node, writer);
   writer.splice(node, [](Graph& graph, Inputs in) {
     const std::int64_t columns = in[0].dim(-1), rows = in[0].shape().elements() / columns;
     const Tensor ones = constant(graph, 1.0, DType::f32, {8, rows});
@@ -94,7 +112,8 @@ constinit const Op kReduceSum{
     .vjp = [](const Node& node,
               std::span<const Tensor> cts) { return Tensors{spread(cts[0], node), {}}; },
     .emit = emit_reduce_sum,
-    .examples = reduce_examples<reduce_sum>};
+    .examples = reduce_examples<reduce_sum>,
+    .saving = Saving::saved};
 
 Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {
   const Dims at = positive_axes("reduce_sum", axes, x.shape());
@@ -117,7 +136,8 @@ constinit const Op kReduceMax{
           return Tensors{is_max * spread(share, node), {}};
         },
     .emit = emit_reduce,
-    .examples = reduce_examples<reduce_max>};
+    .examples = reduce_examples<reduce_max>,
+    .saving = Saving::saved};
 
 Tensor reduce_max(Tensor x, const Dims& axes, KeepDims keep) {
   const Dims at = positive_axes("reduce_max", axes, x.shape());

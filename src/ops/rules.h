@@ -64,7 +64,8 @@ Dims other_axes(std::int64_t rank, const Dims& axes);
 // ---- gradients ----
 // No input gets a cotangent: the function is flat or its inputs are no numbers to differentiate by.
 Tensors flat(const Node& node, std::span<const Tensor> cts);
-// The type of a product's cotangent for its operand x: x's own, or what x was `rounded` from.
+// The type of a product's cotangent for its operand x: x's own, or what x was `rounded` from, maybe
+// before it was laid out another way.
 DType gradient_dtype(Tensor x);
 // x where the predicate holds, else zero.
 Tensor zero_unless(Tensor pred, Tensor x);

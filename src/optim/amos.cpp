@@ -57,21 +57,21 @@ Dims wide_dims(const Parameter& p, const Dims& slot) {
   return out;
 }
 
-// Rows along the axis, added up in eight parts: what is left is their sums. XLA's CPU fuses this
+// Rows along the axis, added up in eight slices: what is left is their sums. XLA's CPU fuses this
 // with what makes x, which it writes to memory for a long sum.
-Tensor added_parts(Tensor x, std::int64_t axis) {
-  constexpr std::int64_t kParts = 8;
-  const std::int64_t rows = x.dim(axis) / kParts;
-  if (x.dim(axis) % kParts != 0) return x;
+Tensor added_slices(Tensor x, std::int64_t axis) {
+  constexpr std::int64_t kSlices = 8;
+  const std::int64_t rows = x.dim(axis) / kSlices;
+  if (x.dim(axis) % kSlices != 0) return x;
   Tensor sum;
-  for (std::int64_t i = 0; i < kParts; ++i) {
-    const Tensor part = slice_axis(x, axis, i * rows, (i + 1) * rows);
-    sum = sum ? sum + part : part;
+  for (std::int64_t i = 0; i < kSlices; ++i) {
+    const Tensor next = slice_axis(x, axis, i * rows, (i + 1) * rows);
+    sum = sum ? sum + next : next;
   }
   return sum;
 }
 
-Tensor mean_square(Tensor g, const Dims& wide, bool in_parts) {
+Tensor mean_square(Tensor g, const Dims& wide, bool in_slices) {
   Dims reduced;
   double count = 1;
   for (std::int64_t axis = 0; axis < g.rank(); ++axis)
@@ -80,7 +80,7 @@ Tensor mean_square(Tensor g, const Dims& wide, bool in_parts) {
       count *= static_cast<double>(g.dim(axis));
     }
   if (reduced.empty()) return square(g);
-  const Tensor squares = in_parts ? added_parts(square(g), reduced.front()) : square(g);
+  const Tensor squares = in_slices ? added_slices(square(g), reduced.front()) : square(g);
   return reduce_sum(squares, reduced, KeepDims::yes) / count;
 }
 
@@ -90,7 +90,7 @@ UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Par
   const Tensor theta = p.tensor, xi = maximum(step.rate, zeros_like(step.rate));
   const Tensor g = o.clip_value > 0 ? clip_by_value(gradient, o.clip_value) : gradient;
   const Dims dims = slots[0].dims(), wide = wide_dims(p, dims);
-  const Tensor g2 = mean_square(g, wide, step.sums_in_parts);
+  const Tensor g2 = mean_square(g, wide, step.sums_in_slices);
   const Tensor old_v = reshape(slots[0], wide), b = reshape(slots[1], wide);
   const Tensor v = renewed(step, old_v, o.beta * old_v + (1 - o.beta) * g2);
 

@@ -16,7 +16,7 @@ struct AmosPreset {
 // bert: BERT and ELECTRA by TensorFlow's names; jestimator_bert: JEstimator's by flax's; t5: by
 // T5X's names or the original's.
 const std::vector<AmosPreset>& amos_presets();
-// Of a kind of model; one without rules where none is made for it.
+// The preset of a kind of model; one without rules where none is made for it.
 AmosPreset amos_preset_for(std::string_view model_type);
 
 }  // namespace smelt

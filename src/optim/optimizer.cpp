@@ -5,7 +5,7 @@
 namespace smelt {
 
 Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after) {
-  return step.taken ? select(step.taken, after, before) : after;
+  return step.apply ? select(step.apply, after, before) : after;
 }
 
 }  // namespace smelt

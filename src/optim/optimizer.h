@@ -20,14 +20,15 @@ struct Slot {
 };
 
 struct OptimizerStep {
-  Tensor rate;                 // f32, broadcasts over the parameter
-  Tensor step;                 // s32 scalar: steps done before this one
-  bool sums_in_parts = false;  // long sums may be cut: on a CPU, where nothing is split over a mesh
-  Tensor taken = {};           // pred scalar: where false nothing changes; empty: it is true
-  Tensor weight_decay = {};    // broadcasts, too; empty: as the optimizer's settings say
+  Tensor rate;  // f32, broadcasts over the parameter
+  Tensor step;  // s32 scalar: steps done before this one
+  bool sums_in_slices =
+      false;                 // long sums may be cut: on a CPU, where nothing is split over a mesh
+  Tensor apply = {};         // pred scalar: where false nothing changes; empty: it is true
+  Tensor weight_decay = {};  // broadcasts, too; empty: as the optimizer's settings say
 };
 
-// `after`, or `before` where the step is not taken. What is made of a slot is made of this: else
+// `after`, or `before` where the step is not applied. What is made of a slot is made of this: else
 // its old and its new value would be needed side by side, and the old one copied.
 Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after);
 

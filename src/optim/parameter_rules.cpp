@@ -40,7 +40,7 @@ bool ParameterRules::frozen(const Parameter& p) const {
   return !rates.empty() && std::ranges::all_of(rates, [](double rate) { return rate == 0; });
 }
 
-Tensor ParameterRules::learnt(const Parameter& p, Tensor gradient) const {
+Tensor ParameterRules::mask_frozen(const Parameter& p, Tensor gradient) const {
   auto rates = values(rate_, p, 1);
   if (std::ranges::find(rates, 0.0) == rates.end()) return gradient;
   for (double& rate : rates) rate = rate > 0 ? 1 : 0;

@@ -22,14 +22,14 @@ class ParameterRules {
   // All of its layers: it has no gradient.
   bool frozen(const Parameter& parameter) const;
   // The gradient without that of frozen layers of a stack.
-  Tensor learnt(const Parameter& parameter, Tensor gradient) const;
+  Tensor mask_frozen(const Parameter& parameter, Tensor gradient) const;
   // The step as the parameter takes it; `decay` is the optimizer's own, for layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
 
   nlohmann::json settings() const;
 
  private:
-  // Of each layer; empty where no rule matches any.
+  // One value for each layer; empty where no rule matches any.
   std::vector<double> values(const NameRules& rules, const Parameter& parameter,
                              double otherwise) const;
 

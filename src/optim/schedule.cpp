@@ -16,7 +16,7 @@ Tensor rate_with(const Schedule& o, Tensor left) {
   return o.learning_rate * (o.end + (1 - o.end) * left);
 }
 
-// Of the way that the decay takes.
+// The share that is left of the way that the decay takes.
 Tensor share_left(const Schedule& o, Tensor t) {
   const auto total = static_cast<double>(o.total_steps);
   if (o.warmup != Warmup::precedes) return 1.0 - minimum(t, full_like(t, total)) / total;

@@ -225,7 +225,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
 // Each device takes its own rows, in `parts`.
 void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
                    std::int64_t parts) {
-  const std::int64_t devices = partition_for(f.mesh, f.device_count(), bert_field).row_parts();
+  const std::int64_t devices = partition_for(f.mesh, f.device_count(), bert_field).row_shards();
   if (rows % (devices * parts) != 0)
     throw UsageError(str(flag, " ", rows, " does not divide over ", counted(devices, "device"),
                          parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),

@@ -69,7 +69,7 @@ void RecipeChecks::accepts(std::initializer_list<std::string> fields,
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
   const TrainSection& t = recipe_.train;
   const std::int64_t rows = value(field);
-  const std::int64_t devices = partition_for(mesh_choice(t), t.devices).row_parts();
+  const std::int64_t devices = partition_for(mesh_choice(t), t.devices).row_shards();
   require(rows % devices == 0, {field, "train.devices"},
           str(field, " ", rows, " does not divide over ",
               devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),

@@ -152,7 +152,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
         "products, layer (least memory); auto");
   visit("attention_rows", c.attention_rows,
-        "queries that attention takes at a time, in a loop: less memory for scores; 0: all");
+        "most queries that attention takes at a time, in a loop: less memory for scores; 0: all");
   visit("logits_mb", c.logits_mb,
         "megabytes of scores of all words that a device makes at a time where it scores every "
         "token's, in a loop; 0: all");

@@ -40,7 +40,7 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
       })) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
-  const std::int64_t parts = placement_.row_parts();
+  const std::int64_t parts = placement_.row_shards();
   CHECK(batch.rows % parts == 0, batch.rows, " rows for ", parts, " devices");
   for (const HostArray& array : batch.arrays) {
     Shape part = array.shape;
@@ -48,7 +48,7 @@ void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>
     const std::size_t size = part.size_bytes();
     const auto bytes =
         std::span(array.bytes)
-            .subspan(static_cast<std::size_t>(placement_.row_part(device)) * size, size);
+            .subspan(static_cast<std::size_t>(placement_.row_shard(device)) * size, size);
     out.push_back(client_->to_device(bytes, part, device));
   }
 }

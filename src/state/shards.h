@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "hlo/writer.h"
+#include "ir/mesh.h"
 
 namespace smelt {
 

@@ -13,7 +13,7 @@ void add_averages(StateLayout& layout) {
   }
 }
 
-// Of weights that stay as they are it is their very bits.
+// The average of weights that stay as they are has their very bits.
 Tensor next_average(double decay, Tensor average, Tensor value) {
   return average + (1 - decay) * (value - average);
 }

@@ -19,22 +19,22 @@ std::vector<Tensor> elements(Tensor vector) {
   return out;
 }
 
-// [rows, …] -> [parts, rows / parts, …]: every parts-th row. Rows of one device stay there.
-Tensor in_parts(Tensor x, std::int64_t parts) {
+// [rows, …] -> [count, rows / count, …]: every count-th row. Rows of one device stay there.
+Tensor in_micro_batches(Tensor x, std::int64_t count) {
   Dims dims = x.dims(), order;
-  dims[0] /= parts;
-  dims.insert(dims.begin() + 1, parts);
+  dims[0] /= count;
+  dims.insert(dims.begin() + 1, count);
   for (std::int64_t axis = 0; axis < std::ssize(dims); ++axis) order.push_back(axis);
   std::swap(order[0], order[1]);
   return transpose(reshape(x, dims), order);
 }
 
-// Where the rows of micro-batch `index` of `parts` lie in the whole batch.
-RandomSource rows_of_part(RandomSource source, Tensor index, std::int64_t parts) {
+// Where the rows of micro-batch `index` of `count` lie in the whole batch.
+RandomSource rows_of_micro_batch(RandomSource source, Tensor index, std::int64_t count) {
   const Tensor begin =
       index * constant(index.graph(), static_cast<double>(source.row_stride), DType::s32);
   source.first_row = source.first_row ? source.first_row + begin : begin;
-  source.row_stride *= parts;
+  source.row_stride *= count;
   return source;
 }
 
@@ -45,11 +45,13 @@ std::vector<Tensor> sums_of(const Objective& objective) {
   return sums;
 }
 
-ScanStep add_part(const GradientJob& job, ScanBody& body, std::span<const Tensor> carry) {
+ScanStep add_micro_batch(const GradientJob& job, ScanBody& body, std::span<const Tensor> carry) {
   std::vector<Tensor> batch, wrt;
-  for (const Tensor& t : job.batch) batch.push_back(body.slice(in_parts(t, job.micro_batches)));
+  for (const Tensor& t : job.batch)
+    batch.push_back(body.slice(in_micro_batches(t, job.micro_batches)));
   const Scope root = job.root.within(
-      body.graph(), rows_of_part(*job.root.random_source(), body.index(), job.micro_batches));
+      body.graph(),
+      rows_of_micro_batch(*job.root.random_source(), body.index(), job.micro_batches));
   const auto sums = sums_of(job.task.objective(root, Inputs(job.task.features, batch)));
   for (const Tensor& w : job.wrt) wrt.push_back(body.graph().capture(w));
   const auto gradients = grad(job.measures.loss(sums, job.reduction), wrt);
@@ -60,21 +62,21 @@ ScanStep add_part(const GradientJob& job, ScanBody& body, std::span<const Tensor
 }
 
 // The sums of the measures, then the gradients, of micro-batches added up.
-std::vector<Tensor> sums_of_parts(const GradientJob& job, Graph& graph) {
+std::vector<Tensor> sums_of_micro_batches(const GradientJob& job, Graph& graph) {
   std::int64_t numbers = 0;
   for (const Tensor& sum : job.measures.sums) numbers += sum.shape().elements();
   std::vector<Tensor> zeros{constant(graph, 0, DType::f32, {numbers})};
   for (const Tensor& w : job.wrt) zeros.push_back(constant(graph, 0, w.dtype(), w.dims()));
   return scan(graph, job.micro_batches, zeros, Save::none,
               [&](ScanBody& body, std::span<const Tensor> carry) {
-                return add_part(job, body, carry);
+                return add_micro_batch(job, body, carry);
               })
       .carry;
 }
 
-// The same, each part of the data axis by itself: what partitions a whole program would sum
+// The same, each shard of the data axis by itself: what partitions a whole program would sum
 // gradients over it in every iteration.
-std::vector<Tensor> sums_of_data_parts(const GradientJob& job, std::int64_t parts) {
+std::vector<Tensor> sums_of_data_shards(const GradientJob& job, std::int64_t shards) {
   Graph& graph = job.root.graph();
   std::vector<Tensor> rows = job.batch;
   rows.push_back(iota(graph, {DType::s32, {job.batch.front().dim(0)}}, 0));
@@ -82,30 +84,30 @@ std::vector<Tensor> sums_of_data_parts(const GradientJob& job, std::int64_t part
     RandomSource random = *job.root.random_source();
     random.first_row = element(own.back(), 0);
     const std::vector<Tensor> batch(own.begin(), own.end() - 1);
-    const Scope root = job.root.within(inner, random).part_of("data");
-    return sums_of_parts({.task = job.task,
-                          .batch = batch,
-                          .root = root,
-                          .measures = job.measures,
-                          .wrt = job.wrt,
-                          .micro_batches = job.micro_batches,
-                          .reduction = job.reduction},
-                         inner);
+    const Scope root = job.root.within(inner, random).shard_of("data");
+    return sums_of_micro_batches({.task = job.task,
+                                  .batch = batch,
+                                  .root = root,
+                                  .measures = job.measures,
+                                  .wrt = job.wrt,
+                                  .micro_batches = job.micro_batches,
+                                  .reduction = job.reduction},
+                                 inner);
   };
-  std::vector<Tensor> out = per_part(graph, "data", parts, rows, own_sums);
+  std::vector<Tensor> out = per_shard(graph, "data", shards, rows, own_sums);
   for (Tensor& t : out) t = reduce_sum(t, {0});
   return out;
 }
 
 }  // namespace
 
-Tensor vector_of(const std::vector<Tensor>& parts) {
+Tensor vector_of(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> items;
-  for (const Tensor& t : parts) items.push_back(reshape(t, {t.shape().elements()}));
+  for (const Tensor& t : tensors) items.push_back(reshape(t, {t.shape().elements()}));
   return concatenate(items, 0);
 }
 
-std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like) {
+std::vector<Tensor> split_like(Tensor vector, const std::vector<Tensor>& like) {
   std::vector<Tensor> out;
   std::int64_t at = 0;
   for (const Tensor& t : like) {
@@ -146,7 +148,7 @@ Tensor Measures::loss(const std::vector<Tensor>& of, Reduction reduction) const 
 
 Tensor Measures::totals(const std::vector<Tensor>& of, const Placement& placement) const {
   const auto sums_of_all =
-      parts_like(stop_gradient(sum_over_replicas(vector_of(of), placement)), sums);
+      split_like(stop_gradient(sum_over_replicas(vector_of(of), placement)), sums);
   std::vector<Tensor> numbers;
   for (std::size_t i = 0; i < sums_of_all.size(); ++i) {
     numbers.push_back(sums_of_all[i]);
@@ -161,7 +163,7 @@ std::vector<Tensor> Measures::sums_in(Tensor totals) const {
     pairs.push_back(sums[i]);
     pairs.push_back(total_weights[i]);
   }
-  pairs = parts_like(totals, pairs);
+  pairs = split_like(totals, pairs);
   for (std::size_t i = 0; i < all.size(); ++i) out.push_back(pairs[2 * i]);
   return out;
 }
@@ -175,10 +177,10 @@ Gradients gradients_of(const GradientJob& job) {
     CHECK(!learnt.contains(&weight.node()), job.task.name,
           ": a weight that depends on parameters would be computed of the whole batch");
   const Partition* partition = job.root.compute().partition.get();
-  const std::int64_t parts = partition == nullptr ? 1 : partition->size("data");
+  const std::int64_t shards = partition == nullptr ? 1 : partition->size("data");
   const auto found =
-      parts > 1 ? sums_of_data_parts(job, parts) : sums_of_parts(job, job.root.graph());
-  return {.of_parameters = {found.begin() + 1, found.end()}, .sums = parts_like(found[0], sums)};
+      shards > 1 ? sums_of_data_shards(job, shards) : sums_of_micro_batches(job, job.root.graph());
+  return {.of_parameters = {found.begin() + 1, found.end()}, .sums = split_like(found[0], sums)};
 }
 
 }  // namespace smelt

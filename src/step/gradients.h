@@ -14,9 +14,9 @@
 namespace smelt {
 
 // An f32 vector of the elements of scalars and vectors.
-Tensor vector_of(const std::vector<Tensor>& parts);
-// Such a vector cut into parts of the shapes of `like`.
-std::vector<Tensor> parts_like(Tensor vector, const std::vector<Tensor>& like);
+Tensor vector_of(const std::vector<Tensor>& tensors);
+// Such a vector cut into tensors of the shapes of `like`.
+std::vector<Tensor> split_like(Tensor vector, const std::vector<Tensor>& like);
 
 // The measures of an objective, losses first, over one program's rows.
 struct Measures {
@@ -51,9 +51,9 @@ struct Gradients {
   std::vector<Tensor> sums;  // of the measures, over this program's rows
 };
 
-// Of this program's part of the loss. Micro-batch m of M takes the rows r with r mod M = m, one
-// after another in a loop; gradients and sums add up to those of all rows at once. Over a mesh
-// of data alone each device has a loop of its own, and gradients are summed once, after it.
+// Gradients of this program's share of the loss. Micro-batch m of M takes the rows r with r mod M =
+// m, one after another in a loop; gradients and sums add up to those of all rows at once. Over a
+// mesh of data alone each device has a loop of its own, and gradients are summed once, after it.
 Gradients gradients_of(const GradientJob& job);
 
 }  // namespace smelt

@@ -17,20 +17,20 @@ Tensor add_rows(Tensor x) {
   const auto n = x.dim(1);
   Tensor sum;
   for (std::int64_t row = 0; row < x.dim(0); ++row) {
-    const Tensor part = reshape(slice_axis(x, 0, row, row + 1), {n});
-    sum = sum ? sum + part : part;
+    const Tensor next = reshape(slice_axis(x, 0, row, row + 1), {n});
+    sum = sum ? sum + next : next;
   }
   return sum;
 }
 
-// Each replica adds up its own part of x, then all get all parts: of each tensor a replica holds
+// Each replica adds up its own slice of x, then all get all slices: of each tensor a replica holds
 // its own copy twice, not all copies.
 Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   const std::int64_t count = x.shape().elements();
-  const std::int64_t part = (count + replicas - 1) / replicas, whole = part * replicas;
+  const std::int64_t slice = (count + replicas - 1) / replicas, whole = slice * replicas;
   Tensor flat = reshape(x, {count});
   if (whole > count) flat = pad(flat, 0, {0}, {whole - count});
-  const Tensor mine = all_to_all(reshape(flat, {replicas, part}), 0, 0, replicas);
+  const Tensor mine = all_to_all(reshape(flat, {replicas, slice}), 0, 0, replicas);
   const Tensor sums = all_gather(add_rows(mine), 0, replicas);
   return reshape(whole > count ? slice_axis(sums, 0, 0, count) : sums, x.dims());
 }
@@ -86,7 +86,7 @@ Placement placement_for(std::string_view platform, std::int64_t devices, Reducti
   return {.devices = devices,
           .spread = replicas ? Spread::replicas : Spread::mesh,
           .ordered_sums = cpu,
-          .sums_as_products = cpu,
+          .form = {.sums_as_products = cpu, .long_sums_in_f64 = cpu},
           .partition = std::move(partition)};
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/field_names.h"
+#include "hlo/writer.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -27,15 +28,15 @@ struct Placement {
   // Sums over replicas are added in the replicas' order, the same bits every time. Else by the
   // platform's own all-reduce.
   bool ordered_sums = false;
-  bool sums_as_products = false;  // HloForm::sums_as_products
-  Partition partition = {};       // of one program over a mesh
+  HloForm form = {};         // but for its exact_products, which a Compute says
+  Partition partition = {};  // of one program over a mesh
 
   std::int64_t replicas() const { return spread == Spread::replicas ? devices : 1; }
-  // How many parts a batch has, and which of them a device holds.
-  std::int64_t row_parts() const {
-    return spread == Spread::replicas ? devices : partition.row_parts();
+  // How many shards a batch has, and which of them a device holds.
+  std::int64_t row_shards() const {
+    return spread == Spread::replicas ? devices : partition.row_shards();
   }
-  std::int64_t row_part(std::int64_t device) const { return device / (devices / row_parts()); }
+  std::int64_t row_shard(std::int64_t device) const { return device / (devices / row_shards()); }
 };
 
 // The CPU plugin's all-reduce adds in order of arrival, so there a batch is shared by replicas with

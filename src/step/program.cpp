@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "optim/clip.h"
 #include "step/averages.h"
+#include "step/carried.h"
 #include "step/gradients.h"
 #include "step/step_guard.h"
 
@@ -26,27 +27,27 @@ std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::i
   return tensors;
 }
 
-// The rows of one program: all of the batch, or one replica's part of it.
+// The rows of one program: all of the batch, or one replica's share of it.
 std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placement,
                               std::int64_t micro_batches = 1) {
-  const std::int64_t parts = placement.row_parts();
-  if (batch_size < 1 || batch_size % parts != 0)
+  const std::int64_t shards = placement.row_shards();
+  if (batch_size < 1 || batch_size % shards != 0)
     throw UsageError(
-        str("a batch of ", batch_size, " examples does not divide over ", parts, " devices"),
-        str("choose a multiple of ", parts));
-  const std::int64_t own = batch_size / parts;
+        str("a batch of ", batch_size, " examples does not divide over ", shards, " devices"),
+        str("choose a multiple of ", shards));
+  const std::int64_t own = batch_size / shards;
   if (micro_batches < 1 || own % micro_batches != 0)
-    throw UsageError(str("a batch of ", batch_size, " examples over ", parts, " devices, ", own,
+    throw UsageError(str("a batch of ", batch_size, " examples over ", shards, " devices, ", own,
                          " each, does not divide into ", micro_batches, " micro-batches"),
                      str("choose micro-batches that divide ", own));
   return batch_size / placement.replicas();
 }
 
 // The state is the last of the arguments, and the first of a training step's results.
-void place(Program& p, const Placement& placement, const Compute& compute, const StateLayout& state,
-           bool state_is_result = false) {
+void set_sharding(Program& p, const Placement& placement, const Compute& compute,
+                  const StateLayout& state, bool state_is_result = false) {
+  p.form = placement.form;
   p.form.exact_products = compute.exact_products;
-  p.form.sums_as_products = placement.sums_as_products;
   p.replicas = placement.replicas();
   if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
   p.mesh = placement.partition.mesh;
@@ -64,7 +65,7 @@ Compute split(Compute compute, const Task& task, const Placement& placement) {
   return compute;
 }
 
-struct Learnt {
+struct ClippedGradients {
   Tensor loss;  // as reported
   std::vector<Tensor> gradients;
   Tensor norm;
@@ -72,13 +73,15 @@ struct Learnt {
 };
 
 // Gradients of the whole batch, clipped.
-Learnt learn(const TrainingConfig& c, const Placement& placement, const GradientJob& job,
-             const std::vector<const Parameter*>& of) {
+ClippedGradients clipped_gradients(const TrainingConfig& c, const Placement& placement,
+                                   const GradientJob& job,
+                                   const std::vector<const Parameter*>& of) {
   const bool alone = c.reduction == Reduction::per_replica;
   Gradients own = gradients_of(job);
-  Learnt out{.loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
+  ClippedGradients out{
+      .loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
   for (std::size_t i = 0; i < of.size(); ++i)
-    out.gradients[i] = c.rules.learnt(*of[i], out.gradients[i]);
+    out.gradients[i] = c.rules.mask_frozen(*of[i], out.gradients[i]);
   out.totals = job.measures.totals(own.sums, placement);
   const auto sum_all = [&] {
     for (Tensor& g : out.gradients) g = sum_over_replicas(g, placement);
@@ -98,8 +101,9 @@ Learnt learn(const TrainingConfig& c, const Placement& placement, const Gradient
 }
 
 // The parameters that a loss depends on and no rule freezes.
-std::vector<const Parameter*> trained(const Parameters& parameters, const Measures& measures,
-                                      const ParameterRules& rules) {
+std::vector<const Parameter*> trainable_parameters(const Parameters& parameters,
+                                                   const Measures& measures,
+                                                   const ParameterRules& rules) {
   rules.check(parameters.all());
   const auto nodes = reachable(std::span(measures.sums).first(measures.losses));
   const std::unordered_set<const Node*> reached(nodes.begin(), nodes.end());
@@ -168,7 +172,7 @@ std::vector<Tensor> over_draws(const Scope& root, const Features& features,
                              return {.carry = {carry[0] + drawn}};
                            })
                           .carry[0];
-  return parts_like(sums / static_cast<double>(draws), first);
+  return split_like(sums / static_cast<double>(draws), first);
 }
 
 // The same of an objective.
@@ -207,22 +211,13 @@ Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
                        step + full_like(step, static_cast<double>(c.optimizer.first_step)));
 }
 
-// All that a step carries: parameters, slots, and what stands behind them.
-StateLayout carried_layout(const TrainingConfig& c, const Parameters& parameters,
-                           const Partition& partition) {
-  StateLayout out = training_layout(parameters, c.optimizer, partition);
-  if (c.ema_decay > 0) add_averages(out);
-  if (c.spikes.action != SpikeAction::none) out.tensors.push_back(spike_losses(c.spikes));
-  out.tensors.push_back(step_flag());
-  return out;
-}
-
-// The new values, then the new slots; `slots` are all of the arguments.
-std::vector<Tensor> apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
-                                    const Parameters& parameters, std::span<const Tensor> slots,
-                                    const std::unordered_map<Tensor, Tensor>& gradients) {
+// The new values and slots of all parameters.
+Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
+                        const Parameters& parameters, const Carried& before,
+                        const std::unordered_map<Tensor, Tensor>& gradients) {
   const Optimizer& optimizer = c.optimizer;
-  std::vector<Tensor> values, new_slots;
+  std::span<const Tensor> slots = before.slots;
+  Carried out;
   for (const Parameter& p : parameters.all()) {
     const auto own = slots.first(optimizer.slots(p).size());
     slots = slots.subspan(own.size());
@@ -233,57 +228,56 @@ std::vector<Tensor> apply_optimizer(const TrainingConfig& c, const OptimizerStep
       updated = optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
       updated.value = renewed(step, p.tensor, updated.value);
     }
-    values.push_back(updated.value);
-    new_slots.insert(new_slots.end(), updated.slots.begin(), updated.slots.end());
+    out.values.push_back(updated.value);
+    out.slots.insert(out.slots.end(), updated.slots.begin(), updated.slots.end());
   }
-  values.insert(values.end(), new_slots.begin(), new_slots.end());
-  return values;
+  return out;
 }
 
 // A step's forward and backward pass.
-struct Lesson {
+struct BackwardPass {
   RandomSource random;
   std::int64_t first_value = 0;      // the number of the first parameter's argument
-  std::vector<const Parameter*> of;  // whose gradients are learnt
-  Learnt learnt;
+  std::vector<const Parameter*> of;  // whose gradients these are
+  ClippedGradients clipped;
   std::vector<ReportedMeasure> reported;
   std::shared_ptr<const Partition> partition;
 
   std::unordered_map<Tensor, Tensor> gradients() const {
     std::unordered_map<Tensor, Tensor> out;
-    for (std::size_t i = 0; i < of.size(); ++i) out[of[i]->tensor] = learnt.gradients[i];
+    for (std::size_t i = 0; i < of.size(); ++i) out[of[i]->tensor] = clipped.gradients[i];
     return out;
   }
 };
 
-Lesson lesson_of(const Task& task, const TrainingConfig& c, StepProgram& out,
-                 Parameters& parameters) {
+BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgram& out,
+                           Parameters& parameters) {
   Program& p = out.program;
   const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows, out.placement);
-  Lesson lesson{.random = random_arguments(out, c, rows),
-                .first_value = std::ssize(p.graph.arguments()),
-                .of = {},
-                .learnt = {},
-                .reported = {},
-                .partition = {}};
-  const Scope root(p.graph, parameters, lesson.random, split(c.compute, task, out.placement));
+  BackwardPass backward{.random = random_arguments(out, c, rows),
+                        .first_value = std::ssize(p.graph.arguments()),
+                        .of = {},
+                        .clipped = {},
+                        .reported = {},
+                        .partition = {}};
+  const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
-  lesson.of = trained(parameters, measures, c.rules);
+  backward.of = trainable_parameters(parameters, measures, c.rules);
   std::vector<Tensor> wrt;
-  for (const Parameter* parameter : lesson.of) wrt.push_back(parameter->tensor);
-  lesson.learnt = learn(c, out.placement,
-                        {.task = task,
-                         .batch = batch,
-                         .root = root,
-                         .measures = measures,
-                         .wrt = wrt,
-                         .micro_batches = c.micro_batches,
-                         .reduction = c.reduction},
-                        lesson.of);
-  lesson.reported = measures.reported;
-  lesson.partition = root.compute().partition;
-  return lesson;
+  for (const Parameter* parameter : backward.of) wrt.push_back(parameter->tensor);
+  backward.clipped = clipped_gradients(c, out.placement,
+                                       {.task = task,
+                                        .batch = batch,
+                                        .root = root,
+                                        .measures = measures,
+                                        .wrt = wrt,
+                                        .micro_batches = c.micro_batches,
+                                        .reduction = c.reduction},
+                                       backward.of);
+  backward.reported = measures.reported;
+  backward.partition = root.compute().partition;
+  return backward;
 }
 
 }  // namespace
@@ -292,40 +286,38 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   Program& p = out.program;
   Parameters parameters;
-  const Lesson lesson = lesson_of(task, c, out, parameters);
-  const Learnt& g = lesson.learnt;
-  out.state = carried_layout(c, parameters, *lesson.partition);
-  std::vector<Tensor> beside;  // the arguments that follow the values
-  for (const StateTensor& t : std::span(out.state.tensors).subspan(out.state.values))
-    beside.push_back(p.graph.argument(t.shape));
-  const Tensor step = lesson.random.step, rate = optimizer_rate(c, step), flag = beside.back();
-  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = lesson.reported};
+  const BackwardPass backward = backward_pass(task, c, out, parameters);
+  const ClippedGradients& g = backward.clipped;
+  out.state = carried_layout(c, parameters, *backward.partition);
+  const Carried before = carried_arguments(p.graph, out.state, c, parameters);
+  const Tensor step = backward.random.step, rate = optimizer_rate(c, step);
+  out.report = {.figures = {"loss", "gradient_norm", "learning_rate"},
+                .measures = backward.reported};
   std::vector<Tensor> figures{g.loss, g.norm, rate};
-  Tensor losses, spike;
-  if (c.spikes.action != SpikeAction::none) {
-    losses = beside[beside.size() - 2];
-    spike = is_spike(c.spikes, losses, g.loss, step);
+  Tensor spike;
+  if (before.losses) {
+    spike = is_spike(c.spikes, before.losses, g.loss, step);
     out.report.figures.emplace_back(kSpikeFigure);
     figures.push_back(convert(spike, DType::f32));
   }
-  const StepVerdict verdict = judge_step(flag, g.loss, g.norm, spike);
-  const bool sums_in_parts = placement.sums_as_products && placement.partition.mesh.empty();
-  p.results = apply_optimizer(
-      c, {.rate = rate, .step = step, .sums_in_parts = sums_in_parts, .taken = verdict.taken},
-      parameters, beside, lesson.gradients());
-  if (c.ema_decay > 0)
-    for (std::size_t i = 0, first = p.results.size(); i < out.state.values; ++i) {
-      const Tensor before = beside[first - out.state.values + i];
-      p.results.push_back(
-          select(verdict.taken, next_average(c.ema_decay, before, p.results[i]), before));
-    }
-  if (spike) p.results.push_back(select(verdict.good, next_losses(losses, g.loss), losses));
-  p.results.push_back(next_flag(verdict, flag));
+  const StepVerdict verdict = judge_step(before.flag, g.loss, g.norm, spike);
+  const bool sums_in_slices = placement.form.sums_as_products && placement.partition.mesh.empty();
+  Carried next = apply_optimizer(
+      c, {.rate = rate, .step = step, .sums_in_slices = sums_in_slices, .apply = verdict.apply},
+      parameters, before, backward.gradients());
+  for (std::size_t i = 0; i < before.averages.size(); ++i) {
+    const Tensor old = before.averages[i];
+    next.averages.push_back(
+        select(verdict.apply, next_average(c.ema_decay, old, next.values[i]), old));
+  }
+  if (spike) next.losses = select(verdict.good, next_losses(before.losses, g.loss), before.losses);
+  next.flag = next_flag(verdict, before.flag);
+  p.results = next.in_order();
   for (std::size_t i = 0; i < p.results.size(); ++i)
-    p.donated_by.push_back(lesson.first_value + static_cast<std::int64_t>(i));
+    p.donated_by.push_back(backward.first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));
   p.donated_by.push_back(-1);
-  place(p, placement, c.compute, out.state, true);
+  set_sharding(p, placement, c.compute, out.state, true);
   return out;
 }
 
@@ -335,20 +327,20 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
   TrainingConfig c = config;
   c.clip_norm = c.clip_value = 0;
   Parameters parameters;
-  const Lesson lesson = lesson_of(task, c, out, parameters);
-  std::vector<Tensor> figures{lesson.learnt.loss, lesson.learnt.norm};
+  const BackwardPass backward = backward_pass(task, c, out, parameters);
+  std::vector<Tensor> figures{backward.clipped.loss, backward.clipped.norm};
   out.report.figures = {"loss", "gradient_norm"};
-  for (std::size_t i = 0; i < lesson.of.size(); ++i) {
-    const Parameter& p = *lesson.of[i];
-    const Tensor g = lesson.learnt.gradients[i];
+  for (std::size_t i = 0; i < backward.of.size(); ++i) {
+    const Parameter& p = *backward.of[i];
+    const Tensor g = backward.clipped.gradients[i];
     Dims axes;
     for (std::int64_t axis = p.layers > 0 ? 1 : 0; axis < g.rank(); ++axis) axes.push_back(axis);
     figures.push_back(sqrt(reduce_sum(square(g), axes)));
     for (std::string& name : p.names()) out.report.figures.push_back(std::move(name));
   }
   out.program.results = {vector_of(figures)};
-  out.state = values_layout(parameters, *lesson.partition);
-  place(out.program, placement, config.compute, out.state);
+  out.state = values_layout(parameters, *backward.partition);
+  set_sharding(out.program, placement, c.compute, out.state);
   return out;
 }
 
@@ -373,13 +365,13 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   p.results = {concatenate({vector_of({loss}), totals}, 0)};
   out.state = values_layout(parameters, *root.compute().partition);
   out.report = {.figures = {"loss"}, .measures = measures.reported};
-  place(p, placement, compute, out.state);
+  set_sharding(p, placement, compute, out.state);
   return out;
 }
 
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size, Compute compute,
                             const Placement& placement) {
-  CHECK(placement.replicas() == 1 && batch_size % placement.row_parts() == 0, batch_size);
+  CHECK(placement.replicas() == 1 && batch_size % placement.row_shards() == 0, batch_size);
   StepProgram out{.features = prediction.features, .placement = placement};
   Program& p = out.program;
   const auto batch = batch_arguments(p, prediction.features, batch_size, placement);
@@ -393,7 +385,7 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
     p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
                            p.results);
   out.state = values_layout(parameters, placement.partition);
-  place(p, placement, compute, out.state);
+  set_sharding(p, placement, compute, out.state);
   return out;
 }
 

@@ -19,7 +19,7 @@ struct Spikes {
   std::int64_t rewind_skip = 0;
 };
 
-// Of the report: 1 where the step was a spike.
+// A figure of the report: 1 where the step was a spike.
 inline constexpr const char* kSpikeFigure = "spike";
 // [window]: the losses of the steps before, the newest last, spikes among them.
 inline constexpr const char* kSpikeLosses = "run/losses";

@@ -18,7 +18,7 @@ StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike) {
   const Tensor good = bitwise_and(compare(flag, zeros_like(flag), Compare::gt), finite);
   const Tensor never = compare(flag, flag, Compare::ne);
   // Else each fusion of an update would judge the step for itself.
-  return {.good = good, .taken = optimization_barrier(spike ? select(spike, never, good) : good)};
+  return {.good = good, .apply = optimization_barrier(spike ? select(spike, never, good) : good)};
 }
 
 Tensor next_flag(const StepVerdict& verdict, Tensor flag) {

@@ -11,7 +11,7 @@ StateTensor step_flag();
 
 struct StepVerdict {
   Tensor good;   // pred: neither this step nor one before it was not finite
-  Tensor taken;  // pred: the update is taken on: it is good, and no spike
+  Tensor apply;  // pred: the update is applied: it is good, and no spike
 };
 // All f32 scalars but `spike`, a pred; empty: there is none.
 StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike);

@@ -12,7 +12,8 @@ namespace {
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
                    Objective& out) {
-  const Tensor logits = masked_lm_logits(root, c.model, sequence, in["masked_lm_positions"]);
+  const Tensor logits =
+      word_scores(masked_lm_head(root, c.model, sequence, in["masked_lm_positions"]));
   const auto rows = logits.dim(0);
   const Tensor ids = reshape(in["masked_lm_ids"], {rows});
   const Tensor weights = reshape(in["masked_lm_weights"], {rows});
@@ -93,7 +94,7 @@ Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64
   out.outputs = [model, top](const Scope& root, const Inputs& in) {
     const BertEncoded encoded = bert(root, model, encoder_inputs(in));
     const Tensor logits =
-        masked_lm_logits(root, model, encoded.sequence, in["masked_lm_positions"]);
+        word_scores(masked_lm_head(root, model, encoded.sequence, in["masked_lm_positions"]));
     return top_k(softmax(logits), top);
   };
   return out;

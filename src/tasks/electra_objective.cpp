@@ -14,18 +14,22 @@ namespace {
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
 Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 
-// Of every token, from those before and after it.
+// Guesses of every token, from those before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
-  const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1), V = c.model.vocab_size;
+  const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1);
   const Tensor rows = reshape(towers.sequence, {B * S, towers.sequence.dim(2)});
-  const Tensor all = electra_word_logits(root / "cloze_predictions", c.model, rows, towers.words);
-  const Tensor picked = rows_at(reshape(all, {B, S, V}), in.masks.positions);
-  return {.logits = reshape(picked, {B * picked.dim(1), V}), .all = all};
+  const WordHead head = electra_word_head(root / "cloze_predictions", c.model, rows, towers.words);
+  // What is picked goes into a product that rounds it anyway; scores would be rounded by the pick.
+  const auto E = head.rows.dim(1);
+  const Tensor picked = rows_at(reshape(head.rows, {B, S, E}), in.masks.positions);
+  const WordHead of_masked{
+      .rows = reshape(picked, {B * picked.dim(1), E}), .words = head.words, .bias = head.bias};
+  return {.logits = word_scores(of_masked), .all = head};
 }
 
-void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated& generated,
-                   Objective& out) {
+void add_masked_lm(const Scope& root, const ElectraTask& c, const MaskedInputs& in,
+                   const Generated& generated, Objective& out) {
   const Tensor ids = flat(in.masks.ids), weights = flat(in.masks.weights);
   const Tensor weight = total(weights);
   const Measure masked{.name = "masked_lm_loss",
@@ -33,13 +37,13 @@ void add_masked_lm(const ElectraTask& c, const MaskedInputs& in, const Generated
                        .weight = weight,
                        .norm = Norm::mean_tiny_epsilon,
                        .factor = c.settings.gen_weight};
-  if (generated.all) {
+  if (generated.all.rows) {
     const EncoderInputs& tokens = in.inputs;
     const Tensor counted =
         flat(convert(maskable(c.masking(), tokens.input_ids, tokens.input_mask), DType::f32));
     out.losses.push_back(
         {.name = "cloze_loss",
-         .sum = total(cross_entropy(generated.all, flat(tokens.input_ids)) * counted),
+         .sum = total(score_labels(root, generated.all, flat(tokens.input_ids)).loss * counted),
          .weight = total(counted),
          .norm = Norm::mean_tiny_epsilon,
          .factor = c.settings.gen_weight});
@@ -65,11 +69,9 @@ struct Guesses {
 
 void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g, Objective& out) {
   const Tensor weight = total(g.weights);
-  // log(1 + e^-|x|) + max(x, 0) - x * label
   const Tensor x = g.logits, zero = zeros_like(x);
-  const Tensor loss = log1p(exp(-abs(x))) + maximum(x, zero) - x * g.labels;
   out.losses.push_back({.name = "disc_loss",
-                        .sum = total(loss * g.weights),
+                        .sum = total(sigmoid_cross_entropy(x, g.labels) * g.weights),
                         .weight = weight,
                         .norm = Norm::mean_tiny_epsilon,
                         .factor = c.settings.disc_weight});
@@ -111,8 +113,9 @@ Generated electra_generated(const Scope& root, const ElectraTask& c, const Maske
     const ElectraEncoded encoded =
         full ? electra(root, c.model, masked) : electra_generator(root, c.model, masked);
     const Tensor picked = rows_at(encoded.sequence, in.masks.positions);
-    out.logits = electra_word_logits(root / "generator_predictions", c.model,
-                                     reshape(picked, {B * N, picked.dim(2)}), encoded.words);
+    out.logits =
+        word_scores(electra_word_head(root / "generator_predictions", c.model,
+                                      reshape(picked, {B * N, picked.dim(2)}), encoded.words));
   }
   out.shared = shared;
   return out;
@@ -124,7 +127,7 @@ Tensor electra_found_logits(const Scope& root, const ElectraTask& c, const Encod
   const Tensor logits = flat(electra_replaced_logits(root, c.model, encoded.sequence));
   if (!c.settings.electric_objective) return logits;
   const double p = c.settings.mask_prob;
-  const Tensor log_q = -cross_entropy(generated.all, flat(tokens.input_ids));
+  const Tensor log_q = -score_labels(root, generated.all, flat(tokens.input_ids)).loss;
   return logits + stop_gradient(log_q) + std::log(p / (1 - p));
 }
 
@@ -133,7 +136,7 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
   const Generated generated = electra_generated(root, c, in);
   Objective out;
-  add_masked_lm(c, in, generated, out);
+  add_masked_lm(root, c, in, generated, out);
   if (!c.has_discriminator()) return out;
 
   Tensor logits = stop_gradient(reshape(generated.logits, {B, N, V})) / c.settings.temperature;

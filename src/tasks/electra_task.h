@@ -103,7 +103,7 @@ Prediction electra_replaced(const ElectraTask& config, std::int64_t S, const std
 
 struct Generated {
   Tensor logits = {};               // f32 [B*N, V] of the masked tokens
-  Tensor all = {};                  // f32 [B*S, V] of all tokens, with two towers
+  WordHead all = {};                // what scores words by the rows of all tokens, with two towers
   Shared shared = Shared::nothing;  // what of the discriminator it has declared
 };
 

@@ -33,7 +33,7 @@ Tensor mask_draws(const Scope& root, const JestimatorBertTask& c, Tensor targets
   return compare(drawn, full_like(drawn, c.settings.mask_rate), Compare::lt);
 }
 
-// Of every token, and which of them count.
+// The scores of every token, and which of them count.
 struct MaskedScores {
   LabelScores found;
   Tensor counted;  // f32 [B*S]

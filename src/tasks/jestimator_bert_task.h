@@ -31,10 +31,10 @@ struct JestimatorBertTask {
   JestimatorSettings settings = {};
 };
 
-// Of records of `targets`: max_length tokens. Loss masked_lm_loss, a sum over the square root of
-// how many tokens are masked, reported as their mean. In evaluation also mrr, the mean of 1 / rank
-// of the masked word, ties at the end, and masked_lm_accuracy (rank 1). UsageError for settings
-// that do not fit each other.
+// A task of records of `targets`: max_length tokens. Loss masked_lm_loss, a sum over the square
+// root of how many tokens are masked, reported as their mean. In evaluation also mrr, the mean of 1
+// / rank of the masked word, ties at the end, and masked_lm_accuracy (rank 1). UsageError for
+// settings that do not fit each other.
 Task jestimator_bert_task(const JestimatorBertTask& config);
 
 // The objective without its draws: targets s32 [B,S], `masked` pred [B,S].

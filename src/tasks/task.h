@@ -35,7 +35,8 @@ struct Measure {
   Tensor sum, weight;
   Norm norm = Norm::mean;
   double factor = 1;  // of a loss, in the sum of losses
-  // Of a metric that is no quotient of two sums: `sum` is a vector [n], and this is reported of it.
+  // For a metric that is no quotient of two sums: `sum` is a vector [n], and this is reported of
+  // it.
   Finish finish = nullptr;
 };
 
@@ -69,7 +70,8 @@ struct Task {
   std::string tokens = {};
   // Whether the objective draws random numbers of its own, in evaluation, too.
   bool draws = false;
-  // Of the model's parameters, for nn/partition.h; empty: none is split.
+  // The names of the dimensions of the model's parameters, for nn/partition.h; empty: none is
+  // split.
   std::function<DimNames(std::string_view parameter)> dim_names = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;

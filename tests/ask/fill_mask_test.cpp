@@ -45,7 +45,8 @@ std::vector<double> probabilities(const BertConfig& model, const std::string& mo
   direct.outputs = [&](const Scope& root, const Inputs& in) {
     const BertEncoded encoded =
         bert(root, model, {in["ids"], ones_like(in["ids"]), zeros_like(in["ids"])});
-    return std::vector<Tensor>{masked_lm_logits(root, model, encoded.sequence, in["position"])};
+    return std::vector<Tensor>{
+        word_scores(masked_lm_head(root, model, encoded.sequence, in["position"]))};
   };
   const auto client = open_device("cpu", 1);
   const StepProgram program = predict_program(direct, 1);

@@ -134,8 +134,6 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
   for (const char* rate : {"1", "nan", "-0.1"})
     expect_refused(str("bench --dropout ", rate),
                    HasSubstr(str("--dropout ", rate, " is not between 0 and 0.99")));
-  expect_refused("bench --seq 128 --attention-rows 48",
-                 AllOf(HasSubstr("attention: 128 tokens in blocks of 48"), HasSubstr("hint: ")));
   expect_refused("bench --model huge",
                  HasSubstr("--model: 'huge' is neither a file nor one of electra-small"));
   expect_refused("bench --optimizer adam", HasSubstr("--optimizer: adam not in {"));

@@ -110,7 +110,7 @@ TEST(Bert, DeclaresTheOriginalsVariables) {
   Parameters parameters;
   const Scope root(graph, parameters);
   const BertEncoded encoded = bert(root, c, inputs);
-  masked_lm_logits(root, c, encoded.sequence, ints({2, 4}));
+  masked_lm_head(root, c, encoded.sequence, ints({2, 4}));
   next_sentence_logits(root, c, encoded.pooled);
   EXPECT_EQ(parameters.all().size(), 206u);
   std::set<std::string> names;

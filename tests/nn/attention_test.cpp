@@ -24,9 +24,13 @@ constexpr std::int64_t B = 2, Q = 8, S = 6, N = 3, D = 4;
 
 Shape f32(Dims dims) { return {DType::f32, std::move(dims)}; }
 
-// The context, and the gradients of q, k, v and the bias of a sum of it with unequal weights.
+using Biases = std::vector<Dims>;
+const Biases kOfKeys{{B, 1, 1, S}}, kOfQueries{{B, 1, Q, S}}, kOfHeads{{1, N, Q, S}},
+    kOfHeadsAndKeys{{B, 1, 1, S}, {1, N, Q, S}}, kOfAll{{B, N, Q, S}};
+
+// The context, and the gradients of q, k, v and the biases of a sum of it with unequal weights.
 struct Attended {
-  explicit Attended(std::int64_t rows, double dropout = 0.3, std::int64_t bias_rows = 1,
+  explicit Attended(std::int64_t rows, double dropout = 0.3, const Biases& bias_dims = kOfKeys,
                     bool stored_scores = true) {
     const Tensor step = program.graph.argument({DType::s32, {}});
     Parameters parameters;
@@ -37,20 +41,25 @@ struct Attended {
     const Tensor q = program.graph.argument(f32({B, Q, N, D}));
     const Tensor k = program.graph.argument(f32({B, S, N, D}));
     const Tensor v = program.graph.argument(f32({B, S, N, D}));
-    const Tensor bias = program.graph.argument(f32({B, 1, bias_rows, S}));
+    std::vector<Tensor> biases, wrt{q, k, v};
+    for (const Dims& dims : bias_dims) biases.push_back(program.graph.argument(f32(dims)));
+    wrt.insert(wrt.end(), biases.begin(), biases.end());
     const Tensor weights = program.graph.argument(f32({B, Q, N, D}));
     const Tensor context =
-        attention(s / "self", {.q = q, .k = k, .v = v, .bias = bias, .dropout = dropout});
-    program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), std::vector{q, k, v, bias});
+        attention(s / "self", {.q = q, .k = k, .v = v, .biases = biases, .dropout = dropout});
+    program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), wrt);
     program.results.push_back(context);
   }
 
-  std::vector<Value> values() const {
-    std::vector<Value> arguments{integer_value({DType::s32, {}}, {3})};
+  std::vector<Value> arguments() const {
+    std::vector<Value> out{integer_value({DType::s32, {}}, {3})};
     for (std::size_t i = 1; i < program.graph.arguments().size(); ++i)
-      arguments.push_back(random_value(
+      out.push_back(random_value(
           {.shape = program.graph.arguments()[i].shape(), .low = -2, .high = 2}, 100 + i));
-    return interpret(program.graph, program.results, arguments);
+    return out;
+  }
+  std::vector<Value> values() const {
+    return interpret(program.graph, program.results, arguments());
   }
 
   Program program;
@@ -68,8 +77,56 @@ void expect_same(const Attended& got, const Attended& want) {
 
 TEST(Attention, InBlocksOfQueriesIsThatOfAllWithTheirDropoutAndGradients) {
   for (const std::int64_t rows : {1, 2, 4}) expect_same(Attended(rows), Attended(0));
-  expect_same(Attended(Q), Attended(0));
-  expect_same(Attended(2, 0.3, Q), Attended(0, 0.3, Q));
+  expect_same(Attended(2, 0.3, kOfQueries), Attended(0, 0.3, kOfQueries));
+}
+
+TEST(Attention, InBlocksThatDoNotDivideTheQueriesIsThatOfAll) {
+  for (const std::int64_t rows : {3, 5, 7})
+    for (const Biases& biases : {kOfKeys, kOfQueries, kOfHeads})
+      expect_same(Attended(rows, 0.3, biases), Attended(0, 0.3, biases));
+}
+
+// As an encoder's and a decoder's may be, whose sequences share one setting of rows.
+TEST(Attention, OfNoMoreQueriesThanABlockTakesIsNoLoop) {
+  const std::string all = emit_module(Attended(0).program, "a");
+  EXPECT_EQ(emit_module(Attended(Q).program, "a"), all);
+  EXPECT_EQ(emit_module(Attended(Q + 5).program, "a"), all);
+  EXPECT_THAT(all, ::testing::Not(HasSubstr("stablehlo.while")));
+  EXPECT_THAT(emit_module(Attended(Q - 1).program, "a"), HasSubstr("stablehlo.while"));
+}
+
+TEST(Attention, TakesBiasesOfHeadsAndSeveralInEveryForm) {
+  for (const Biases& biases : {kOfHeads, kOfHeadsAndKeys, kOfAll})
+    for (const std::int64_t rows : {0, 2, 3})
+      for (const bool stored_scores : {true, false})
+        expect_same(Attended(rows, 0.3, biases, stored_scores), Attended(0, 0.3, biases));
+}
+
+// The scores of all heads by loops.
+TEST(Attention, AddsABiasToTheScoresOfItsHead) {
+  const Attended got(2, 0, kOfHeadsAndKeys, false);
+  const auto in = got.arguments();
+  const Value context = got.values().back();
+  const auto at = [](const Value& x, std::int64_t i, std::int64_t j, std::int64_t k,
+                     std::int64_t l) {
+    const Dims& d = x.shape.dims;
+    return x.real[static_cast<std::size_t>(((i * d[1] + j) * d[2] + k) * d[3] + l)];
+  };
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t q = 0; q < Q; ++q)
+      for (std::int64_t n = 0; n < N; ++n) {
+        double sum = 0, all = 0;
+        for (std::int64_t s = 0; s < S; ++s) {
+          double score = 0;
+          for (std::int64_t d = 0; d < D; ++d)
+            score += at(in[1], b, q, n, d) * at(in[2], b, s, n, d);
+          const double weight =
+              std::exp(score / std::sqrt(D) + at(in[4], b, 0, 0, s) + at(in[5], 0, n, q, s));
+          all += weight;
+          sum += weight * at(in[3], b, s, n, 0);
+        }
+        EXPECT_NEAR(at(context, b, q, n, 0), sum / all, 1e-12);
+      }
 }
 
 TEST(Attention, DropsSome) {
@@ -94,11 +151,11 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByOneMoreProduct) {
-  for (const std::int64_t bias_rows : {std::int64_t{1}, Q})
+  for (const Biases& biases : {kOfKeys, kOfQueries})
     for (const std::int64_t rows : {0, 2})
-      expect_same(Attended(rows, 0.3, bias_rows, false), Attended(0, 0.3, bias_rows));
+      expect_same(Attended(rows, 0.3, biases, false), Attended(0, 0.3, biases));
   const std::string stored = emit_module(Attended(0).program, "a"),
-                    again = emit_module(Attended(0, 0.3, 1, false).program, "a");
+                    again = emit_module(Attended(0, 0.3, kOfKeys, false).program, "a");
   EXPECT_EQ(count(again, "stablehlo.dot_general"), count(stored, "stablehlo.dot_general") + 1);
   EXPECT_EQ(count(again, "stablehlo.while"), 0u);
   EXPECT_EQ(count(stored, "stablehlo.optimization_barrier"), 0u);
@@ -137,7 +194,7 @@ struct NearAMean {
     std::vector<Tensor> in;
     for (int i = 0; i < 3; ++i) in.push_back(argument({2, 64, 2, 16}));
     const Tensor weights = program.graph.argument(f32({2, 64, 2, 16}));
-    AttentionInputs inputs{.q = in[0], .k = in[1], .v = in[2], .bias = {}, .dropout = form.dropout};
+    AttentionInputs inputs{.q = in[0], .k = in[1], .v = in[2], .dropout = form.dropout};
     if (form.relative) {
       inputs.relative_k = argument({127, 2, 16});
       inputs.relative_v = argument({127, 2, 16});
@@ -215,7 +272,6 @@ struct Relative {
     const Tensor context = attention(s / "self", {.q = in[0],
                                                   .k = in[1],
                                                   .v = in[2],
-                                                  .bias = {},
                                                   .dropout = 0,
                                                   .relative_k = in[3],
                                                   .relative_v = in[4]});
@@ -272,7 +328,7 @@ TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
 
 TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
   const auto want = Relative(0).values();
-  for (const std::int64_t rows : {0, 1, 2, 4})
+  for (const std::int64_t rows : {0, 1, 2, 3, 4, 5})
     for (const bool stored_scores : {true, false}) {
       const auto got = Relative(rows, stored_scores).values();
       for (std::size_t i = 0; i < want.size(); ++i)
@@ -286,7 +342,7 @@ TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {
   Graph graph;
   const Tensor x = graph.argument(f32({1, T, 1, D}));
   const Value in = random_value({.shape = x.shape(), .low = -2, .high = 2}, 7);
-  const auto got = evaluate(rotated(x, rotary(graph, T, D)), {in});
+  const auto got = evaluate(rotated(x, rotary(iota(graph, {DType::f32, {T}}, 0), D)), {in});
   for (std::int64_t t = 0; t < T; ++t)
     for (std::int64_t i = 0; i < D / 2; ++i) {
       const auto frequency =
@@ -303,13 +359,26 @@ TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {
 TEST(Rotary, RefusesAHeadWithoutHalves) {
   EXPECT_THAT(error_of([] {
                 Graph graph;
-                rotary(graph, 4, 5);
+                rotary(iota(graph, {DType::f32, {4}}, 0), 5);
               }),
               HasSubstr("a head of 5 numbers has no halves"));
 }
 
-TEST(Attention, RefusesBlocksThatDoNotDivide) {
-  EXPECT_THAT(error_of([] { Attended(3); }), HasSubstr("attention: 8 tokens in blocks of 3"));
+TEST(Rotary, TakesAnyPositionsAndAnyBase) {
+  Graph graph;
+  const Tensor x = graph.argument(f32({2, 3, 1, 2})), positions = graph.argument(f32({2, 3}));
+  const Value in = random_value({.shape = x.shape(), .low = -2, .high = 2}, 7);
+  const std::vector<double> at{0, 1, 2, 5, 9, 5};
+  // Heads of two have one frequency, 1; of four the other is 1 / sqrt(base).
+  const auto got =
+      evaluate(rotated(x, rotary(positions, 2)), {in, real_value(positions.shape(), at)});
+  for (std::size_t i = 0; i < at.size(); ++i)
+    EXPECT_NEAR(got[2 * i], in.real[2 * i] * std::cos(at[i]) - in.real[2 * i + 1] * std::sin(at[i]),
+                1e-12);
+  Graph other;
+  const Tensor one = constant(other, 4, DType::f32, {1});
+  EXPECT_NEAR(evaluate(rotary(one, 4, 16).cos, {})[1], std::cos(4.0 / 4), 1e-7);
+  EXPECT_NEAR(evaluate(rotary(one, 4, 64).cos, {})[1], std::cos(4.0 / 8), 1e-7);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "base/error.h"
+#include "grad/grad.h"
 #include "nn/einsum.h"
 #include "ops/ops.h"
 #include "reference/evaluate.h"
@@ -97,6 +99,35 @@ TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
       cross_entropy(x, y), {real_value(shape, {1, 2, 3, 0, 0, 0}), integer_value(labels, {0, 2})});
   EXPECT_NEAR(loss[0], std::log(1 + std::exp(1) + std::exp(2)), 1e-12);
   EXPECT_NEAR(loss[1], std::log(3), 1e-12);
+}
+
+TEST(SigmoidCrossEntropy, HasTheLogisticsGradientAtZeroAndFarFromItToo) {
+  const Shape shape{DType::f64, {5}};
+  Graph graph;
+  const Tensor x = graph.argument(shape), label = graph.argument(shape);
+  const Tensor loss = sigmoid_cross_entropy(x, label);
+  const std::vector<double> logits{0, 0, 3, -800, 800}, labels{0, 1, 1, 1, 0};
+  const std::vector<Value> in{real_value(shape, logits), real_value(shape, labels)};
+  const auto values = evaluate(loss, in);
+  const auto slopes = evaluate(grad(reduce_sum(loss, {0}), std::array{x})[0], in);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double q = 1 / (1 + std::exp(-logits[i]));
+    EXPECT_NEAR(slopes[i], q - labels[i], 1e-12) << i;
+    if (i < 3)
+      EXPECT_NEAR(values[i], -std::log(labels[i] == 1 ? q : 1 - q), 1e-12) << i;
+    else
+      EXPECT_EQ(values[i], 800) << i;
+  }
+}
+
+TEST(RowsOfPositions, AreTheFirstOrThoseThatAreGiven) {
+  const Shape shape{DType::f64, {3, 1}}, at{DType::s32, {2, 2}};
+  Graph graph;
+  const Tensor table = graph.argument(shape), positions = graph.argument(at);
+  const std::vector<Value> in{real_value(shape, {10, 11, 12}), integer_value(at, {2, 0, 1, 1})};
+  EXPECT_EQ(evaluate(rows_of_positions(table, {}, 2), in), (std::vector<double>{10, 11}));
+  EXPECT_EQ(evaluate(rows_of_positions(table, positions, 2), in),
+            (std::vector<double>{12, 10, 11, 11}));
 }
 
 TEST(LayerNorm, CentresScalesAndShifts) {

@@ -126,15 +126,19 @@ TEST(WordHead, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
 
 TEST(WordHead, AMeshMakesThePartOfADeviceSmallerAndMaySplitTheVocabulary) {
   Compute compute = at_a_time(5);
-  const auto over = [&](const Mesh& mesh) {
+  const auto over = [&](const Mesh& mesh, const std::string& vocab = "tensor") {
     Partition partition;
     partition.mesh = mesh;
+    partition.rules["vocab"] = vocab;
     compute.partition = std::make_shared<const Partition>(partition);
     return emit_module(Scored(compute).program, "a");
   };
   EXPECT_THAT(over({}), Not(HasSubstr("tensor<6x10xf32>")));
   EXPECT_THAT(over({{"data", 2}}), HasSubstr("tensor<6x10xf32>"));
   EXPECT_THAT(over({{"tensor", 2}}), HasSubstr("tensor<6x10xf32>"));
+  // Over fsdp words are gathered where they are used: half of the rows score all of them.
+  compute = at_a_time(2);
+  EXPECT_THAT(over({{"fsdp", 2}}, "fsdp"), Not(HasSubstr("tensor<6x10xf32>")));
 }
 
 }  // namespace

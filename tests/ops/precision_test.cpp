@@ -54,6 +54,17 @@ TEST(Rounded, GivesAProductsGradientAsItWasSummed) {
   EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);  // rounded to even
 }
 
+// Another layout in between loses nothing.
+TEST(Rounded, GivesAProductsGradientAsItWasSummedThroughAReshapeToo) {
+  REQUIRE_PLUGIN("cpu");
+  const auto product = [](Tensor x, Tensor w) {
+    const Tensor wide = reshape(w, {1, 1, 1});
+    return total(matmul(x, transpose(reshape(wide, {1, 1}), {1, 0})));
+  };
+  EXPECT_EQ(weight_gradient({256, 1}, smelt::rounded, product).real[0], 511);
+  EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);
+}
+
 TEST(Rounded, AddsTheGradientsOfItsUsesUnrounded) {
   REQUIRE_PLUGIN("cpu");
   const auto twice = [](Tensor x, Tensor w) {
@@ -159,6 +170,47 @@ TEST(SumsAsProducts, HaveTheValuesOfSums) {
     EXPECT_NEAR(got[i], exact, 1e-6 * size);
     EXPECT_NEAR(want[i], exact, 1e-6 * size);
   }
+}
+
+// ---- sums of very many numbers ----
+
+// The squares of 1 … 13 in turns: a million and more of them added up one after another lose bits.
+double sum_of_squares_on_cpu(const Dims& dims, const HloForm& form) {
+  Program p;
+  p.form = form;
+  const Tensor unit = p.graph.argument({DType::f32, {}});
+  const auto along = [&](std::int64_t axis) { return iota(p.graph, {DType::s32, dims}, axis); };
+  const Tensor number = along(0) * full_like(along(0), static_cast<double>(dims[1])) + along(1);
+  const Tensor turn = remainder(number, full_like(number, 13)) + full_like(number, 1);
+  const Tensor x = convert(turn, DType::f32) * broadcast_to(unit, dims);
+  p.results = {reduce_sum(x * x, {0, 1})};
+  return run_on_cpu(p, {{unit.shape(), {1}, {}}})[0].real[0];
+}
+
+TEST(LongSums, AreExactToAMillionthOfAllWordsOfAMultilingualBert) {
+  REQUIRE_PLUGIN("cpu");
+  constexpr std::int64_t kWords = 119547, kWidth = 768;
+  double exact = 0;
+  for (std::int64_t i = 0; i < kWords * kWidth; ++i)
+    exact += static_cast<double>((i % 13 + 1) * (i % 13 + 1));
+  const auto error = [&](const HloForm& form) {
+    return std::abs(sum_of_squares_on_cpu({kWords, kWidth}, form) / exact - 1);
+  };
+  EXPECT_LT(error({.long_sums_in_f64 = true}), 1e-6);
+  EXPECT_GT(error({}), 1e-3);  // else this test proves nothing
+}
+
+TEST(LongSums, AreOfF32NumbersAlone) {
+  const auto text = [](const Shape& shape, const Dims& axes) {
+    Program p;
+    p.form.long_sums_in_f64 = true;
+    p.results = {reduce_sum(p.graph.argument(shape), axes)};
+    return emit_module(p, "sums");
+  };
+  EXPECT_THAT(text({DType::f32, {1024, 64}}, {0, 1}), HasSubstr("xf64>"));
+  EXPECT_THAT(text({DType::f32, {2, 1024, 64}}, {1, 2}), HasSubstr("xf64>"));
+  EXPECT_THAT(text({DType::f32, {1023, 64}}, {0, 1}), Not(HasSubstr("f64")));
+  EXPECT_THAT(text({DType::s32, {1024, 64}}, {0, 1}), Not(HasSubstr("f64")));
 }
 
 }  // namespace

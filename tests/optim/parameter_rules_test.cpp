@@ -34,7 +34,7 @@ std::vector<double> updated(const Optimizer& optimizer, const ParameterRules& ru
   const std::array slots{zeros_like(value), zeros_like(value)};
   const UpdatedParameter next =
       optimizer.update(rules.of(p, {.rate = rate, .step = step}, optimizer.weight_decay(p)), p,
-                       slots, rules.learnt(p, gradient));
+                       slots, rules.mask_frozen(p, gradient));
   return evaluate(next.value,
                   {real_value(shape, std::move(values)), real_value(shape, std::move(gradients)),
                    integer_value({DType::s32, {}}, {0}), real_value({DType::f64, {}}, {0.1})});

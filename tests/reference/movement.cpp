@@ -197,7 +197,7 @@ Values dot_general(const Node& node, const Values& in) {
   for (const auto axis : free_b) dims.push_back(in[1].shape.dims[axis]);
   for (const auto axis : contract_a) inner.push_back(in[0].shape.dims[axis]);
   CHECK(in[0].is_real());
-  Value out = empty_value({in[0].shape.dtype, dims});
+  Value out = empty_value({node.attrs.dtype("dtype"), dims});
   for_each_index(dims, [&](const Dims& index, std::int64_t at) {
     Dims a(in[0].shape.rank()), b(in[1].shape.rank());
     std::size_t next = 0;

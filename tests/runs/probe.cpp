@@ -7,6 +7,34 @@
 #include "ops/ops.h"
 
 namespace smelt {
+namespace {
+
+// Makes each parameter its gradient.
+Optimizer gradient_instead() {
+  Optimizer out;
+  out.slots = [](const Parameter&) { return std::vector<Slot>(); };
+  out.update = [](const OptimizerStep&, const Parameter&, std::span<const Tensor>,
+                  Tensor gradient) { return UpdatedParameter{.value = gradient, .slots = {}}; };
+  return out;
+}
+
+}  // namespace
+
+StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
+                             TrainingConfig config, const Batch& batch, const TensorMap& state) {
+  config.optimizer = gradient_instead();
+  config.clip_norm = config.clip_value = 0;
+  config.batch_size = batch.rows;
+  const StepProgram program =
+      train_program(task, config, placement_for("cpu", 1, Reduction::global));
+  ModelState model =
+      ModelState::restore(*client, program.placement, program.state, state, "golden");
+  Execution execution = CompiledStep(client, program).run(batch, model, 0);
+  StepGradients out{.loss = execution.results[0].back().to_host<float>()[0], .of = {}};
+  model.replace(execution.results);
+  out.of = values_of(model);
+  return out;
+}
 
 Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
             const Batch& batch, const TensorMap& state) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "runs/state_values.h"
 #include "state/compiled_step.h"
 #include "tasks/task.h"
 
@@ -14,6 +15,9 @@ namespace smelt {
 // Of one implementation in f32 to another, relative.
 constexpr double kGradientTolerance = 1e-4;
 constexpr double kLossTolerance = 1e-5;
+// Of products in bf16, whose factors are off by up to 2^-9 each, to those in f32: sums over all
+// tokens, of a query's bias above all, lose most of what is added up.
+constexpr double kNarrowGradientTolerance = 0x1p-3;
 
 struct Probe {
   StateLayout layout;
@@ -26,6 +30,15 @@ Probe probe(const std::shared_ptr<const Client>& client, const Prediction& predi
 // The objective's figures: the loss, each loss, then the gradient of the loss by each parameter, in
 // order of declaration.
 std::vector<Tensor> losses_and_gradients(const Task& task, const Scope& root, const Inputs& in);
+
+// The loss of a training step that does not clip, and its gradient of each parameter by its name;
+// one that the loss does not depend on comes with its value. `state` holds parameters.
+struct StepGradients {
+  double loss = 0;
+  StateValues of;
+};
+StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
+                             TrainingConfig config, const Batch& batch, const TensorMap& state);
 
 // sqrt(sum (a-b)^2), sqrt(sum b^2)
 std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);

@@ -37,7 +37,7 @@ TEST(Bert, LogitsMatchTheReference) {
     const BertEncoded encoded =
         bert(root, model, {in["input_ids"], in["input_mask"], in["segment_ids"]});
     return std::vector<Tensor>{
-        masked_lm_logits(root, model, encoded.sequence, in["masked_lm_positions"]),
+        word_scores(masked_lm_head(root, model, encoded.sequence, in["masked_lm_positions"])),
         next_sentence_logits(root, model, encoded.pooled)};
   });
   for (const auto& [i, name] : {std::pair{0, "output/mlm_logits"}, {1, "output/nsp_logits"}}) {

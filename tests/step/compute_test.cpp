@@ -191,6 +191,20 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_EQ(compute_for("cpu", {.precision = "bf16"}).dtype, DType::bf16);
 }
 
+// The norms of gradients are such sums: of 65536 numbers and more.
+TEST(PlacementFor, TheCpuAddsUpWholeParametersInF64) {
+  BertTask wide = GoldenBert().task();
+  wide.model.vocab_size = 65536;
+  const auto text = [&](const char* platform) {
+    return emit_module(train_program(bert_task(wide), GoldenBert().config(),
+                                     placement_for(platform, 1, Reduction::global))
+                           .program,
+                       "step");
+  };
+  EXPECT_THAT(text("cpu"), HasSubstr("xf64>"));
+  EXPECT_THAT(text("tpu"), testing::Not(HasSubstr("xf64>")));
+}
+
 TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
   const auto refusal = [](const ComputeChoice& choice) {
     return error_of<UsageError>([&] { compute_for("cpu", choice); });

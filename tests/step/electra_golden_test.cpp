@@ -26,12 +26,23 @@ std::vector<std::string> cases_that_sample() {
   return names;
 }
 
-double gradient_norm(const GoldenElectra& golden, const StateLayout& layout) {
+double gradient_norm(const GoldenElectra& golden) {
   double sum = 0;
-  for (const StateTensor& p : layout.tensors)
-    if (golden.has("grad/" + p.name))
-      for (const float g : golden.values("grad/" + p.name)) sum += static_cast<double>(g) * g;
+  for (const auto& [name, parameter] : golden.state())
+    if (golden.has("grad/" + name))
+      for (const float g : golden.values("grad/" + name)) sum += static_cast<double>(g) * g;
   return std::sqrt(sum);
+}
+
+void expect_near(const GoldenElectra& golden, const std::string& parameter,
+                 const std::vector<float>& gradient, double tolerance, double norm) {
+  // TensorFlow has no gradient at all for what the loss does not depend on.
+  const auto known = golden.has("grad/" + parameter) ? golden.values("grad/" + parameter)
+                                                     : std::vector<float>(gradient.size());
+  const auto [difference, size] = distance(gradient, known);
+  // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
+  const bool zero = parameter.ends_with("key/bias");
+  EXPECT_LE(difference, tolerance * (zero ? norm : size)) << parameter;
 }
 
 TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
@@ -50,17 +61,49 @@ TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
   EXPECT_EQ(parameters.size() * 3, golden.state().size());  // a value and two moments
   const std::size_t first = got.results.size() - parameters.size();
   EXPECT_EQ(first, GetParam() == "masked_lm" ? 2u : 3u);
-  const double norm = gradient_norm(golden, got.layout);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& name = parameters[i].name;
-    const std::vector<float>& g = got.results[first + i];
-    // TensorFlow has no gradient at all for what the loss does not depend on.
-    const auto known =
-        golden.has("grad/" + name) ? golden.values("grad/" + name) : std::vector<float>(g.size());
-    const auto [difference, size] = distance(g, known);
-    // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
-    const bool zero = name.ends_with("key/bias");
-    EXPECT_LE(difference, kGradientTolerance * (zero ? norm : size)) << name;
+  const double norm = gradient_norm(golden);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    expect_near(golden, parameters[i].name, got.results[first + i], kGradientTolerance, norm);
+}
+
+// Blocks of 4 of Electric's 30 words.
+TEST(ElectraGolden, WithWordsInBlocksLossAndEveryGradientAreTheOriginals) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden("electric");
+  const ElectraTask settings = golden.settings();
+  TrainingConfig config = golden.config();
+  const std::int64_t rows = golden.batch(0).rows * settings.seq_length;
+  config.compute.logits_bytes = rows * 4 * static_cast<std::int64_t>(sizeof(float));
+  config.batch_size = golden.batch(0).rows;
+  const std::string text = emit_module(
+      train_program(golden.task(), config, placement_for("cpu", 1, {})).program, "step");
+  EXPECT_EQ(text.find(str("tensor<", rows, "x", settings.model.vocab_size, "xf32>")),
+            std::string::npos);
+  const auto [loss, gradients] =
+      step_gradients(client, golden.task(), config, golden.batch(0), golden.state());
+  const double want = golden.facts()["loss"], norm = gradient_norm(golden);
+  EXPECT_NEAR(loss, want, kLossTolerance * want);
+  for (const auto& [name, gradient] : gradients)
+    if (golden.has("grad/" + name)) expect_near(golden, name, gradient, kGradientTolerance, norm);
+}
+
+class NarrowElectra : public Electra {};
+
+TEST_P(NarrowElectra, LossAndEveryGradientInBf16AreNearTheOriginals) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenElectra golden(GetParam());
+  for (const Compute& compute :
+       {Compute{.dtype = DType::bf16}, compute_for("tpu", {.precision = "bf16"})}) {
+    SCOPED_TRACE(compute.layers == Layers::scan ? "as on a TPU" : "unrolled");
+    TrainingConfig config = golden.config();
+    config.compute = compute;
+    const auto [loss, gradients] =
+        step_gradients(client, golden.task(), config, golden.batch(0), golden.state());
+    const double want = golden.facts()["loss"], norm = gradient_norm(golden);
+    EXPECT_NEAR(loss, want, 0x1p-8 * want);
+    for (const auto& [name, gradient] : gradients)
+      if (golden.has("grad/" + name))
+        expect_near(golden, name, gradient, kNarrowGradientTolerance, norm);
   }
 }
 
@@ -118,6 +161,9 @@ TEST_P(Electra, MetricsAreTheOriginals) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Electra, testing::ValuesIn(GoldenElectra::cases()),
                          [](const auto& info) { return info.param; });
+
+INSTANTIATE_TEST_SUITE_P(Cases, NarrowElectra, testing::Values("electra", "electric"),
+                         [](const auto& info) { return std::string(info.param); });
 
 INSTANTIATE_TEST_SUITE_P(Cases, ElectraSampler, testing::ValuesIn(cases_that_sample()),
                          [](const auto& info) { return info.param; });

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <sstream>
 
 #include "runs/golden_bert.h"
 #include "runs/golden_electra.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr double kRounding = 1e-6;  // relative: other orders of sums in f32
 constexpr std::int64_t kElectraSteps = 4, kElectraRows = 8;
+
+enum class Weights { golden, drawn };
 
 struct ElectraRun {
   std::vector<std::vector<float>> reports;
@@ -41,13 +44,16 @@ class ElectraDraws : public testing::Test {
   }
 
   static ElectraRun train(const std::shared_ptr<const Client>& client, const TrainingConfig& c,
-                          const ElectraTask& task = settings(), Partition partition = {}) {
+                          const ElectraTask& task = settings(), Partition partition = {},
+                          Weights weights = Weights::golden) {
     const GoldenElectra golden("electra");
     const StepProgram program = train_program(
         electra_task(task), c, placement_for("cpu", c.devices, c.reduction, std::move(partition)));
     const CompiledStep compiled(client, program);
-    ModelState state =
-        ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+    ModelState state = weights == Weights::drawn
+                           ? ModelState::fresh(*client, program.placement, program.state, c.seed)
+                           : ModelState::restore(*client, program.placement, program.state,
+                                                 golden.state(), "golden");
     ElectraRun out;
     for (std::int64_t i = 0; i < kElectraSteps; ++i) {
       Execution execution = compiled.run(golden.tokens(i), state, i);
@@ -98,6 +104,65 @@ TEST_F(ElectraDraws, EightDevicesLearnWhatOneDoes) {
   expect_same(train(client, c), one, 1e-5);
   SCOPED_TRACE("parameters split");
   expect_same(train(client, c, settings(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
+}
+
+// Wide enough for two heads in the generator, too.
+ElectraTask wide_electra(bool is_electric) {
+  ElectraTask c = GoldenElectra("electra").settings();
+  c.settings.masks = MaskDraws::distinct;
+  c.settings.electra_objective = !is_electric;
+  c.settings.electric_objective = is_electric;
+  c.model.hidden_size = 128;
+  c.model.generator_hidden_size = 1;
+  c.model.initializer_range = 0.1;
+  c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = 0.1;
+  return c;
+}
+
+TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
+  SMELT_OPEN_CPU(client, 8);
+  for (const bool is_electric : {false, true}) {
+    const ElectraTask task = wide_electra(is_electric);
+    TrainingConfig c = config();
+    const ElectraRun one = train(client, c, task, {}, Weights::drawn);
+    EXPECT_GT(std::abs(one.reports[0][0] - one.reports[3][0]), 1e-3);
+    c.devices = 8;
+    for (const char* mesh : {"data=4,tensor=2", "data=2,fsdp=2,tensor=2"}) {
+      SCOPED_TRACE(str(mesh, is_electric ? " electric" : ""));
+      const Partition split = partition_for({.mesh = mesh, .rules = "vocab=none"}, 8);
+      expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
+    }
+  }
+}
+
+TEST_F(ElectraDraws, ElectricOverFsdpLearnsWhatOneDeviceDoes) {
+  SMELT_OPEN_CPU(client, 8);
+  TrainingConfig c = config();
+  const ElectraTask task = wide_electra(true);
+  const ElectraRun one = train(client, c, task, {}, Weights::drawn);
+  c.devices = 8;
+  const Partition split = partition_for({.mesh = "data=4,fsdp=2"}, 8);
+  expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
+}
+
+// Picked scores would be rounded by a TPU's products: what is picked are rows of the encoder.
+TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
+  const ElectraTask task = wide_electra(true);
+  TrainingConfig c = config();
+  c.compute = compute_for("tpu", {});
+  const std::string text = emit_module(
+      train_program(electra_task(task), c, placement_for("tpu", 1, c.reduction)).program, "step");
+  const std::string words = str("x", task.model.vocab_size, "xf32>");
+  std::istringstream lines(text);
+  std::size_t scored = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("stablehlo.dot_general") == std::string::npos) continue;
+    scored += line.find(words) != std::string::npos ? 1 : 0;
+    EXPECT_EQ(line.find(str("tensor<", kElectraRows, "x", task.seq_length, words)),
+              std::string::npos)
+        << line;
+  }
+  EXPECT_GT(scored, 0u);
 }
 
 TEST_F(ElectraDraws, MicroBatchesAndLayersInALoopLearnTheSame) {

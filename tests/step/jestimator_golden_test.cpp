@@ -27,36 +27,23 @@ double golden_norm(const GoldenJestimator& golden) {
   return std::sqrt(sum);
 }
 
-// Makes each parameter its gradient.
-Optimizer gradient_instead() {
-  Optimizer out;
-  out.slots = [](const Parameter&) { return std::vector<Slot>(); };
-  out.update = [](const OptimizerStep&, const Parameter&, std::span<const Tensor>,
-                  Tensor gradient) { return UpdatedParameter{.value = gradient, .slots = {}}; };
-  return out;
-}
-
-void expect_golden_gradients(const std::string& variant, const Compute& compute) {
+void expect_golden_gradients(const std::string& variant, const Compute& compute,
+                             double loss_tolerance = kLossTolerance,
+                             double gradient_tolerance = kLossTolerance) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenJestimator golden(variant);
   TrainingConfig config = golden.config();
-  config.optimizer = gradient_instead();
   config.compute = compute;
-  const StepProgram program =
-      train_program(golden.task(), config, placement_for("cpu", 1, Reduction::global));
-  ModelState state = ModelState::restore(*client, program.placement, program.state,
-                                         golden.tensors("param/"), "golden");
-  Execution execution = CompiledStep(client, program).run(golden.batch("input"), state, 0);
+  const auto [loss, gradients] = step_gradients(client, golden.task(), config,
+                                                golden.batch("input"), golden.tensors("param/"));
   const double want = golden.facts()["loss"], norm = golden_norm(golden);
-  EXPECT_NEAR(execution.results[0].back().to_host<float>()[0], want, kLossTolerance * want);
-  state.replace(execution.results);
-  const StateValues gradients = values_of(state);
+  EXPECT_NEAR(loss, want, loss_tolerance * want);
   ASSERT_EQ(gradients.size(), golden.tensors("param/").size());
   for (const auto& [name, gradient] : gradients) {
     const auto [difference, size] = distance(gradient, golden.values("grad/" + name));
     // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
     const bool zero = name.ends_with("key/bias");
-    EXPECT_LE(difference, kLossTolerance * (zero ? norm : size)) << name;
+    EXPECT_LE(difference, gradient_tolerance * (zero ? norm : size)) << name;
   }
 }
 
@@ -68,6 +55,13 @@ TEST_P(Jestimator, LossAndEveryGradientAreTheOriginalsInLoopsAndBlocks) {
                                        .save = Save::layer,
                                        .attention_rows = 5,
                                        .logits_bytes = 80 * 7 * 4});
+}
+
+TEST_P(Jestimator, LossAndEveryGradientInBf16AreNearTheOriginals) {
+  expect_golden_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
+  SCOPED_TRACE("as on a TPU");
+  expect_golden_gradients(GetParam(), compute_for("tpu", {.precision = "bf16"}), 0x1p-8,
+                          kNarrowGradientTolerance);
 }
 
 TEST_P(Jestimator, LogitsAreTheOriginals) {

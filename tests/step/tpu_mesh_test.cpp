@@ -72,7 +72,7 @@ class TpuMesh : public testing::Test {
     std::size_t batch = 0;
     for (const HostArray& array : empty_batch(step.features, 32).arrays)
       batch += array.bytes.size();
-    bytes += batch / static_cast<std::size_t>(step.placement.row_parts());
+    bytes += batch / static_cast<std::size_t>(step.placement.row_shards());
     return static_cast<std::int64_t>(bytes + sizeof(std::int32_t));
   }
 

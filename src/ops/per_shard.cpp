@@ -1,11 +1,11 @@
-// A body that each part of a mesh axis runs by itself.
+// A body that each shard of a mesh axis runs by itself.
 #include "ops/rules.h"
 
 namespace smelt {
 namespace {
 
 // `[{"data", ?}, {?}]`: split over the axis along dimension 0 if so, else as it comes.
-std::string part_sharding(const Shape& shape, const std::string& axis, bool split) {
+std::string sharding_of_shard(const Shape& shape, const std::string& axis, bool split) {
   std::vector<std::string> dims(shape.dims.size(), "{?}");
   if (split) dims.at(0) = str("{\"", axis, "\", ?}");
   return str("<@mesh, [", join(dims, ", "), "]>");
@@ -13,22 +13,23 @@ std::string part_sharding(const Shape& shape, const std::string& axis, bool spli
 
 const std::string& axis_of(const Node& node) { return node.attrs.axes("axis")[0][0]; }
 
-std::vector<Shape> infer_parts(const Node& node) {
+std::vector<Shape> infer_shards(const Node& node) {
   std::vector<Shape> out;
   for (const Tensor& t : node.regions[0]->results) {
     out.push_back(t.shape());
-    out.back().dims[0] *= node.attrs.integer("parts");
+    out.back().dims[0] *= node.attrs.integer("shards");
   }
   return out;
 }
 
-void emit_parts(const Node& node, HloWriter& writer) {
-  CHECK(!writer.mesh().empty(), "parts of a mesh in a program without one");
+void emit_shards(const Node& node, HloWriter& writer) {
+  CHECK(!writer.mesh().empty(), "shards of a mesh in a program without one");
   std::vector<std::string> in, out;
   for (const Tensor& t : node.inputs)
     in.push_back(
-        part_sharding(t.shape(), axis_of(node), std::ssize(in) < node.attrs.integer("rows")));
-  for (const Shape& shape : node.results) out.push_back(part_sharding(shape, axis_of(node), true));
+        sharding_of_shard(t.shape(), axis_of(node), std::ssize(in) < node.attrs.integer("rows")));
+  for (const Shape& shape : node.results)
+    out.push_back(sharding_of_shard(shape, axis_of(node), true));
   writer.generic(node, "sdy.manual_computation",
                  str("in_shardings = #sdy.sharding_per_value<[", join(in, ", "),
                      "]>, out_shardings = #sdy.sharding_per_value<[", join(out, ", "),
@@ -37,20 +38,20 @@ void emit_parts(const Node& node, HloWriter& writer) {
 
 }  // namespace
 
-constinit const Op kPerPart{.name = "per_part",
-                            .infer = infer_parts,
-                            .vjp = nullptr,
-                            .emit = emit_parts,
-                            .examples = nullptr};
+constinit const Op kPerShard{.name = "per_shard",
+                             .infer = infer_shards,
+                             .vjp = nullptr,
+                             .emit = emit_shards,
+                             .examples = nullptr};
 
-std::vector<Tensor> per_part(Graph& graph, const std::string& axis, std::int64_t parts,
-                             const std::vector<Tensor>& rows, const RegionBuilder& body) {
+std::vector<Tensor> per_shard(Graph& graph, const std::string& axis, std::int64_t shards,
+                              const std::vector<Tensor>& rows, const RegionBuilder& body) {
   Graph inner(&graph);
   std::vector<Tensor> inputs = rows, arguments;
   for (const Tensor& t : rows) {
     Shape shape = t.shape();
-    CHECK(shape.rank() > 0 && shape.dims[0] % parts == 0, shape, " in ", parts, " parts");
-    shape.dims[0] /= parts;
+    CHECK(shape.rank() > 0 && shape.dims[0] % shards == 0, shape, " in ", shards, " shards");
+    shape.dims[0] /= shards;
     arguments.push_back(inner.argument(shape));
   }
   std::vector<Tensor> results;
@@ -63,9 +64,10 @@ std::vector<Tensor> per_part(Graph& graph, const std::string& axis, std::int64_t
     inputs.push_back(outside);
     arguments.push_back(argument);
   }
-  return results_of(graph.apply(
-      kPerPart, inputs, {{"axis", DimAxes{{axis}}}, {"parts", parts}, {"rows", std::ssize(rows)}},
-      {region_of(arguments, results)}));
+  return results_of(
+      graph.apply(kPerShard, inputs,
+                  {{"axis", DimAxes{{axis}}}, {"shards", shards}, {"rows", std::ssize(rows)}},
+                  {region_of(arguments, results)}));
 }
 
 }  // namespace smelt
