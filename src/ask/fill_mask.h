@@ -47,7 +47,7 @@ class MaskFiller {
   MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
              const BertTokenizer& tokenizer, std::vector<std::string> texts);
   ~MaskFiller();
-  // By the values of a state; `where` begins the message where one is missing.
+  // Fills by the values of a state; `where` begins the message where one is missing.
   std::vector<FilledText> fill(const SlicedTensors& tensors, const std::string& where) const;
 
  private:

@@ -21,7 +21,7 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
         "raise train.rewind_skip or lower train.learning_rate; if it is no spike, raise "
         "train.spike_sigmas or train.spike_window");
-  // Which is good, before others go.
+  // It must be good before others are removed.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
   for (const std::int64_t step : steps)
     if (step > *to) remove_checkpoint(committed_path(from.model_dir, step));

@@ -90,10 +90,10 @@ bool Saver::is_best(const Evaluation& evaluation) const {
 }
 
 void Saver::wait() {
-  if (under_way_.valid()) tell(under_way_.get());
+  if (under_way_.valid()) report_outcome(under_way_.get());
 }
 
-void Saver::look() {
+void Saver::poll() {
   if (under_way_.valid() &&
       under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     wait();
@@ -165,7 +165,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
   return out;
 }
 
-// Those that minutes and signals saved must not push it out.
+// Checkpoints that minutes and signals saved must not push it out.
 std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
   if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
   return step - step % job_.save_every;
@@ -176,7 +176,7 @@ void Saver::note(const Outcome& outcome) {
     if (attempt.place == kModel && attempt.failure.empty()) saved_ = outcome.step;
 }
 
-void Saver::tell(const Outcome& outcome) {
+void Saver::report_outcome(const Outcome& outcome) {
   note(outcome);
   if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
   for (const auto& [place, failure] : outcome.attempts) {
@@ -206,7 +206,7 @@ void Saver::finish() {
 
 void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {
   throw SystemError(str("train: after step ", step, " ", tensor, " is not finite"),
-                    what_steadies());
+                    stability_hint());
 }
 
 void Saver::require_finite(std::int64_t step, const HostState& host) {
@@ -222,7 +222,7 @@ std::string Saver::where_to_go_on() {
                     : str("the checkpoint of step ", saved_, " is good");
 }
 
-std::string Saver::what_steadies() {
+std::string Saver::stability_hint() {
   return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
              "; ", where_to_go_on());
 }

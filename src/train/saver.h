@@ -44,7 +44,7 @@ class Saver {
   // The run is at this saved step again; later ones are gone.
   void went_back(std::int64_t step) { saved_ = newest_ = step; }
   // Tells what became of a save that has ended. SystemError for a state that is not finite.
-  void look();
+  void poll();
   // Waits for the last save. SystemError when the newest save at one of the places failed.
   void finish();
 
@@ -55,7 +55,7 @@ class Saver {
   // SystemError naming the first tensor that is not.
   void require_finite(std::int64_t step, const HostState& host);
   // A hint for messages, once the save under way has ended.
-  std::string what_steadies();
+  std::string stability_hint();
 
  private:
   struct Attempt {  // at one of a save's places
@@ -77,7 +77,7 @@ class Saver {
                 const nlohmann::json& settings) const;
   std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
                                    const nlohmann::json& settings) const;
-  void tell(const Outcome& outcome);
+  void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
   std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ask/fill_mask.h"
+#include "ask/mask_sampler.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
 #include "store/file.h"
@@ -114,7 +114,8 @@ FillMaskJob filling(const BertConfig& model, const std::string& model_dir) {
 // Scales, masks and histograms of a state in slices are those of the whole tensors in its
 // checkpoint, which the best of the run shares.
 TEST_F(MeshRun, LooksAtItsStateInSlices) {
-  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  const auto tokenizer = std::make_shared<const BertTokenizer>(
+      Vocabulary::load(vocab()), TokenizerOptions{.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
   const FillMaskJob fill = filling(split_bert().model, dir_.file("m"));
   TrainJob run = mesh_job("m", kAll, 2);
@@ -124,8 +125,8 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   run.keep_best = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  run.track.filler = [&](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskFiller>(std::move(client), fill, tokenizer, texts);
+  run.track.sampler = [&](std::shared_ptr<const Client> client) {
+    return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts);
   };
   std::vector<ParameterScale> scales;
   run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
@@ -137,7 +138,7 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
   const RunRecord told = read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
-  const FilledText want = fill_masks(fill, tokenizer, texts).front();
+  const FilledText want = fill_masks(fill, *tokenizer, texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
   for (std::size_t mask = 0; mask < 2; ++mask)

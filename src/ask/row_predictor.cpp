@@ -1,4 +1,4 @@
-#include "ask/ask_model.h"
+#include "ask/row_predictor.h"
 
 #include <algorithm>
 
@@ -23,9 +23,9 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) 
 
 }  // namespace
 
-ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
-                             const Prediction& prediction, const std::vector<TokenRow>& rows,
-                             bool exact_products)
+RowPredictor::RowPredictor(std::string_view command, std::shared_ptr<const Client> client,
+                           const Prediction& prediction, const std::vector<TokenRow>& rows,
+                           bool exact_products)
     : client_(std::move(client)),
       program_(predict_program(prediction, std::ssize(rows), {.exact_products = exact_products})),
       advice_{str(command, ": the model with these texts"),
@@ -33,7 +33,7 @@ ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Cli
       step_(client_, program_, advice_),
       batch_(padded_batch(prediction.features, rows)) {}
 
-Execution ModelQuestion::ask(const SlicedTensors& tensors, const std::string& where) const {
+Execution RowPredictor::ask(const SlicedTensors& tensors, const std::string& where) const {
   return fitting(advice_, [&] {
     const ModelState state =
         ModelState::restore(*client_, program_.placement, program_.state, tensors, where);
