@@ -12,7 +12,7 @@ std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const Ho
   std::vector<ParameterScale> out;
   Room room;
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
-    for (const std::string& name : tensor.names()) {
+    for (const std::string& name : tensor.stored_names()) {
       const TensorView view = whole(state.tensors.at(name), room);
       CHECK(view.shape.dtype == DType::f32, name);
       const std::span values(reinterpret_cast<const float*>(view.data.data()),

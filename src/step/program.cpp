@@ -107,7 +107,7 @@ std::vector<const Parameter*> trained(const Parameters& parameters, const Measur
     if (reached.contains(&p.tensor.node()) && !rules.frozen(p)) out.push_back(&p);
   if (out.empty())
     throw UsageError("train: every parameter that the loss depends on is frozen",
-                     "leave some out of train.rate_rules");
+                     "leave some out of the rules that set a rate of 0");
   return out;
 }
 

@@ -37,7 +37,8 @@ struct LogPoint {
 struct TrainCheck {
   std::int64_t first_step = 0;  // > 0 when resumed
   std::int64_t step = 0;
-  std::vector<MeasuredValue> trained;  // over the steps since the check before
+  // Over the steps since the check before; none where a check that was cut is made again.
+  std::vector<MeasuredValue> trained;
   std::optional<Evaluation> validation;
   std::vector<ParameterScale> parameters;
 };

@@ -66,7 +66,10 @@ std::pair<std::string, std::string> without_hint(const std::string& message) {
 }  // namespace
 
 Saver::Saver(const TrainJob& job, const Start& start)
-    : job_(job), saved_(start.is_saved() ? start.step : -1), newest_(saved_) {
+    : job_(job),
+      first_step_(start.steps_before),
+      saved_(start.is_saved() ? start.step : -1),
+      newest_(saved_) {
   if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
 }
 
@@ -168,7 +171,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
 // Checkpoints that minutes and signals saved must not push it out.
 std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
   if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  return step - step % job_.save_every;
+  return std::max(step - step % job_.save_every, first_step_);
 }
 
 void Saver::note(const Outcome& outcome) {

@@ -83,6 +83,7 @@ class Saver {
   bool is_kept_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
+  std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
   std::optional<double> best_, before_best_;
   std::map<std::string_view, Failure> failures_;  // by place: of its newest save

@@ -33,13 +33,12 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
 // What a run without steps begins with is all that it leaves.
 TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& state) try {
   const StopSignal stop(kStopsTraining);
-  Watchdog watchdog(std::chrono::duration<double>(60 * run.job.hang_minutes),
-                    run.job.fields("hang_minutes"));
   run.log.ready();
   Saver saver(run.job, start);
   {
     const auto saving = run.log.during(Spent::save);
-    saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, watchdog);
+    saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
+    const Watchdog::Watch watch(&run.watchdog, "waiting for the last save");
     saver.finish();
   }
   run.log.saved(start.step);

@@ -31,7 +31,6 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       state_(std::move(prepared.state)),
       spikes_(start.spikes),
       position_(start.step, start.unchecked),
-      watchdog_(std::chrono::duration<double>(60 * job_.hang_minutes), job_.fields("hang_minutes")),
       saver_(job_, start),
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
@@ -45,15 +44,17 @@ std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
+  const Watchdog::Watch watch(&run_.watchdog,
+                              str("waiting for the batch of step ", position_.step() + 1));
   return batches_->next();
 }
 
 void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
-  watchdog_.at(position_.step() + 1);
+  run_.watchdog.at(position_.step() + 1);
   Execution execution = programs_.step.run(batch, state_, numbers_.argument(position_.step()));
   state_.replace(execution.results);
-  watchdog_.rest();
+  run_.watchdog.rest();
   read_report();  // of the step before: this one is under way meanwhile
   report_.emplace(std::move(execution.results.front().back()));
   position_.started();
@@ -62,7 +63,8 @@ void Trainer::step(const Batch& batch) {
 void Trainer::step_with_histograms(const Batch& batch) {
   const auto looking = log_.during(Spent::eval);
   std::optional<Watchdog::Watch> watch(
-      std::in_place, &watchdog_, str("looking at the values before step ", position_.step() + 1));
+      std::in_place, &run_.watchdog,
+      str("looking at the values before step ", position_.step() + 1));
   const HostState before = state_.download();
   std::optional<HostState> gradients;
   if (programs_.gradients)
@@ -73,7 +75,7 @@ void Trainer::step_with_histograms(const Batch& batch) {
     step(batch);
     read_report();
   }
-  watch.emplace(&watchdog_, str("looking at the values of step ", position_.step()));
+  watch.emplace(&run_.watchdog, str("looking at the values of step ", position_.step()));
   const HostState after = state_.download();
   watch.reset();
   log_.histograms(position_.step(), run_.program.state, before, after,
@@ -96,10 +98,10 @@ void Trainer::take_step() {
 void Trainer::read_report() {
   if (!position_.report_is_due()) return;
   const std::int64_t step = position_.step();
-  watchdog_.at(step);
+  run_.watchdog.at(step);
   const auto report =
       fitting(run_.advice(str("train: step ", step)), [&] { return report_->to_host<float>(); });
-  watchdog_.rest();
+  run_.watchdog.rest();
   report_.reset();
   last_.clear();
   last_.add(report);
@@ -137,12 +139,11 @@ void Trainer::rewind() {
   SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
                                                .spike = spike,
                                                .save_every = job_.save_every,
-                                               .first_step = numbers_.steps_before},
+                                               .first_step = numbers_.steps_before,
+                                               .fields = job_.fields},
                                               spikes_);
   begin_spike_losses(run_.program.state, checkpoint);
-  {
-    const ModelState gone = std::move(state_);
-  }  // a device may have room for one state only
+  std::optional(std::move(state_)).reset();  // a device may have room for one state only
   state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
                                checkpoint.tensors, checkpoint.path);
   const std::int64_t to = checkpoint.step;
@@ -169,7 +170,7 @@ void Trainer::check_and_save(Due due) {
   if (position_.state() != RunState::spiked) read_report();
   if (position_.state() == RunState::spiked) return;
   const auto looking = log_.during(due.save ? Spent::save : Spent::eval);
-  saver_.wait();
+  wait_for_save();
   StateCopy copy = state_.start_copy();
   Saver::Kinds kinds{.regular = due.save};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
@@ -180,19 +181,24 @@ void Trainer::check_and_save(Due due) {
     }
   spikes_.put(run_.settings);
   if (kinds.regular || kinds.best)
-    saver_.save(position_.step(), std::move(copy), kinds, run_.settings, watchdog_);
+    saver_.save(position_.step(), std::move(copy), kinds, run_.settings, run_.watchdog);
   if (!fault) return;
-  saver_.wait();
+  wait_for_save();
   std::rethrow_exception(fault);
 }
 
+void Trainer::wait_for_save() {
+  const Watchdog::Watch watch(&run_.watchdog, "waiting for the save before");
+  saver_.wait();
+}
+
 const HostState& Trainer::host_of(StateCopy& copy) {
-  const Watchdog::Watch watch(&watchdog_, str("copying the state of step ", position_.step()));
+  const Watchdog::Watch watch(&run_.watchdog, str("copying the state of step ", position_.step()));
   return copy.host();
 }
 
 std::vector<TextSample> Trainer::samples(const SlicedTensors& weights) {
-  const Watchdog::Watch watch(&watchdog_, str("asking the model at step ", position_.step()));
+  const Watchdog::Watch watch(&run_.watchdog, str("asking the model at step ", position_.step()));
   return programs_.sampler->sample(weights, "train");
 }
 
@@ -210,12 +216,13 @@ std::optional<double> Trainer::check(const HostState& host) {
   saver_.require_finite(step, host);
   TrainCheck found{.first_step = first_step_,
                    .step = step,
-                   .trained = since_check_.measures(),
+                   .trained = since_check_.batches() > 0 ? since_check_.measures()
+                                                         : std::vector<MeasuredValue>(),
                    .validation = {},
                    .parameters = parameter_scales(run_.program.state, host)};
   since_check_.clear();
   if (programs_.scorer) try {
-      found.validation = programs_.scorer->score(state_, step, &watchdog_);
+      found.validation = programs_.scorer->score(state_, step, &run_.watchdog);
     } catch (const Stopped&) {
       position_.check_cut();
       run_.settings[kUnchecked] = true;
@@ -251,6 +258,7 @@ void Trainer::run_steps() {
   if (position_.state() == RunState::spiked) rewind();  // found in the last step before a signal
   {
     const auto saving = log_.during(Spent::save);
+    const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save");
     saver_.finish();
   }
   tell_saved();

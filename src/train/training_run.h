@@ -43,6 +43,7 @@ struct OpenedRun {
   nlohmann::json settings;  // that a checkpoint must have been made with
   StepProgram program;
   std::optional<FolderLock> lock;  // a dry run takes none
+  Watchdog watchdog;
 };
 
 struct RunPrograms {
@@ -99,6 +100,7 @@ class Trainer {
   std::unique_ptr<Prefetch> batches_from(std::int64_t step) const;
   Due due() const;
   void check_and_save(Due due);
+  void wait_for_save();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
   std::vector<TextSample> samples(const SlicedTensors& weights);
@@ -115,8 +117,7 @@ class Trainer {
   ModelState state_;
   SpikeRecord spikes_;
   RunPosition position_;
-  Watchdog watchdog_;
-  Saver saver_;  // whose thread the watchdog watches, too
+  Saver saver_;
   std::unique_ptr<Prefetch> batches_;
   std::optional<Buffer> report_;  // of position_.step(), where it is due
   ReportSums since_check_, last_;

@@ -12,6 +12,7 @@
 #include "store/path.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
+#include "train/rewind.h"
 #include "train/start.h"
 #include "train/training_run.h"
 
@@ -21,6 +22,13 @@ namespace {
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);
   return open_device(job.device, static_cast<int>(job.config.devices));
+}
+
+// The run goes on from an older checkpoint of its own than the newest.
+void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
+  for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
+    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+                 from);
 }
 
 RunPrograms compiled_programs(const OpenedRun& run) {
@@ -57,7 +65,8 @@ OpenedRun::OpenedRun(const TrainJob& of)
       source(job.source ? job.source : open_training_data(job)),
       client(opened(job, log)),
       settings(settings_of(job, *source)),
-      program(training_program(job, client->platform_name())) {
+      program(training_program(job, client->platform_name())),
+      watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes")) {
   warn_of_settings(job);
   check_described(job, *source);
   check_memory(program, client->platform_name());
@@ -77,6 +86,7 @@ void accept(OpenedRun& run, const Start& start) {
   }
   job.accepted();
   if (job.dry_run) return;
+  if (!job.resume_from.empty()) leave_the_way_behind(job.model_dir, start.step);
   const auto description = run.source->description();
   const Compute compute = run.compute();
   run.log.begin({.folder = job.model_dir,
@@ -106,6 +116,7 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
                                start.taken ? start.taken->parameters : TensorMap());
     });
   const auto compiling = run.log.during(Spent::compile);
+  const Watchdog::Watch watch(&run.watchdog, "compiling");
   const auto begin = Clock::now();
   std::optional<RunPrograms> programs;
   if (start.step < run.last_step() || start.unchecked) programs.emplace(compiled_programs(run));
