@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ask/best_score.h"
 #include "base/clock.h"
 #include "base/watchdog.h"
 #include "state/state_copy.h"
@@ -85,7 +86,7 @@ class Saver {
   const TrainJob& job_;
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
-  std::optional<double> best_, before_best_;
+  BestScore best_;
   std::map<std::string_view, Failure> failures_;  // by place: of its newest save
   Clock::time_point begun_ = Clock::now();
   std::future<Outcome> under_way_;  // last: its thread uses the others
