@@ -14,9 +14,10 @@ class MaskSampler : public TextSampler {
  public:
   // As MaskFiller has them.
   MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
-              std::shared_ptr<const BertTokenizer> tokenizer, std::vector<std::string> texts)
+              std::shared_ptr<const BertTokenizer> tokenizer, std::vector<std::string> texts,
+              const Placement& placement = {})
       : tokenizer_(std::move(tokenizer)),
-        filler_(std::move(client), job, *tokenizer_, std::move(texts)) {}
+        filler_(std::move(client), job, *tokenizer_, std::move(texts), placement) {}
 
   std::string kind() const override { return "filled"; }
   std::vector<TextSample> sample(const SlicedTensors& tensors,

@@ -202,8 +202,8 @@ static auto sampler_of(const Recipe& r) {
   const auto job = asked_job<FillMaskJob>(r);
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
-  return [job, texts, tokenizer](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskSampler>(std::move(client), job, tokenizer, texts);
+  return [job, texts, tokenizer](std::shared_ptr<const Client> client, const Placement& placement) {
+    return std::make_unique<const MaskSampler>(std::move(client), job, tokenizer, texts, placement);
   };
 }
 

@@ -34,11 +34,11 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
 TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& state) try {
   const StopSignal stop(kStopsTraining);
   run.log.ready();
-  Saver saver(run.job, start);
+  Saver saver(run.job, start, *run.lock);
   {
     const auto saving = run.log.during(Spent::save);
     saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
-    const Watchdog::Watch watch(&run.watchdog, "waiting for the last save");
+    const Watchdog::Watch watch(&run.watchdog, "waiting for the last save", WorkOf::store);
     saver.finish();
   }
   run.log.saved(start.step);

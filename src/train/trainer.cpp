@@ -31,7 +31,7 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       state_(std::move(prepared.state)),
       spikes_(start.spikes),
       position_(start.step, start.unchecked),
-      saver_(job_, start),
+      saver_(job_, start, *run.lock),
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
       last_(run.program.report),
@@ -44,8 +44,8 @@ std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
-  const Watchdog::Watch watch(&run_.watchdog,
-                              str("waiting for the batch of step ", position_.step() + 1));
+  const Watchdog::Watch watch(
+      &run_.watchdog, str("waiting for the batch of step ", position_.step() + 1), WorkOf::store);
   return batches_->next();
 }
 
@@ -188,7 +188,7 @@ void Trainer::check_and_save(Due due) {
 }
 
 void Trainer::wait_for_save() {
-  const Watchdog::Watch watch(&run_.watchdog, "waiting for the save before");
+  const Watchdog::Watch watch(&run_.watchdog, "waiting for the save before", WorkOf::store);
   saver_.wait();
 }
 
@@ -258,7 +258,7 @@ void Trainer::run_steps() {
   if (position_.state() == RunState::spiked) rewind();  // found in the last step before a signal
   {
     const auto saving = log_.during(Spent::save);
-    const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save");
+    const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save", WorkOf::store);
     saver_.finish();
   }
   tell_saved();

@@ -31,6 +31,15 @@ void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
                  from);
 }
 
+// The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
+// device holds all of it.
+Placement sampling_placement(const OpenedRun& run) {
+  if (run.program.placement.replicas() > 1) return {};
+  Placement out = run.program.placement;
+  out.partition.names = run.job.task.dim_names;
+  return out;
+}
+
 RunPrograms compiled_programs(const OpenedRun& run) {
   const TrainJob& job = run.job;
   std::optional<Scorer> scorer;
@@ -39,7 +48,8 @@ RunPrograms compiled_programs(const OpenedRun& run) {
                    job.fields);
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
   check_best(job, scorer);
-  auto sampler = job.track.sampler ? job.track.sampler(run.client) : nullptr;
+  auto sampler =
+      job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
   std::optional<GradientValues> gradients;
   if (job.track.gradient_histograms && job.track.histograms_every > 0)
     gradients.emplace(run.client, job);
@@ -116,11 +126,12 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
                                start.taken ? start.taken->parameters : TensorMap());
     });
   const auto compiling = run.log.during(Spent::compile);
-  const Watchdog::Watch watch(&run.watchdog, "compiling");
+  std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();
   std::optional<RunPrograms> programs;
   if (start.step < run.last_step() || start.unchecked) programs.emplace(compiled_programs(run));
   const double seconds = seconds_since(begin);
+  watch.emplace(&run.watchdog, "putting the first state on the devices");
   PreparedRun prepared{
       .state = start.state ? *std::move(start.state)
                            : fitting(run.advice("train: the state"), [&] { return fresh.get(); }),

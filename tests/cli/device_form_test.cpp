@@ -34,7 +34,8 @@ constexpr const char* kElectra =
     "eval: {batch_size: 8, every: 2}\n"
     "track: {fill: 'the [MASK] house', histograms_every: 2}\n";
 // Of which two devices split parameters and rows, and two heads and words.
-constexpr const char* kMesh = " --set train.devices=4 --set train.mesh=fsdp=2,tensor=2 --set train.mesh_rules=heads=none";
+constexpr const char* kMesh =
+    " --set train.devices=4 --set train.mesh=fsdp=2,tensor=2 --set train.mesh_rules=heads=none";
 constexpr const char* kOneDevice =
     " --set train.devices=1 --set train.mesh=auto --set train.layers=unrolled --set train.save=all";
 

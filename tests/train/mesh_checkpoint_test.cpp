@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ask/mask_sampler.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
+#include "state/shards.h"
+#include "step/program.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -125,8 +129,11 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   run.keep_best = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  run.track.sampler = [&](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts);
+  Placement sampled_over;
+  run.track.sampler = [&](std::shared_ptr<const Client> client, const Placement& placement) {
+    sampled_over = placement;
+    return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts,
+                                               placement);
   };
   std::vector<ParameterScale> scales;
   run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
@@ -138,6 +145,13 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
   const RunRecord told = read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
+  // No device holds a table of words that the mesh splits.
+  const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
+  EXPECT_EQ(asked.placement.devices, run.config.devices);
+  EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
+    return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
+           tensor.shape;
+  }));
   const FilledText want = fill_masks(fill, *tokenizer, texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
