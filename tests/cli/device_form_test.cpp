@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
@@ -104,11 +105,11 @@ TEST_F(DeviceForm, EveryCommandOfARecipe) {
   ASSERT_EQ(evaluations.size(), 1u);
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(evaluations[0]["global_step"], 6);
-  for (const auto& [name, value] : alone[0].items())
-    if (value.is_number_float())
-      EXPECT_NEAR(evaluations[0][name].get<double>(), value.get<double>(),
-                  kOtherForm * std::abs(value.get<double>()))
-          << name;
+  for (const auto& [name, value] : alone[0].items()) {
+    if (!value.is_number_float()) continue;
+    const double want = value;
+    EXPECT_NEAR(evaluations[0][name].get<double>(), want, kOtherForm * std::abs(want)) << name;
+  }
   remove_file(dir_.file("out/model/evaluations.jsonl"));
   std::vector<std::int64_t> followed;
   for (const json& one : lines_of_json(on_mesh("eval", steps + " --follow --json")))
