@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""kill_runs.py --smelt PROGRAM --kills N [--seed S] [--places one,eight,bucket] [RECIPE] [--set FIELD=VALUE ...]
+"""kill_runs.py --smelt PROGRAM --kills N [--seed S] [--places one,eight,mesh,bucket] [RECIPE] [--set FIELD=VALUE ...]
 
 Shows that a training that is killed again and again ends as one that nobody disturbs. In each place (one device, eight
-devices, one device with everything in a bucket of an emulator, which needs the tests' Python) RECIPE, or a tiny one of
-its own, is trained once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
+devices, two that split the model, with layers in a scan, as on a TPU or a GPU; one device with everything in a bucket
+of an emulator, which needs the tests' Python) RECIPE, or a tiny one of its own, is trained once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
 their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have
 recorded the undisturbed run's losses of every step, to the last bit, and left the same bytes in its last checkpoint; so
 must each place's last run, which is left alone.
@@ -36,6 +36,14 @@ train: {batch_size: 8, steps: 240, learning_rate: 1e-3, warmup_steps: 20, save_e
 eval: {batch_size: 8}
 """ % ROOT
 
+
+# What a place adds to the recipe. Two devices: a sum of two is the same in either order, of more it is not, and a mesh
+# that splits the model adds in order of arrival on a CPU.
+SETTINGS = {
+    "eight": ["train.devices=8"],
+    "mesh": ["train.devices=2", "train.mesh=fsdp=2", "train.layers=scan", "train.save=products",
+             "model.num_hidden_layers=2"],
+}
 
 OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left"}
 
@@ -247,7 +255,7 @@ def main():
     parser.add_argument("--smelt", default=ROOT + "/build/release/smelt")
     parser.add_argument("--kills", type=int, required=True)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--places", default="one,eight,bucket")
+    parser.add_argument("--places", default="one,eight,mesh,bucket")
     parser.add_argument("recipe", nargs="?")
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
@@ -262,7 +270,7 @@ def main():
         for number, place in enumerate(places):
             kills = arguments.kills // len(places) + (number < arguments.kills % len(places))
             where = Bucket(emulator.endpoint, "run") if place == "bucket" else Folder(f"{work}/{place}")
-            prove(Proof(arguments, where, ["train.devices=8"] if place == "eight" else []), kills)
+            prove(Proof(arguments, where, SETTINGS.get(place, [])), kills)
 
 
 main()

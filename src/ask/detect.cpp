@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ask/ask_model.h"
+#include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
 
@@ -41,8 +41,8 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
 std::vector<std::vector<JudgedToken>> judge(const DetectJob& job, DetectTexts texts,
                                             const SlicedTensors& tensors,
                                             const std::string& where) {
-  const ModelQuestion question("detect", open_device(job.device, 1), job.replaced(texts.longest),
-                               texts.rows, job.exact_products);
+  const RowPredictor question("detect", open_device(job.device, 1), job.replaced(texts.longest),
+                              texts.rows, job.exact_products);
   const auto probabilities = question.ask(tensors, where).results[0][0].to_host<float>();
   for (std::size_t row = 0; row < texts.judged.size(); ++row)
     for (std::size_t i = 0; i < texts.judged[row].size(); ++i)

@@ -36,8 +36,8 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const BertTokenizer& tokenizer,
                                                       const std::vector<std::string>& texts);
 
-// By the values of a state; `where` begins the message where one is missing. The job's files are
-// not looked at.
+// Judges by the values of a state; `where` begins the message where one is missing. The job's files
+// are not looked at.
 std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const BertTokenizer& tokenizer,
                                                       const std::vector<std::string>& texts,

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "state/taken_weights.h"
+#include "state/initial_weights.h"
 
 namespace smelt {
 
@@ -36,7 +36,7 @@ Evaluation Evaluator::operator()(const TrainedModel& model) const {
 Evaluation Evaluator::of_given(const std::string& init) const {
   constexpr std::uint64_t kSeed = 12345;
   const StepProgram& program = scorer_->program();
-  const TakenWeights taken =
+  const InitialWeights taken =
       take_weights(program.state, load_weights(init), [](std::string_view) { return false; });
   spdlog::info("{}", table_of(taken));
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {

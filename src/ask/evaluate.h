@@ -36,7 +36,8 @@ class Evaluator {
   // UsageError for fewer examples than one batch, or a batch that does not divide over the devices.
   explicit Evaluator(const EvaluateJob& job);
   Evaluation operator()(const TrainedModel& model) const;
-  // Of weights for another run (checkpoint/given_weights.h), as step 0; what they lack is fresh.
+  // Scores weights for another run (checkpoint/given_weights.h), as step 0; what they lack is
+  // fresh.
   Evaluation of_given(const std::string& init) const;
   const Scorer& scorer() const { return *scorer_; }
 

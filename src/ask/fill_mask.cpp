@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ask/ask_model.h"
+#include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
 
@@ -93,7 +93,7 @@ struct MaskFiller::Asked {
   std::int64_t top, asked;  // guesses: to be told, to be asked for
   std::vector<std::string> texts;
   std::vector<TokenRow> rows;
-  ModelQuestion question;
+  RowPredictor question;
 };
 
 MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,

@@ -50,7 +50,7 @@ class MaskFiller {
              const BertTokenizer& tokenizer, std::vector<std::string> texts,
              const Placement& placement = {});
   ~MaskFiller();
-  // By the values of a state; `where` begins the message where one is missing.
+  // Fills by the values of a state; `where` begins the message where one is missing.
   std::vector<FilledText> fill(const SlicedTensors& tensors, const std::string& where) const;
 
  private:

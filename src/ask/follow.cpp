@@ -14,6 +14,7 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "track/event_log.h"
 #include "track/run_record.h"
 
 namespace smelt {
@@ -25,7 +26,8 @@ constexpr const char* kStopsFollowing =
 
 class Follower {
  public:
-  explicit Follower(const FollowJob& job) : job_(job), newest_(job.newest) {}
+  explicit Follower(const FollowJob& job)
+      : job_(job), lock_(job.folder, "eval"), newest_(job.newest()) {}
 
   void run() {
     const StopSignal stop(kStopsFollowing);
@@ -71,8 +73,10 @@ class Follower {
     const std::string path = committed_path(job_.model_dir, step);
     const auto is_there = [&] { return exists(join_path(path, kCommitFile)); };
     try {
-      job_.evaluate(path);
+      const auto scalars = job_.evaluate(path);
       ++evaluated_;
+      if (!events_) events_.emplace(job_.folder, step);
+      events_->add(step, scalars);
     } catch (const DamagedCheckpoint& error) {
       if (is_there())
         spdlog::error("{}\n  it is not evaluated", error.what());
@@ -93,9 +97,11 @@ class Follower {
   }
 
   const FollowJob& job_;
+  const FolderLock lock_;
   const double begun_ = wall_seconds();
   std::optional<std::int64_t> newest_, passed_over_;
   std::int64_t evaluated_ = 0;
+  std::optional<EventLog> events_;
 };
 
 }  // namespace

@@ -7,19 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "format/event_file.h"
+
 namespace smelt {
 
 struct FollowJob {
   std::string model_dir;
+  // Locked meanwhile, since another follower's lines would be lost; gets TensorBoard's events.
+  std::string folder;
   std::optional<std::int64_t> last_step;  // of the run; empty: it ends when it says so
-  std::optional<std::int64_t> newest;     // that was taken before
   double seconds = 1;                     // between two looks
+  // Once the folder is locked: the newest step that was taken before.
+  std::function<std::optional<std::int64_t>()> newest;
   // Which of these steps, ascending, is to be taken; nothing: none of them. A run that is known to
   // be done removes none any more.
   std::function<std::optional<std::int64_t>(const std::vector<std::int64_t>& steps,
                                             bool run_is_done)>
       next;
-  std::function<void(const std::string& path)> evaluate;
+  // Its scalars for TensorBoard.
+  std::function<std::vector<Scalar>(const std::string& path)> evaluate;
   // It is done with, evaluated or passed over: next() must not give it again.
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
@@ -27,7 +33,7 @@ struct FollowJob {
 // Until the checkpoint of the last step is taken, or, where that is not known, metrics.jsonl says
 // that the run is done, since this began or with nobody working in the folder; and next() gives
 // none. A damaged checkpoint, or one that the run has removed meanwhile, is passed over with a
-// logged word. Stopped at SIGTERM, SIGINT or SIGHUP.
+// logged word. UsageError where the folder is locked; Stopped at SIGTERM, SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
 }  // namespace smelt

@@ -12,5 +12,7 @@ double share(Part part, Whole whole) {  // 0 of nothing
 
 std::string rounded(double value, int digits);
 std::string percent(double share);  // "12.3 %"
+// With as many digits as an f32 has: shorter lines.
+double to_f32_digits(double value);
 
 }  // namespace smelt

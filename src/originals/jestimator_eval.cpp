@@ -4,10 +4,10 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <iostream>
 #include <utility>
 
+#include "ask/best_score.h"
 #include "ask/evaluate.h"
 #include "ask/follow.h"
 #include "base/choice.h"
@@ -16,9 +16,7 @@
 #include "checkpoint/layout.h"
 #include "store/file.h"
 #include "store/folder.h"
-#include "store/folder_lock.h"
 #include "store/path.h"
-#include "track/event_log.h"
 
 namespace smelt {
 namespace {
@@ -53,39 +51,41 @@ void read_only(const Evaluator& evaluator) {
   spdlog::info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
 }
 
-// A metric whose best checkpoints are kept.
+// A metric whose best checkpoints are kept, with the score beside them: a lowest one's as its
+// negative, as the original has it.
 struct BestOf {
   std::string metric, folder;
-  double sign = 1;  // -1: the lowest
+  Best best = Best::highest;
 
+  double signed_score(double value) const { return best == Best::highest ? value : -value; }
   std::string score_file() const { return join_path(folder, "score"); }
-  double best() const {
-    if (!exists(score_file())) return -HUGE_VAL;
+  BestScore before() const {
+    if (!exists(score_file())) return BestScore(best);
     const std::string text = read_file(score_file(), kSmallFileBytes);
-    double value = -HUGE_VAL;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    double value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc() ? BestScore(best, signed_score(value)) : BestScore(best);
   }
-  void record(double score) const {  // all its digits, or the same score would be a better one
+  void record(double value) const {  // all its digits, or the same score would be a better one
     std::array<char, 32> digits;
-    const auto end = std::to_chars(digits.begin(), digits.end(), score).ptr;
+    const auto end = std::to_chars(digits.begin(), digits.end(), signed_score(value)).ptr;
     write_file(score_file(), {digits.data(), end});
   }
 };
 
-std::vector<BestOf> best_of(const JestimatorFlags& f, const std::string& folder) {
+std::vector<BestOf> kept_bests(const JestimatorFlags& f, const std::string& folder) {
   std::vector<BestOf> out;
-  const auto add = [&](const std::string& metrics, const char* word, double sign) {
+  const auto add = [&](const std::string& metrics, const char* word, Best best) {
     for (const std::string_view metric : split(metrics, ','))
       if (!trim(metric).empty())
         out.push_back(
-            {std::string(trim(metric)), join_path(folder, str(word, trim(metric))), sign});
+            {std::string(trim(metric)), join_path(folder, str(word, trim(metric))), best});
   };
-  add(f.save_high, "high_", 1);
-  add(f.save_low, "low_", -1);
+  add(f.save_high, "high_", Best::highest);
+  add(f.save_low, "low_", Best::lowest);
   for (const BestOf& best : out)
-    choose<int>(best.sign > 0 ? "--save_high: metric" : "--save_low: metric", best.metric,
-                {{"valid_loss", 0}, {"valid_mrr", 0}});
+    choose<int>(best.best == Best::highest ? "--save_high: metric" : "--save_low: metric",
+                best.metric, {{"valid_loss", 0}, {"valid_mrr", 0}});
   return out;
 }
 
@@ -94,26 +94,30 @@ class Follower {
   explicit Follower(const JestimatorFlags& f)
       : flags_(f),
         folder_(join_path(f.model_dir, f.eval_label)),
-        best_(best_of(f, folder_)),
+        best_(kept_bests(f, folder_)),
         evaluator_(evaluation_job(f)) {}
 
   void run() {
     if (flags_.dry_run) return read_only(evaluator_);
-    const FolderLock lock(folder_, "eval");
-    if (exists(last_file()))
-      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
-    spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
     follow_checkpoints({.model_dir = flags_.model_dir,
+                        .folder = folder_,
                         .last_step = flags_.max_train_steps,
-                        .newest = last_,
                         .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
+                        .newest = [&] { return last_evaluated(); },
                         .next = [&](const auto& steps, bool done) { return next(steps, done); },
-                        .evaluate = [&](const std::string& path) { evaluate(path); },
+                        .evaluate = [&](const std::string& path) { return evaluate(path); },
                         .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
   }
 
  private:
   std::string last_file() const { return join_path(folder_, "last_evaluated_ckpt"); }
+
+  std::optional<std::int64_t> last_evaluated() {
+    if (exists(last_file()))
+      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
+    spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
+    return last_;
+  }
 
   bool is_last(std::int64_t step) const {
     return flags_.max_train_steps && step >= *flags_.max_train_steps;
@@ -136,32 +140,30 @@ class Follower {
     write_file(last_file(), path);
   }
 
-  void evaluate(const std::string& path) {
+  std::vector<Scalar> evaluate(const std::string& path) {
     const TrainedModel model = load_jestimator("eval", path, flags_);
     spdlog::info("evaluating {}", path);
     const auto metrics = logged(evaluator_(model));
-    tell(model.checkpoint.step, metrics);
     for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
+    return scalars_of(metrics);
   }
 
-  void tell(std::int64_t step, const std::vector<MeasuredValue>& metrics) {
+  std::vector<Scalar> scalars_of(const std::vector<MeasuredValue>& metrics) const {
     const std::string label = flags_.eval_label.substr(
         std::min(flags_.eval_label.size(), flags_.eval_label.find_first_not_of('/')));
     std::vector<Scalar> scalars;
     for (const MeasuredValue& m : metrics)
       scalars.push_back(
           {str(label.substr(0, label.find('/')), "/", m.name), static_cast<float>(m.value)});
-    if (!events_) events_.emplace(folder_, step);
-    events_->add(step, scalars);
+    return scalars;
   }
 
   void keep_if_best(const BestOf& best, const std::vector<MeasuredValue>& metrics,
                     const SlicedCheckpoint& checkpoint) const {
     const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
-    const double score = best.sign * found->value;
-    if (!(score > best.best())) return;
-    spdlog::info("the {} {} so far: {:f}", best.sign > 0 ? "highest" : "lowest", best.metric,
-                 found->value);
+    if (!best.before().is_beaten_by(found->value)) return;
+    spdlog::info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
+                 best.metric, found->value);
     SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
       for (const std::string& name : t.stored_names())
@@ -169,7 +171,7 @@ class Follower {
     save_sliced_checkpoint(
         best.folder, checkpoint.step, parameters, checkpoint.state,
         {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});
-    best.record(score);
+    best.record(found->value);
   }
 
   const JestimatorFlags& flags_;
@@ -178,7 +180,6 @@ class Follower {
   Evaluator evaluator_;
   std::optional<std::int64_t> last_;  // evaluated
   bool told_ = false;                 // why nothing is evaluated
-  std::optional<EventLog> events_;
 };
 
 }  // namespace

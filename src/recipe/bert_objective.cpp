@@ -192,8 +192,8 @@ ObjectiveType bert_objective() {
         {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
   };
   type.remark = remark;
-  type.fill = [](const Recipe& r) { return bert_fill_job(resolved_model(r)); };
-  type.fill_stored = fill_stored_bert;
+  type.questions = {QuestionFor<FillMaskJob>(of_model(
+      [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert))};
   type.export_folder = export_folder;
   return type;
 }

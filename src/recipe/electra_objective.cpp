@@ -172,10 +172,12 @@ ObjectiveType electra_objective() {
         {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
   };
   type.remark = electra_remark;
-  type.fill = [](const Recipe& r) { return electra_fill_job(finished_task(r)); };
-  type.detect = [](const Recipe& r) { return electra_detect_job(finished_task(r)); };
-  type.fill_stored = fill_stored_electra;
-  type.detect_stored = detect_stored_electra;
+  type.questions = {
+      QuestionFor<FillMaskJob>(of_model(
+          [](const Recipe& r) { return electra_fill_job(finished_task(r)); }, fill_stored_electra)),
+      QuestionFor<DetectJob>(
+          of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
+                   detect_stored_electra))};
   type.export_folder = export_recipes_model;
   return type;
 }

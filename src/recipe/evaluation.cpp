@@ -18,7 +18,6 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
-#include "track/event_log.h"
 #include "track/metrics_file.h"
 
 namespace smelt {
@@ -86,23 +85,23 @@ class RecipeFollower {
       : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {}
 
   void run() {
-    const std::int64_t last = recipe_.train.steps;
-    const FolderLock lock(events_folder(), "eval");  // another follower's lines would be lost
-    for (const Record& told_before : told_evaluations(model_dir_))
-      told_[evaluated_step(told_before)] = told_before.value("checkpoint", "");
-    spdlog::info("eval: following {} to step {}", model_dir_, last);
-    const auto newest = told_.empty() ? std::nullopt : std::optional(told_.rbegin()->first);
     follow_checkpoints({.model_dir = model_dir_,
-                        .last_step = last,
-                        .newest = newest,
+                        .folder = join_path(model_dir_, "eval"),
+                        .last_step = recipe_.train.steps,
                         .seconds = is_remote(model_dir_) ? 15.0 : 1.0,  // what costs nothing
+                        .newest = [&] { return newest_told(); },
                         .next = [&](const auto& steps, bool) { return next(steps); },
-                        .evaluate = [&](const std::string& path) { evaluate(path); },
+                        .evaluate = [&](const std::string& path) { return evaluate(path); },
                         .done = [&](std::int64_t step, const auto&) { told_[step] = mark_; }});
   }
 
  private:
-  std::string events_folder() const { return join_path(model_dir_, "eval"); }
+  std::optional<std::int64_t> newest_told() {
+    for (const Record& told_before : told_evaluations(model_dir_))
+      told_[evaluated_step(told_before)] = told_before.value("checkpoint", "");
+    spdlog::info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    return told_.empty() ? std::nullopt : std::optional(told_.rbegin()->first);
+  }
 
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
     for (const std::int64_t step : steps) {
@@ -115,14 +114,17 @@ class RecipeFollower {
     return std::nullopt;
   }
 
-  void evaluate(const std::string& path) {
+  std::vector<Scalar> evaluate(const std::string& path) {
     if (!evaluator_) start();
     const Evaluation e = (*evaluator_)(
         load_trained_model("eval", path, job_.task.settings.value("model", nlohmann::json()),
                            job_.vocab, job_.averaged));
     write_evaluation(recipe_, e, mark_);
-    tell_tensorboard(e);
     tell_(e);
+    std::vector<Scalar> scalars;
+    for (const MeasuredValue& m : e.measures)
+      scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
+    return scalars;
   }
 
   // Once there is a checkpoint, vocabulary and data are there.
@@ -132,14 +134,6 @@ class RecipeFollower {
     evaluator_->scorer().announce();
   }
 
-  void tell_tensorboard(const Evaluation& e) {
-    std::vector<Scalar> scalars;
-    for (const MeasuredValue& m : e.measures)
-      scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
-    if (!events_) events_.emplace(events_folder(), e.global_step);
-    events_->add(e.global_step, scalars);
-  }
-
   const Recipe& recipe_;
   std::string model_dir_;
   const std::function<void(const Evaluation&)>& tell_;
@@ -147,7 +141,6 @@ class RecipeFollower {
   std::string mark_;                          // of the checkpoint under way
   EvaluateJob job_;
   std::optional<Evaluator> evaluator_;
-  std::optional<EventLog> events_;
 };
 
 }  // namespace

@@ -97,10 +97,11 @@ ObjectiveType jestimator_bert_objective() {
   type.make_examples = make_jestimator_examples;
   type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;
-  type.fill = [](const Recipe& r) { return fill_with_jestimator(finished_jestimator(r).model); };
-  type.fill_stored = [](const StoredModel& m) {
-    return fill_with_jestimator(parse_config<JestimatorBertConfig>(m.config, m.where));
-  };
+  type.questions = {QuestionFor<FillMaskJob>(
+      of_model([](const Recipe& r) { return fill_with_jestimator(finished_jestimator(r).model); },
+               [](const StoredModel& m) {
+                 return fill_with_jestimator(parse_config<JestimatorBertConfig>(m.config, m.where));
+               }))};
   return type;
 }
 

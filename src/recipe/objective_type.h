@@ -9,11 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "ask/detect.h"
 #include "ask/evaluate.h"
-#include "ask/fill_mask.h"
-#include "checkpoint/stored_model.h"
 #include "format/config.h"
+#include "recipe/questions.h"
 #include "recipe/recipe.h"
 #include "recipe/record_report.h"
 #include "tasks/task.h"
@@ -44,12 +42,8 @@ struct ObjectiveType {
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
-  // Empty where the model cannot do it.
-  std::function<FillMaskJob(const Recipe&)> fill;
-  std::function<DetectJob(const Recipe&)> detect;
-  // The same of a model that is there without a recipe. UsageError where it lacks that part.
-  std::function<FillMaskJob(const StoredModel&)> fill_stored;
-  std::function<DetectJob(const StoredModel&)> detect_stored;
+  std::vector<Question> questions = {};  // that a trained one answers
+  // Empty where the model has no such folder.
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <span>
 
+#include "ask/mask_sampler.h"
 #include "base/error.h"
 #include "base/stop_notice.h"
 #include "base/words.h"
@@ -123,7 +124,7 @@ void check_program(const Recipe& r, const Task& task) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  remove_abandoned({paths.train_text, paths.heldout_text});
+  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
@@ -183,16 +184,28 @@ std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
 }
 
+// The question's job for the recipe's newest checkpoint.
+template <class Job>
+static Job asked_job(const Recipe& r) {
+  const RecipePaths paths(r);
+  Job job = job_of<Job>(r.type->questions, r.type->name, &r);
+  job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
+  job.model_dir = paths.model_dir;
+  job.vocab = paths.vocab;
+  job.averaged = r.eval.averaged;
+  return job;
+}
+
 // The recipe's texts, of which a model that is being trained fills the masks.
-static auto filler_of(const Recipe& r) {
+static auto sampler_of(const Recipe& r) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));
-  FillMaskJob job = r.type->fill(r);
-  job.exact_products = r.train.precision == "f32_exact";
+  const auto job = asked_job<FillMaskJob>(r);
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
   return [job, texts, tokenizer](std::shared_ptr<const Client> client, const Placement& placement) {
-    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts, placement);
+    return std::make_unique<const MaskSampler>(std::move(client), job, tokenizer, texts, placement);
   };
 }
 
@@ -228,7 +241,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   };
   job.track.histograms_every = r.track.histograms_every;
   job.track.gradient_histograms = r.track.gradients;
-  if (!r.track.fill.empty()) job.track.filler = filler_of(r);
+  if (!r.track.fill.empty()) job.track.sampler = sampler_of(r);
   if (r.eval.every > 0) {
     job.validation = {.data = paths.heldout_records,
                       .batch_size = r.eval.batch_size,
@@ -249,33 +262,15 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
 
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
                                         std::int64_t top) {
-  if (!r.type->fill)
-    throw UsageError(str("fill: a model of type ", r.type->name, " fills no masks"),
-                     "take the recipe of a model that was trained to");
-  const BertTokenizer tokenizer = BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
-  FillMaskJob job = r.type->fill(r);
-  job.device = r.train.device;
-  job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = RecipePaths(r).model_dir;
-  job.vocab = RecipePaths(r).vocab;
+  FillMaskJob job = asked_job<FillMaskJob>(r);
   job.top = top;
-  job.averaged = r.eval.averaged;
-  return fill_masks(job, tokenizer, texts);
+  return fill_masks(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)), texts);
 }
 
 std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
                                                         const std::vector<std::string>& texts) {
-  if (!r.type->detect)
-    throw UsageError(str("detect: a model of type ", r.type->name, " has no discriminator"),
-                     "take the recipe of an ELECTRA");
-  const RecipePaths paths(r);
-  DetectJob job = r.type->detect(r);
-  job.device = r.train.device;
-  job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = paths.model_dir;
-  job.vocab = paths.vocab;
-  job.averaged = r.eval.averaged;
-  return detect_replaced(job, BertTokenizer::load(paths.vocab, tokenizer_flags(r)), texts);
+  const auto job = asked_job<DetectJob>(r);
+  return detect_replaced(job, BertTokenizer::load(job.vocab, tokenizer_flags(r)), texts);
 }
 
 void export_model(const Recipe& r, const std::string& folder) {

@@ -65,7 +65,8 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
 }
 
 template <class Job>
-Job StoredAnswers::on_device(Job job) const {
+Job StoredAnswers::asked() const {
+  Job job = job_of<Job>(type_->questions, type_->name, &model_);
   job.device = flags_.device;
   job.exact_products = flags_.precision == "f32_exact";
   return job;
@@ -73,10 +74,7 @@ Job StoredAnswers::on_device(Job job) const {
 
 std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& texts,
                                             std::int64_t top) const {
-  if (!type_->fill_stored)
-    throw UsageError(str("fill: a model of type ", type_->name, " fills no masks"),
-                     "take a model that was trained to");
-  FillMaskJob job = on_device(type_->fill_stored(model_));
+  FillMaskJob job = asked<FillMaskJob>();
   job.top = top;
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
@@ -85,12 +83,8 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
 
 std::vector<std::vector<JudgedToken>> StoredAnswers::detect(
     const std::vector<std::string>& texts) const {
-  if (!type_->detect_stored)
-    throw UsageError(str("detect: a model of type ", type_->name, " has no discriminator"),
-                     "take an ELECTRA");
-  return detect_replaced(on_device(type_->detect_stored(model_)),
-                         BertTokenizer::load(model_.vocab, flags_.tokenizer), texts,
-                         weights_->tensors, model_.where);
+  return detect_replaced(asked<DetectJob>(), BertTokenizer::load(model_.vocab, flags_.tokenizer),
+                         texts, weights_->tensors, model_.where);
 }
 
 }  // namespace smelt

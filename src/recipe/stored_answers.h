@@ -35,7 +35,7 @@ class StoredAnswers {
 
  private:
   template <class Job>
-  Job on_device(Job job) const;
+  Job asked() const;
 
   std::string command_;
   StoredModelFlags flags_;

@@ -14,7 +14,7 @@ MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) 
 
 void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
   const std::string_view text = error.what();
-  // What the CPU plugin says late has lost its code.
+  // A late CPU error has no code.
   if (error.code() != pjrt::ErrorCode::resource_exhausted &&
       text.find(": Out of memory") == text.npos)
     throw;

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// From -1 to 1.
+// A number from -1 to 1.
 float within_one(std::uint32_t bits) {
   return 2 * ((static_cast<float>(bits >> 8) + 0.5f) * 0x1p-24f) - 1;
 }

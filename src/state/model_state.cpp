@@ -25,7 +25,7 @@ void require_tensor(const SlicedTensors& tensors, const std::string& name, const
         "use the configuration that the checkpoint was made with");
 }
 
-// Those of a stack's layers lie one after another.
+// A stack's layers lie one after another.
 std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateTensor& tensor) {
   if (tensor.layers == 0) return tensors.find(tensor.name)->second.slices;
   std::vector<TensorSlice> out;

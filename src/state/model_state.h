@@ -32,7 +32,7 @@ class ModelState {
                             const StateLayout& layout, const TensorMap& tensors,
                             const std::string& where);
 
-  // Of the first results of a program, which are the layout's tensors.
+  // Takes the first results of a program, which are the layout's tensors.
   static ModelState of_results(const Placement& placement, const StateLayout& layout,
                                std::vector<std::vector<Buffer>>& results);
 
@@ -41,7 +41,7 @@ class ModelState {
   std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // Of everything that is saved.
+  // A copy of everything that is saved.
   StateCopy start_copy() const;
   // Copies it to the host and waits for it.
   HostState download() const { return start_copy().take(); }

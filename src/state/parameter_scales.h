@@ -24,7 +24,7 @@ struct ParameterScale {
   double rms = 0;  // root of the mean of its squared elements
 };
 
-// Of the layout's values, in its order, each layer of a stack by itself.
+// The scales of the layout's values, in its order, each layer of a stack by itself.
 std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state);
 
 // As Python writes it: "()", "(768,)", "(768, 3072)".

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-// By the bits, without a jump, in blocks: the compiler takes several values at a time.
+// Looks at the bits, without a jump, in blocks: the compiler takes several values at a time.
 bool all_finite(std::span<const std::byte> bytes) {
   constexpr std::uint32_t kExponent = 0x7f800000;
   constexpr std::size_t kBlock = 4096;

@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// Of one device: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes", "peak_bytes"}.
+// One device's: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes", "peak_bytes"}.
 // What the plugin does not say, or calls 0, is not there. A loop's body counts once.
 Record program_cost(const CompiledProgram& program);
 

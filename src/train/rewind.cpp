@@ -23,7 +23,7 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
         str("raise ", from.fields("rewind_skip"), " or lower ", from.fields("learning_rate"),
             "; if it is no spike, raise ", from.fields("spike_sigmas"), " or ",
             from.fields("spike_window")));
-  // Which is good, before others go.
+  // It must be good before others are removed.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
   remove_later_checkpoints(from.model_dir, *to);
   return back;

@@ -3,11 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "runtime/peak_flops.h"
 #include "step/model_flops.h"
 #include "store/path.h"
@@ -18,14 +18,6 @@ namespace smelt {
 namespace {
 
 constexpr const char* kRate = "learning_rate";
-
-// As many digits as an f32 has: shorter lines.
-double to_f32_digits(double value) {
-  if (!std::isfinite(value)) return value;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return std::strtod(text, nullptr);
-}
 
 Record of_measures(const std::vector<MeasuredValue>& measures) {
   Record out = Record::object();
@@ -141,7 +133,7 @@ std::int64_t RunLog::tokens_in(const Batch& batch) const {
   return count;
 }
 
-void RunLog::took(const Batch& batch) {
+void RunLog::batch_started(const Batch& batch) {
   if (token_feature_) tokens_ahead_.push_back(tokens_in(batch));
 }
 
@@ -163,7 +155,7 @@ void RunLog::record(std::string_view kind, std::int64_t step, const Record& fiel
   }
 }
 
-// What follows a part of a record could not be read.
+// A torn event makes the rest unreadable: stop writing.
 void RunLog::add_events(const std::function<void(EventLog&)>& add) {
   if (!events_) return;
   try {
@@ -279,25 +271,16 @@ void RunLog::check(const TrainCheck& check) {
 
 void RunLog::saved(std::int64_t step) { record("save", step, Record::object()); }
 
-void RunLog::filled(std::int64_t step, const std::vector<FilledText>& texts) {
+void RunLog::sampled(std::int64_t step, const std::string& kind,
+                     const std::vector<TextSample>& samples) {
   Record told = Record::array();
   std::vector<NamedText> events;
-  for (const FilledText& text : texts) {
-    Record masks = Record::array();
-    std::string line = text.text + " :";
-    for (const auto& guesses : text.masks) {
-      Record& mask = masks.emplace_back(Record::array());
-      for (const MaskGuess& guess : guesses) {
-        mask.push_back({guess.token, to_f32_digits(guess.probability)});
-        line += str(" ", guess.token, " ", std::fixed, std::setprecision(1),
-                    100 * guess.probability, " %");
-      }
-    }
-    told.push_back({{"text", text.text}, {"masks", std::move(masks)}});
-    spdlog::info("step {}: {}", step, line);
-    events.push_back({str("filled/", events.size()), line});
+  for (const TextSample& sample : samples) {
+    told.push_back(sample.fields);
+    spdlog::info("step {}: {}", step, sample.line);
+    events.push_back({str(kind, "/", events.size()), sample.line});
   }
-  record("filled", step, {{"texts", std::move(told)}});
+  record(kind, step, {{"texts", std::move(told)}});
   add_events([&](EventLog& log) { log.add(step, events); });
 }
 

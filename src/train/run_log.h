@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ask/fill_mask.h"
 #include "ask/scorer.h"
+#include "ask/text_sampler.h"
 #include "base/progress.h"
 #include "data/batch.h"
 #include "runtime/client.h"
@@ -56,10 +56,10 @@ struct TrackChoice {
   std::int64_t log_every = 100;                               // steps
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
-  // Texts that the state at hand fills at each check; made once the device is open, for the
-  // placement that the filler gets.
-  std::function<std::unique_ptr<const MaskFiller>(std::shared_ptr<const Client>, const Placement&)>
-      filler = {};
+  // What the state at hand makes of texts at each check; made once the device is open, for the
+  // placement that the sampler gets.
+  std::function<std::unique_ptr<const TextSampler>(std::shared_ptr<const Client>, const Placement&)>
+      sampler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
   bool gradient_histograms = false;   // with the others; another program is compiled for them
   nlohmann::json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
@@ -90,15 +90,16 @@ class RunLog {
   // The program is compiled and the state there: steps follow. `cost` is program_cost()'s.
   void ready(const Record& cost = Record::object());
   // The batch of the next step that is started.
-  void took(const Batch& batch);
-  // Of a step that has ended.
+  void batch_started(const Batch& batch);
+  // The report of a step that has ended.
   void step_done(std::int64_t step, std::span<const float> report);
   void check(const TrainCheck& check);
   // The run goes on from an earlier step: what was told of later ones is taken back.
   void went_back(std::int64_t step);
   // A checkpoint of the step is there.
   void saved(std::int64_t step);
-  void filled(std::int64_t step, const std::vector<FilledText>& texts);
+  // What a TextSampler of this kind has made of the state.
+  void sampled(std::int64_t step, const std::string& kind, const std::vector<TextSample>& samples);
   bool wants_histograms(std::int64_t step) const;
   // TensorBoard's of the values of a state, of what the step has added to them and, if they are
   // there, of its gradients.

@@ -23,11 +23,6 @@ constexpr std::string_view kModel = "";
 constexpr std::string_view kBest = " as the best";
 constexpr std::string_view kForEver = " in save/";
 
-// A loss is best where it is lowest, all else where it is highest.
-bool is_better(const std::string& name, double value, double than) {
-  return name.ends_with("loss") ? value < than : value > than;
-}
-
 // {"name": …, "value": …} of a step in a folder of the best; of an earlier version's, what lies
 // beside it of the same step. Null: none.
 nlohmann::json score_of(const std::string& folder, std::int64_t step) {
@@ -40,15 +35,14 @@ nlohmann::json score_of(const std::string& folder, std::int64_t step) {
 }
 
 // The best value of a measure in a folder of the best, which a kill may have left two in.
-std::optional<double> score_in(const std::string& folder, const std::string& name) {
-  std::optional<double> best;
+BestScore score_in(const std::string& folder, const std::string& name) {
+  BestScore best(best_of(name));
   if (name.empty()) return best;
   for (const std::int64_t step : checkpoint_steps(folder)) try {
       const auto score = score_of(folder, step);
       if (!score.is_object() || score.value("name", nlohmann::json()) != name) continue;
       const auto value = score.value("value", nlohmann::json());
-      if (!value.is_number()) continue;
-      if (!best || is_better(name, value, *best)) best = value;
+      if (value.is_number() && best.is_beaten_by(value.get<double>())) best.keep(value);
     } catch (const DamagedCheckpoint& error) {
       spdlog::warn("{}\n  it counts as none", error.what());
     }
@@ -65,14 +59,14 @@ std::pair<std::string, std::string> without_hint(const std::string& message) {
 
 }  // namespace
 
-Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock)
+Saver::Saver(const TrainJob& job, const Start& start, const FolderLock& lock)
     : job_(job),
       lock_(lock),
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
-      newest_(saved_) {
-  if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
-}
+      newest_(saved_),
+      best_(start.is_saved() ? score_in(folder("best"), job.keep_best)
+                             : BestScore(best_of(job.keep_best))) {}
 
 bool Saver::is_kept_for_ever(std::int64_t step) const {
   return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
@@ -88,16 +82,14 @@ bool Saver::is_due(std::int64_t step) const {
 
 bool Saver::is_best(const Evaluation& evaluation) const {
   if (job_.keep_best.empty()) return false;
-  const auto& [name, value, weight] = evaluation.measure(job_.keep_best);
-  if (weight == 0 || !std::isfinite(value)) return false;
-  return !best_ || is_better(job_.keep_best, value, *best_);
+  return best_.is_beaten_by(evaluation.measure(job_.keep_best));
 }
 
 void Saver::wait() {
-  if (under_way_.valid()) tell(under_way_.get());
+  if (under_way_.valid()) report_outcome(under_way_.get());
 }
 
-void Saver::look() {
+void Saver::poll() {
   if (under_way_.valid() &&
       under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     wait();
@@ -111,8 +103,7 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
     begun_ = Clock::now();
   }
   if (kinds.best) {
-    before_best_ = best_;
-    best_ = kinds.best;
+    best_.keep(*kinds.best);
     settings[kScore] = {{"name", job_.keep_best}, {"value", *kinds.best}};
   }
   under_way_ = run_async([this, step, state = std::move(state), kinds,
@@ -144,7 +135,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
   std::vector<Attempt> out;
   const auto publish = [&](std::string_view name, const std::string& place, SaveOptions options) {
     out.push_back({.place = name});
-    if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
+    options.require_held = [this] { lock_.require_held_now(); };
     try {
       if (first.empty())
         save_sliced_checkpoint(place, step, host.tensors, settings, options);
@@ -169,7 +160,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
   return out;
 }
 
-// Those that minutes and signals saved must not push it out.
+// Checkpoints that minutes and signals saved must not push it out.
 std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
   if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
   return std::max(step - step % job_.save_every, first_step_);
@@ -180,7 +171,7 @@ void Saver::note(const Outcome& outcome) {
     if (attempt.place == kModel && attempt.failure.empty()) saved_ = outcome.step;
 }
 
-void Saver::tell(const Outcome& outcome) {
+void Saver::report_outcome(const Outcome& outcome) {
   note(outcome);
   if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
   for (const auto& [place, failure] : outcome.attempts) {
@@ -188,7 +179,7 @@ void Saver::tell(const Outcome& outcome) {
       failures_.erase(place);
       continue;
     }
-    if (place == kBest) best_ = before_best_;
+    if (place == kBest) best_.take_back();
     const auto [what, hint] = without_hint(failure);
     const std::string told =
         str("the state of step ", outcome.step, " is not saved", place, ": ", what);
@@ -210,7 +201,7 @@ void Saver::finish() {
 
 void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {
   throw SystemError(str("train: after step ", step, " ", tensor, " is not finite"),
-                    what_steadies());
+                    stability_hint());
 }
 
 void Saver::require_finite(std::int64_t step, const HostState& host) {
@@ -226,7 +217,7 @@ std::string Saver::where_to_go_on() {
                     : str("the checkpoint of step ", saved_, " is good");
 }
 
-std::string Saver::what_steadies() {
+std::string Saver::stability_hint() {
   return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
              "; ", where_to_go_on());
 }

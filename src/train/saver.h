@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ask/best_score.h"
 #include "base/clock.h"
 #include "base/watchdog.h"
 #include "state/state_copy.h"
@@ -23,8 +24,8 @@ namespace smelt {
 // of the state on the host. A save that fails is told and tried again when the next one is due.
 class Saver {
  public:
-  // Saves only while the lock of the model folder is held; null: there is none.
-  Saver(const TrainJob& job, const Start& start, const FolderLock* lock);
+  // Saves only while the lock of the model folder is held.
+  Saver(const TrainJob& job, const Start& start, const FolderLock& lock);
 
   // Whether the state after this step is to be saved: by the step's number, or by the time that has
   // passed.
@@ -46,7 +47,7 @@ class Saver {
   // The run is at this saved step again; later ones are gone.
   void went_back(std::int64_t step) { saved_ = newest_ = step; }
   // Tells what became of a save that has ended. SystemError for a state that is not finite.
-  void look();
+  void poll();
   // Waits for the last save. SystemError when the newest save at one of the places failed.
   void finish();
 
@@ -57,7 +58,7 @@ class Saver {
   // SystemError naming the first tensor that is not.
   void require_finite(std::int64_t step, const HostState& host);
   // A hint for messages, once the save under way has ended.
-  std::string what_steadies();
+  std::string stability_hint();
 
  private:
   struct Attempt {  // at one of a save's places
@@ -79,16 +80,16 @@ class Saver {
                 const nlohmann::json& settings) const;
   std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
                                    const nlohmann::json& settings) const;
-  void tell(const Outcome& outcome);
+  void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
   std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
-  const FolderLock* lock_;
+  const FolderLock& lock_;
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
-  std::optional<double> best_, before_best_;
+  BestScore best_;
   std::map<std::string_view, Failure> failures_;  // by place: of its newest save
   Clock::time_point begun_ = Clock::now();
   std::future<Outcome> under_way_;  // last: its thread uses the others

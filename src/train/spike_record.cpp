@@ -46,7 +46,7 @@ void SpikeRecord::rewound(std::int64_t step, std::int64_t batches) {
   rewinds_.push_back({step, batches});
 }
 
-std::int64_t SpikeRecord::gone_over() const {
+std::int64_t SpikeRecord::skipped_batches() const {
   std::int64_t out = 0;
   for (const Rewind& rewind : rewinds_) out += rewind.batches;
   return out;

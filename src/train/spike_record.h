@@ -26,7 +26,7 @@ class SpikeRecord {
   void rewound(std::int64_t step, std::int64_t batches);
 
   // By which a step's batch lies further on than without rewinds.
-  std::int64_t gone_over() const;
+  std::int64_t skipped_batches() const;
   std::int64_t rewinds_to(std::int64_t step) const;
   // Puts it into a checkpoint's settings; nothing where nothing was left out.
   void put(nlohmann::json& settings) const;

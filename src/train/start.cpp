@@ -80,7 +80,7 @@ void say_other_model(const GivenWeights& given, const nlohmann::json& settings) 
   if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
 }
 
-// For a new run.
+// Only a new run takes weights.
 void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
                 Start& start) {
   const auto in_vocabulary = [&](std::string_view parameter) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "state/initial_weights.h"
 #include "state/model_state.h"
-#include "state/taken_weights.h"
 #include "train/spike_record.h"
 #include "train/trainer.h"
 
@@ -16,8 +16,8 @@ namespace smelt {
 inline constexpr const char* kUnchecked = "unchecked";
 
 struct Start {
-  std::optional<ModelState> state;    // of a checkpoint; empty for a new run
-  std::optional<TakenWeights> taken;  // for a new run's state
+  std::optional<ModelState> state;      // of a checkpoint; empty for a new run
+  std::optional<InitialWeights> taken;  // for a new run's state
   std::int64_t step = 0;
   std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
   SpikeRecord spikes;             // of a checkpoint

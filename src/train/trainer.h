@@ -1,4 +1,27 @@
 // The life of a training run: data, compile, restore or initialise, steps, checkpoints, reports.
+//
+// Where a run stands between its steps (RunPosition, train/run_position.h). A step is started while
+// the one before it may still be under way, and its report is read when the next is started or
+// somebody wants to look at the state; so a spike is found one step late at most.
+//
+//                    check; save                       step, which reads the report before
+//                       .---.                              .---.
+//                       v   |                              v   |
+//     unchecked ---->  settled  ------- step --------->  under_way
+//         |   check,    | ^  ^                             |   |
+//         |   save      | |  `------- read report ---------'   | the report read
+//         |             | |                                    v is of a spike
+//         |   cut by    | `---- back to a checkpoint ------- spiked
+//         |   a signal  v
+//         `----------> cut: its state is saved, marked as unchecked, and the run ends
+//
+// What counts steps:
+//   RunPosition::step()       the newest step started; all that the weights have been through count
+//   StepNumbers::argument()   the same without those of another run that the weights are of: what
+//                             the program, and so its schedule and its dropout, are given
+//   StepNumbers::batch_after()  the batch that the next step reads: without those of another run,
+//                             too, and behind the batches that rewinds have skipped
+//   Saver::newest(), saved()  the newest step whose checkpoint is begun, and is known to be there
 #pragma once
 
 #include <cstdint>
@@ -67,7 +90,7 @@ struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 when resumed
   std::int64_t last_step = 0;
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
-  std::map<std::string, double> last;  // the last step's figures and measures, by name
+  std::map<std::string, double> last = {};  // the last step's figures and measures, by name
 };
 
 // Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a

@@ -1,77 +1,127 @@
-// A training run under way; for trainer.cpp and training_setup.cpp alone.
+// The phases of a training run, for src/train alone; each is made of those before it, and what a
+// phase has does not exist before it has begun.
+//   OpenedRun    data, devices, the step's program, the locked folder
+//   Start        what it goes on from (train/start.h)
+//   PreparedRun  the state on the devices and, where they have work, the compiled programs
+//   Trainer      the steps: the machine of train/trainer.h
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/watchdog.h"
 #include "data/prefetch.h"
 #include "state/compiled_step.h"
 #include "store/folder_lock.h"
 #include "train/gradient_values.h"
+#include "train/run_position.h"
 #include "train/saver.h"
 #include "train/spike_record.h"
+#include "train/start.h"
 #include "train/trainer.h"
 
 namespace smelt {
 
+// What is said at a signal.
+inline constexpr const char* kStopsTraining =
+    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+
+struct OpenedRun {
+  explicit OpenedRun(const TrainJob& job);
+
+  std::int64_t last_step() const { return job.config.schedule.total_steps; }
+  Compute compute() const;
+  MemoryAdvice advice(const std::string& what) const {
+    return advice_for_training(what, job.fields);
+  }
+
+  const TrainJob& job;
+  RunLog log;
+  std::shared_ptr<const ExampleSource> source;
+  std::shared_ptr<const Client> client;
+  nlohmann::json settings;  // that a checkpoint must have been made with
+  StepProgram program;
+  std::optional<FolderLock> lock;  // a dry run takes none
+  Watchdog watchdog;
+};
+
+struct RunPrograms {
+  std::optional<Scorer> scorer;                // where the job validates
+  std::unique_ptr<const TextSampler> sampler;  // where it shows texts
+  std::optional<GradientValues> gradients;     // where they are looked at
+  CompiledStep step;
+};
+
+struct PreparedRun {
+  ModelState state;
+  std::optional<RunPrograms> programs;  // none: no step and no check is left
+  double compile_seconds = 0;
+};
+
+// Takes the start's state or weights. What cannot be trained removes and leaves nothing.
+PreparedRun prepare(OpenedRun& run, Start& start);
+// The folder is the run's from here on.
+void accept(OpenedRun& run, const Start& start);
+
+// What a step, which is counted over all that the weights have been through, is elsewhere.
+struct StepNumbers {
+  StepNumbers(const TrainJob& job, const Start& start)
+      : steps_before(start.steps_before),
+        first_batch(job.replay_data ? -start.step : -start.steps_before) {}
+
+  // As the step's program takes it.
+  std::int64_t argument(std::int64_t step) const { return step - steps_before; }
+  // The batch of the step that follows it.
+  std::uint64_t batch_after(std::int64_t step, const SpikeRecord& spikes) const {
+    return static_cast<std::uint64_t>(step + first_batch + spikes.skipped_batches());
+  }
+
+  std::int64_t steps_before;  // of the run that the weights are of, where they count
+  std::int64_t first_batch;   // of step 0 of all; negative where it was another run's
+};
+
 class Trainer {
  public:
-  explicit Trainer(const TrainJob& job);
+  Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared);
   TrainSummary run();
 
  private:
-  void introduce() const;
-  void leave_the_way_behind() const;
-  void compile();
-  Placement filling_placement() const;
-  void begin_log();
+  struct Due {
+    bool check = false, save = false;
+  };
   Batch next_batch();
   void step(const Batch& batch);
-  void step_with_histograms();
+  void step_with_histograms(const Batch& batch);
+  void take_step();
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
   void rewind();
-  void read_from(std::int64_t step);
-  void pause(bool check, bool save);
+  std::unique_ptr<Prefetch> batches_from(std::int64_t step) const;
+  Due due() const;
+  void check_and_save(Due due);
   void wait_for_save();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
-  std::vector<FilledText> filled(const SlicedTensors& weights);
+  std::vector<TextSample> samples(const SlicedTensors& weights);
   void tell_saved();
-  void read_data();
-  void take_steps();
   void run_steps();
-  MemoryAdvice advice(const std::string& what) const {
-    return advice_for_training(what, job_.fields);
-  }
+  TrainSummary summary() const;
 
+  OpenedRun& run_;
   const TrainJob& job_;
-  RunLog log_;
-  std::optional<FolderLock> lock_;
-  std::shared_ptr<const ExampleSource> source_;
-  std::shared_ptr<const Client> client_;
-  nlohmann::json settings_;  // that a checkpoint must have been made with
-  StepProgram program_;
-  TrainSummary summary_;
-  std::optional<CompiledStep> compiled_;
-  std::optional<Scorer> scorer_;
-  std::unique_ptr<const MaskFiller> filler_;
-  std::optional<GradientValues> gradients_;  // where they are looked at
-  std::optional<TakenWeights> taken_;        // until the state is there
-  std::optional<ModelState> state_;
-  std::optional<Watchdog> watchdog_;
-  std::optional<Saver> saver_;  // whose thread the watchdog watches, too
-  std::optional<Prefetch> batches_;
-  std::optional<Buffer> report_;  // of the newest step, not yet read
-  ReportSums since_check_, last_;
-  std::int64_t step_ = 0, told_saved_ = -1;
-  std::int64_t steps_before_ = 0;  // of the run that the weights are of, where they count
-  std::int64_t first_batch_ = 0;   // of step 0 of all
+  RunLog& log_;
+  const RunPrograms& programs_;
+  const std::int64_t first_step_;
+  const StepNumbers numbers_;
+  ModelState state_;
   SpikeRecord spikes_;
-  std::optional<std::int64_t> spike_at_;  // the step from which to go back
-  bool check_cut_ = false;                // by a signal
-  bool unchecked_ = false;                // the state to begin with
+  RunPosition position_;
+  Saver saver_;
+  std::unique_ptr<Prefetch> batches_;
+  std::optional<Buffer> report_;  // of position_.step(), where it is due
+  ReportSums since_check_, last_;
+  std::int64_t told_saved_;
 };
 
 }  // namespace smelt

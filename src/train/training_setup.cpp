@@ -24,6 +24,41 @@ std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   return open_device(job.device, static_cast<int>(job.config.devices));
 }
 
+// The run goes on from an older checkpoint of its own than the newest.
+void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
+  for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
+    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+                 from);
+}
+
+// The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
+// device holds all of it.
+Placement sampling_placement(const OpenedRun& run) {
+  if (run.program.placement.replicas() > 1) return {};
+  Placement out = run.program.placement;
+  out.partition.names = run.job.task.dim_names;
+  return out;
+}
+
+RunPrograms compiled_programs(const OpenedRun& run) {
+  const TrainJob& job = run.job;
+  std::optional<Scorer> scorer;
+  if (job.validation)
+    scorer.emplace(run.client, job.task, run.program.placement, run.compute(), *job.validation,
+                   job.fields);
+  if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
+  check_best(job, scorer);
+  auto sampler =
+      job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
+  std::optional<GradientValues> gradients;
+  if (job.track.gradient_histograms && job.track.histograms_every > 0)
+    gradients.emplace(run.client, job);
+  return {.scorer = std::move(scorer),
+          .sampler = std::move(sampler),
+          .gradients = std::move(gradients),
+          .step = CompiledStep(run.client, run.program, run.advice("train: a step"))};
+}
+
 }  // namespace
 
 std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
@@ -34,117 +69,76 @@ std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
                         .foreign = job.task.foreign});
 }
 
-Trainer::Trainer(const TrainJob& job)
-    : job_(job),
-      log_(job.task, job.track),
-      source_(job.source ? job.source : open_training_data(job)),
-      client_(opened(job, log_)),
-      settings_(settings_of(job, *source_)),
-      program_(training_program(job, client_->platform_name())),
-      since_check_(program_.report),
-      last_(program_.report) {
+OpenedRun::OpenedRun(const TrainJob& of)
+    : job(of),
+      log(job.task, job.track),
+      source(job.source ? job.source : open_training_data(job)),
+      client(opened(job, log)),
+      settings(settings_of(job, *source)),
+      program(training_program(job, client->platform_name())),
+      watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes")) {
   warn_of_settings(job);
-  check_described(job, *source_);
-  check_memory(program_, client_->platform_name());
-  if (!job.dry_run) {
-    lock_.emplace(job.model_dir, "train");
-    take_back_checkpoints(job.model_dir);
-    for (const char* place : {"save", "best"})
-      take_back_checkpoints(join_path(job.model_dir, place));
-  }
-  Start start = [&] {
-    const auto restoring = log_.during(Spent::restore);
-    return start_of(job, program_, *client_, settings_);
-  }();
-  step_ = start.step;
-  steps_before_ = start.steps_before;
-  watchdog_.emplace(std::chrono::duration<double>(60 * job.hang_minutes),
-                    job.fields("hang_minutes"));
-  saver_.emplace(job, start, lock_ ? &*lock_ : nullptr);
-  state_ = std::move(start.state);
-  taken_ = std::move(start.taken);
-  spikes_ = start.spikes;
-  unchecked_ = start.unchecked;
-  if (state_ && !unchecked_ && step_ >= job.config.schedule.total_steps) return;  // nothing to do
-  compile();  // what cannot be trained removes and leaves nothing
-  if (job.overwrite) {
+  check_described(job, *source);
+  check_memory(program, client->platform_name());
+  if (job.dry_run) return;
+  lock.emplace(job.model_dir, "train");
+  take_back_checkpoints(job.model_dir);
+  for (const char* place : {"save", "best"}) take_back_checkpoints(join_path(job.model_dir, place));
+}
+
+Compute OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
+
+void accept(OpenedRun& run, const Start& start) {
+  const TrainJob& job = run.job;
+  if (job.overwrite && run.lock) {
     check_no_model_below(job.model_dir);
-    lock_->clear_folder();
+    run.lock->clear_folder();
   }
   job.accepted();
-  if (!job.resume_from.empty() && !job.dry_run) leave_the_way_behind();
-  begin_log();
+  if (job.dry_run) return;
+  if (!job.resume_from.empty()) leave_the_way_behind(job.model_dir, start.step);
+  const auto description = run.source->description();
+  const Compute compute = run.compute();
+  run.log.begin({.folder = job.model_dir,
+                 .step = start.step,
+                 .total = run.last_step(),
+                 .batch_size = job.config.batch_size,
+                 .devices = job.config.devices,
+                 .examples = run.source->size(),
+                 .parameters = run.program.state.parameters(),
+                 .device_kind = run.client->device_kind(),
+                 .products = compute.dtype,
+                 .exact_products = compute.exact_products,
+                 .settings = run.settings,
+                 .data = description ? description->all : nlohmann::json()},
+                run.program.report);
 }
 
-// The run goes on from an older checkpoint of its own than the newest.
-void Trainer::leave_the_way_behind() const {
-  for (const std::int64_t step : remove_later_checkpoints(job_.model_dir, step_))
-    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
-                 step_);
-}
-
-// Before the device is busy for long.
-void Trainer::introduce() const {
-  spdlog::info("train: {}, a model ({}) of {}; compiling", counted(source_->size(), "example"),
-               job_.task.name, counted(program_.state.parameters(), "parameter"));
-}
-
-void Trainer::begin_log() {
-  if (job_.dry_run) return;
-  const auto description = source_->description();
-  const Compute compute = compute_of(job_, client_->platform_name());
-  log_.begin({.folder = job_.model_dir,
-              .step = step_,
-              .total = job_.config.schedule.total_steps,
-              .batch_size = job_.config.batch_size,
-              .devices = job_.config.devices,
-              .examples = source_->size(),
-              .parameters = program_.state.parameters(),
-              .device_kind = client_->device_kind(),
-              .products = compute.dtype,
-              .exact_products = compute.exact_products,
-              .settings = settings_,
-              .data = description ? description->all : nlohmann::json()},
-             program_.report);
-}
-
-// The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
-// device holds all of it.
-Placement Trainer::filling_placement() const {
-  if (program_.placement.replicas() > 1) return {};
-  Placement out = program_.placement;
-  out.partition.names = job_.task.dim_names;
-  return out;
-}
-
-// A new model's weights are drawn meanwhile.
-void Trainer::compile() {
-  introduce();
-  std::future<ModelState> fresh;
-  if (!state_)
-    fresh = std::async(std::launch::async, [this] {
-      return ModelState::fresh(*client_, program_.placement, program_.state, job_.config.seed,
-                               taken_ ? taken_->parameters : TensorMap());
+PreparedRun prepare(OpenedRun& run, Start& start) {
+  const TrainJob& job = run.job;
+  spdlog::info("train: {}, a model ({}) of {}; compiling", counted(run.source->size(), "example"),
+               job.task.name, counted(run.program.state.parameters(), "parameter"));
+  std::future<ModelState> fresh;  // drawn meanwhile
+  if (!start.state)
+    fresh = std::async(std::launch::async, [&] {
+      return ModelState::fresh(*run.client, run.program.placement, run.program.state,
+                               job.config.seed,
+                               start.taken ? start.taken->parameters : TensorMap());
     });
-  const auto compiling = log_.during(Spent::compile);
-  std::optional<Watchdog::Watch> watch(std::in_place, &*watchdog_, "compiling", WorkOf::compiler);
-  const auto start = Clock::now();
-  if (step_ < job_.config.schedule.total_steps || unchecked_) {
-    if (job_.validation)
-      scorer_.emplace(client_, job_.task, program_.placement,
-                      compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
-    if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
-    check_best(job_, scorer_);
-    if (job_.track.filler) filler_ = job_.track.filler(client_, filling_placement());
-    if (job_.track.gradient_histograms && job_.track.histograms_every > 0)
-      gradients_.emplace(client_, job_);
-    compiled_.emplace(client_, program_, advice("train: a step"));
-  }
-  summary_.compile_seconds = seconds_since(start);
-  watch.emplace(&*watchdog_, "putting the first state on the devices");
-  if (fresh.valid())
-    state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
-  taken_.reset();
+  const auto compiling = run.log.during(Spent::compile);
+  std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
+  const auto begin = Clock::now();
+  std::optional<RunPrograms> programs;
+  if (start.step < run.last_step() || start.unchecked) programs.emplace(compiled_programs(run));
+  const double seconds = seconds_since(begin);
+  watch.emplace(&run.watchdog, "putting the first state on the devices");
+  PreparedRun prepared{
+      .state = start.state ? *std::move(start.state)
+                           : fitting(run.advice("train: the state"), [&] { return fresh.get(); }),
+      .programs = std::move(programs),
+      .compile_seconds = seconds};
+  start.taken.reset();
+  return prepared;
 }
 
 }  // namespace smelt

@@ -29,19 +29,22 @@ class FollowTest : public testing::Test {
   }
   // Each step once, in order.
   FollowJob job(std::optional<std::int64_t> last_step) {
-    return {
-        .model_dir = dir_.path(),
-        .last_step = last_step,
-        .newest = {},
-        .seconds = 0.01,
-        .next = [this](const auto& steps, bool) -> std::optional<std::int64_t> {
-          for (const std::int64_t step : steps)
-            if (done_.empty() || step > done_.back()) return step;
-          return std::nullopt;
-        },
-        .evaluate =
-            [this](const std::string& path) { evaluated_.push_back(load_checkpoint(path).step); },
-        .done = [this](std::int64_t step, const auto&) { done_.push_back(step); }};
+    return {.model_dir = dir_.path(),
+            .folder = dir_.file("eval"),
+            .last_step = last_step,
+            .seconds = 0.01,
+            .newest = [] { return std::nullopt; },
+            .next = [this](const auto& steps, bool) -> std::optional<std::int64_t> {
+              for (const std::int64_t step : steps)
+                if (done_.empty() || step > done_.back()) return step;
+              return std::nullopt;
+            },
+            .evaluate =
+                [this](const std::string& path) {
+                  evaluated_.push_back(load_checkpoint(path).step);
+                  return std::vector<Scalar>{{"eval/loss", 1.0F}};
+                },
+            .done = [this](std::int64_t step, const auto&) { done_.push_back(step); }};
   }
   CapturedLog log_;
   TempDir dir_;
@@ -62,6 +65,7 @@ TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
   removing.evaluate = [&](const std::string& path) {
     if (path.ends_with("-1")) remove_checkpoint(path);
     evaluated_.push_back(load_checkpoint(path).step);
+    return std::vector<Scalar>();
   };
   follow_checkpoints(removing);
   EXPECT_THAT(evaluated_, ElementsAre(2, 3));
@@ -73,7 +77,7 @@ TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
     evaluated_.push_back(load_checkpoint(path).step);
-    if (!path.ends_with("-2")) return;
+    if (!path.ends_with("-2")) return std::vector<Scalar>();
     remove_file(dir_.file("checkpoint-2/COMMIT"));
     throw DamagedCheckpoint("a file is missing", "restore it");
   };
@@ -92,7 +96,7 @@ TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
 // Those that an earlier follower of a longer list has not taken.
 TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
   FollowJob restarted = job(3);
-  restarted.newest = 3;
+  restarted.newest = [] { return 3; };
   follow_checkpoints(restarted);
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
 }
@@ -118,9 +122,17 @@ TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3, 4));
 }
 
+TEST_F(FollowTest, OneFollowerAtATimeTellsTensorboardInItsFolder) {
+  follow_checkpoints(job(3));
+  EXPECT_THAT(list_folder(dir_.file("eval")),
+              testing::Contains(testing::StartsWith("events.out.tfevents.")));
+  const FolderLock other(dir_.file("eval"), "eval");
+  EXPECT_THAT(error_of<UsageError>([&] { follow_checkpoints(job(3)); }), HasSubstr("eval"));
+}
+
 TEST_F(FollowTest, AnotherFaultEndsIt) {
   FollowJob failing = job(3);
-  failing.evaluate = [](const std::string&) { throw UsageError("no data"); };
+  failing.evaluate = [](const std::string&) -> std::vector<Scalar> { throw UsageError("no data"); };
   EXPECT_EQ(error_of([&] { follow_checkpoints(failing); }), "no data");
 }
 

@@ -1,7 +1,7 @@
 // Work that does not fit into a device's memory: one message, whenever the plugin says it.
 #include <gmock/gmock.h>
 
-#include "ask/ask_model.h"
+#include "ask/row_predictor.h"
 #include "nn/einsum.h"
 #include "ops/ops.h"
 #include "runs/small_run.h"
@@ -64,7 +64,7 @@ TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
                              return std::vector<Tensor>{larger_than_any_memory(root.graph())};
                            }};
   EXPECT_THAT(error_of<UsageError>([&] {
-                ModelQuestion("fill", open_device("cpu", 1), answers, {{.ids = {1, 2}}}, false)
+                RowPredictor("fill", open_device("cpu", 1), answers, {{.ids = {1, 2}}}, false)
                     .ask({}, "model");
               }),
               AllOf(HasSubstr("fill: the model with these texts does not fit into the memory"),

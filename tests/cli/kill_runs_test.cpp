@@ -1,5 +1,5 @@
-// Runs that are killed at random instants, on the disk with one and with eight devices and in a
-// bucket, end as undisturbed ones.
+// Runs that are killed at random instants, on the disk with one device, with eight and with two
+// that split the model, and in a bucket, end as undisturbed ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@
 namespace smelt {
 namespace {
 
-TEST(KillRuns, SixKillsChangeNothing) {
+TEST(KillRuns, EightKillsChangeNothing) {
   REQUIRE_PLUGIN("cpu");
   REQUIRE_ORACLE();
   const CommandOutput output =
       run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
-                      smelt_program(), " --kills 6 --set train.steps=80"));
+                      smelt_program(), " --kills 8 --set train.steps=80"));
   EXPECT_EQ(output.status, 0) << output.text;
-  for (const char* place :
-       {"/one: killed 2 times", "/eight: killed 2 times", "run: killed 2 times"})
+  for (const char* place : {"/one: killed 2 times", "/eight: killed 2 times",
+                            "/mesh: killed 2 times", "run: killed 2 times"})
     EXPECT_THAT(output.text, testing::HasSubstr(place));
 }
 

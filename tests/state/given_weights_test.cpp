@@ -7,7 +7,7 @@
 #include "checkpoint/hugging_face.h"
 #include "format/config.h"
 #include "runs/small_run.h"
-#include "state/taken_weights.h"
+#include "state/initial_weights.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/error_of.h"
@@ -46,7 +46,7 @@ TEST(TakeWeights, GoesByNameAndShape) {
   layout.tensors = {parameter("table", {6, 2}), parameter("layer_*/a", {3}, 2),
                     parameter("new", {2}), parameter("table/adam_m", {6, 2})};
   layout.values = 3;
-  const TakenWeights taken = take_weights(
+  const InitialWeights taken = take_weights(
       layout, given({{"table", {4, 2}}, {"layer_0/a", {3}}, {"old", {9}}, {"older", {1}}}),
       is_table);
   EXPECT_THAT(taken.resized, ElementsAre("table f32[4,2] to f32[6,2]"));
@@ -60,7 +60,7 @@ TEST(TakeWeights, GoesByNameAndShape) {
             "  resized      1  table f32[4,2] to f32[6,2]\n"
             "  fresh        2  layer_1/a, new\n"
             "  not used     2  old, older");
-  const TakenWeights shorter = take_weights(layout, given({{"table", {9, 2}}}), is_table);
+  const InitialWeights shorter = take_weights(layout, given({{"table", {9, 2}}}), is_table);
   EXPECT_EQ(shorter.parameters.at("table").shape, (Shape{DType::f32, {6, 2}}));
   EXPECT_EQ(shorter.parameters.at("table").data.size(), 48u);
 }
@@ -93,12 +93,12 @@ TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
     weights.else_under = {{"g/", "e/"}, {"g/words/", "e/words/"}};
     return take_weights(layout, std::move(weights), is_table);
   };
-  const TakenWeights only = taken({"e/words/a", "e/b"}, {"g/words/a", "g/b"});
+  const InitialWeights only = taken({"e/words/a", "e/b"}, {"g/words/a", "g/b"});
   EXPECT_EQ(only.fresh.size() + only.unused.size(), 0u);
-  const TakenWeights shared = taken({"e/words/a", "e/b", "g/b"}, {"g/words/a", "g/b"});
+  const InitialWeights shared = taken({"e/words/a", "e/b", "g/b"}, {"g/words/a", "g/b"});
   EXPECT_THAT(shared.fresh, ElementsAre("e/b"));
   EXPECT_EQ(shared.unused.size(), 0u);
-  const TakenWeights both = taken({"e/b"}, {"e/b", "g/b"});
+  const InitialWeights both = taken({"e/b"}, {"e/b", "g/b"});
   EXPECT_THAT(both.unused, ElementsAre("g/b"));
 }
 

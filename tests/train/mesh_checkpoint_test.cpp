@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ask/fill_mask.h"
+#include "ask/mask_sampler.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
 #include "state/shards.h"
@@ -118,7 +118,8 @@ FillMaskJob filling(const BertConfig& model, const std::string& model_dir) {
 // Scales, masks and histograms of a state in slices are those of the whole tensors in its
 // checkpoint, which the best of the run shares.
 TEST_F(MeshRun, LooksAtItsStateInSlices) {
-  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  const auto tokenizer = std::make_shared<const BertTokenizer>(
+      Vocabulary::load(vocab()), TokenizerOptions{.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
   const FillMaskJob fill = filling(split_bert().model, dir_.file("m"));
   TrainJob run = mesh_job("m", kAll, 2);
@@ -128,10 +129,11 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   run.keep_best = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  Placement filled_over;
-  run.track.filler = [&](std::shared_ptr<const Client> client, const Placement& placement) {
-    filled_over = placement;
-    return std::make_unique<const MaskFiller>(std::move(client), fill, tokenizer, texts, placement);
+  Placement sampled_over;
+  run.track.sampler = [&](std::shared_ptr<const Client> client, const Placement& placement) {
+    sampled_over = placement;
+    return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts,
+                                               placement);
   };
   std::vector<ParameterScale> scales;
   run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
@@ -144,13 +146,13 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   const RunRecord told = read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
   // No device holds a table of words that the mesh splits.
-  const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, filled_over);
+  const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
   EXPECT_EQ(asked.placement.devices, run.config.devices);
   EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
     return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
   }));
-  const FilledText want = fill_masks(fill, tokenizer, texts).front();
+  const FilledText want = fill_masks(fill, *tokenizer, texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
   for (std::size_t mask = 0; mask < 2; ++mask)

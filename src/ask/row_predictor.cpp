@@ -1,4 +1,4 @@
-#include "ask/ask_model.h"
+#include "ask/row_predictor.h"
 
 #include <algorithm>
 
@@ -26,9 +26,9 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
 
 }  // namespace
 
-ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
-                             const Prediction& prediction, const std::vector<TokenRow>& rows,
-                             bool exact_products, const Placement& placement)
+RowPredictor::RowPredictor(std::string_view command, std::shared_ptr<const Client> client,
+                           const Prediction& prediction, const std::vector<TokenRow>& rows,
+                           bool exact_products, const Placement& placement)
     : client_(std::move(client)),
       batch_(padded_batch(prediction.features, rows, placement)),
       program_(
@@ -37,7 +37,7 @@ ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Cli
               "give fewer texts at a time, or shorter ones"},
       step_(client_, program_, advice_) {}
 
-Execution ModelQuestion::ask(const SlicedTensors& tensors, const std::string& where) const {
+Execution RowPredictor::ask(const SlicedTensors& tensors, const std::string& where) const {
   return fitting(advice_, [&] {
     const ModelState state =
         ModelState::restore(*client_, program_.placement, program_.state, tensors, where);

@@ -18,14 +18,14 @@ struct TokenRow {
 
 // A prediction's program with the rows that it is asked about, on one device or a mesh, for any
 // state of its model.
-class ModelQuestion {
+class RowPredictor {
  public:
   // `command` begins messages about memory. The prediction's features are input_ids, input_mask,
   // segment_ids of at least as many tokens as the longest row has and, where rows have positions,
   // masked_lm_positions.
-  ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
-                const Prediction& prediction, const std::vector<TokenRow>& rows,
-                bool exact_products, const Placement& placement = {});
+  RowPredictor(std::string_view command, std::shared_ptr<const Client> client,
+               const Prediction& prediction, const std::vector<TokenRow>& rows, bool exact_products,
+               const Placement& placement = {});
   // The state's values by name; `where` begins the message where one is missing.
   Execution ask(const SlicedTensors& tensors, const std::string& where) const;
 

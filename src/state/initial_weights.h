@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-struct TakenWeights {
+struct InitialWeights {
   TensorMap parameters;  // of the run; a resized one has the rows that both have, the first ones
   std::vector<std::string> resized;  // "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]"
   std::vector<std::string> fresh;    // of the run, not given
@@ -23,14 +23,14 @@ struct TakenWeights {
 using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 
 // UsageError when nothing given is of the run, and for a shape that does not fit (both shapes).
-TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
-                          const RowsMayDiffer& rows_may_differ);
+InitialWeights take_weights(const StateLayout& layout, GivenWeights given,
+                            const RowsMayDiffer& rows_may_differ);
 
 // For a warning: how the vocabulary's file `vocab` differs from that of the weights. Empty where it
 // does not, where one only has more rows, or where either is unknown.
 std::string other_vocabulary(const GivenWeights& given, const std::string& vocab);
 
 // A line for each of the kinds above, with how many there are and the first of their names.
-std::string table_of(const TakenWeights& taken);
+std::string table_of(const InitialWeights& taken);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-#include "state/taken_weights.h"
+#include "state/initial_weights.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -25,7 +25,7 @@ std::optional<TensorView> common_rows(const TensorView& given, const Shape& want
 }
 
 void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& rows_may_differ,
-          TakenWeights& out) {
+          InitialWeights& out) {
   const auto found = out.given.parameters.find(name);
   if (found == out.given.parameters.end()) return out.fresh.push_back(name);
   const TensorView& given = found->second;
@@ -66,9 +66,9 @@ std::string line(const char* title, std::size_t count, std::span<const std::stri
 
 }  // namespace
 
-TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
-                          const RowsMayDiffer& rows_may_differ) {
-  TakenWeights out;
+InitialWeights take_weights(const StateLayout& layout, GivenWeights given,
+                            const RowsMayDiffer& rows_may_differ) {
+  InitialWeights out;
   out.given = std::move(given);
   const auto values = std::span(layout.tensors).first(layout.values);
   std::set<std::string, std::less<>> wanted;
@@ -112,7 +112,7 @@ std::string other_vocabulary(const GivenWeights& given, const std::string& vocab
   return "";
 }
 
-std::string table_of(const TakenWeights& taken) {
+std::string table_of(const InitialWeights& taken) {
   std::string out = str("weights of ", taken.given.where, ":",
                         line("taken", taken.parameters.size() - taken.resized.size(), {}));
   if (!taken.resized.empty()) out += line("resized", taken.resized.size(), taken.resized);

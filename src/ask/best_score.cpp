@@ -1,0 +1,26 @@
+#include "ask/best_score.h"
+
+#include <cmath>
+
+namespace smelt {
+
+Best best_of(std::string_view measure) {
+  return measure.ends_with("loss") ? Best::lowest : Best::highest;
+}
+
+bool BestScore::is_beaten_by(double value) const {
+  if (!std::isfinite(value)) return false;
+  if (!value_) return true;
+  return best_ == Best::lowest ? value < *value_ : value > *value_;
+}
+
+bool BestScore::is_beaten_by(const MeasuredValue& measured) const {
+  return measured.weight != 0 && is_beaten_by(measured.value);
+}
+
+void BestScore::keep(double value) {
+  before_ = value_;
+  value_ = value;
+}
+
+}  // namespace smelt

@@ -1,0 +1,90 @@
+// The way of a run through its phases.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/progress.h"
+#include "base/stop_notice.h"
+#include "base/stop_signal.h"
+#include "base/words.h"
+#include "train/training_run.h"
+
+namespace smelt {
+namespace {
+
+// All that a run does up to its first check, but for its steps.
+TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* scorer) {
+  const TrainJob& job = run.job;
+  const std::int64_t steps = std::clamp<std::int64_t>(run.last_step() - start.step, 0,
+                                                      std::max<std::int64_t>(1, job.check_every));
+  Prefetch batches(*run.source, job.config.batch_size,
+                   StepNumbers(job, start).batch_after(start.step, start.spikes));
+  for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
+  spdlog::info("dry run: {} of {} read, nothing trained or written",
+               counted(steps, "batch", "batches"), counted(job.config.batch_size, "example"));
+  if (scorer != nullptr) {
+    scorer->read();
+    spdlog::info("dry run: {} of the validation read",
+                 counted(scorer->batches(), "batch", "batches"));
+  }
+  return {.first_step = start.step};
+}
+
+// What a run without steps begins with is all that it leaves.
+TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& state) try {
+  const StopSignal stop(kStopsTraining);
+  run.log.ready();
+  Saver saver(run.job, start, *run.lock);
+  {
+    const auto saving = run.log.during(Spent::save);
+    saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
+    const Watchdog::Watch watch(&run.watchdog, "waiting for the last save", WorkOf::store);
+    saver.finish();
+  }
+  run.log.saved(start.step);
+  run.log.end(start.step, "done");
+  return {.first_step = start.step, .last_step = start.step};
+} catch (const std::exception& error) {
+  run.log.end(start.step, "failed", error.what());
+  throw;
+}
+
+TrainSummary trained(const TrainJob& job) {
+  OpenedRun run(job);
+  Start start = [&] {
+    const auto restoring = run.log.during(Spent::restore);
+    return start_of(job, run.program, *run.client, run.settings);
+  }();
+  const bool has_work = start.step < run.last_step() || start.unchecked;
+  if (start.is_saved() && !has_work)
+    return job.dry_run ? read_data(run, start, nullptr)
+                       : TrainSummary{.first_step = start.step, .last_step = start.step};
+  PreparedRun prepared = prepare(run, start);
+  accept(run, start);
+  const auto timed = [&](TrainSummary summary) {
+    summary.compile_seconds = prepared.compile_seconds;
+    return summary;
+  };
+  if (job.dry_run)
+    return timed(read_data(
+        run, start,
+        prepared.programs && prepared.programs->scorer ? &*prepared.programs->scorer : nullptr));
+  if (!prepared.programs) return timed(save_alone(run, start, prepared.state));
+  return timed(Trainer(run, start, prepared).run());
+}
+
+}  // namespace
+
+TrainSummary train(const TrainJob& job) {
+  const StopNotice notice;  // until there are steps to save, and once they are saved
+  const TrainSummary s = trained(job);
+  if (s.last_step > s.first_step)
+    spdlog::info(
+        "train: {} in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the model is "
+        "in {}",
+        counted(s.last_step - s.first_step, "step"), duration_text(s.train_seconds),
+        s.sequences_per_second, s.compile_seconds, job.model_dir);
+  return s;
+}
+
+}  // namespace smelt
