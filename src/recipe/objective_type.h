@@ -24,6 +24,12 @@ namespace smelt {
 // Which part of the text examples are made of.
 enum class ExampleSet { train, heldout };
 
+// A share of right answers, and that of the best answer without a model, by their names in an
+// evaluation.
+struct BaselineMeasures {
+  std::string measure, of;
+};
+
 struct ObjectiveType {
   std::string name;
   std::string help;                               // a line
@@ -44,6 +50,9 @@ struct ObjectiveType {
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
+  BaselineMeasures baseline = {};  // empty: none
+  bool shards = false;             // make_examples makes as many as data.shards says
+  bool sentencepiece = false;      // the vocabulary may be a SentencePiece model
   // Empty where the model cannot do it.
   std::function<FillMaskJob(const Recipe&)> fill;
   std::function<DetectJob(const Recipe&)> detect;

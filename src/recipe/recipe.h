@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,19 @@ struct TextSection {
 
 struct VocabSection {
   std::string file;
+  std::string type = "wordpiece";
   std::int64_t size = 8000;
   std::int64_t unused = 0;
   bool lower_case = true;
   std::string strip_accents = "auto";
   std::int64_t min_frequency = 2;
   std::int64_t alphabet = 1000;
+};
+
+// Under data:, before what the type of model has there.
+struct ReadySection {
+  std::string records, heldout;
+  std::int64_t shards = 1;
 };
 
 struct TrainSection {
@@ -102,16 +110,20 @@ struct Recipe {
   std::string out = "out";
   TextSection text;
   VocabSection vocab;
+  ReadySection ready;
   TrainSection train;
   EvalSection eval;
   TrackSection track;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type
-  nlohmann::json model, data;                      // every field that the type has
+  nlohmann::json model, data;                      // every field
   std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
   std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
+  std::set<std::string> set;  // the fields that were set, whatever to
+
+  bool is_set(const std::string& field) const { return set.contains(field); }
   // Where the stages put what they make.
   std::string path(std::string_view name) const { return join_path(out, name); }
   // Who set the first of these fields that was set last, to begin a message with.
