@@ -202,7 +202,7 @@ std::string verdict(const Recipe& r, const Evaluation& e) {
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
-  if (p - b > std::max(3 * error, 0.1 * b))
+  if (p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b)))
     return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
   return str("verdict: ", p + 3 * error < b ? "below" : "no better than", " its baseline, ",
              percent(p), " to ", percent(b), ": train longer (train.steps), or give more text");

@@ -30,7 +30,8 @@ std::string evaluation_text(const Evaluation& evaluation);
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 
 // In one sentence whether the model is clearly better than its type's baseline on the held-out
-// examples, by more than three standard errors and a tenth; empty where it has none.
+// examples, by more than three standard errors and a
+// tenth of what the baseline gets right or wrong, whichever is less; empty where it has none.
 std::string verdict(const Recipe& recipe, const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of

@@ -44,8 +44,16 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
   return c;
 }
 
+// So many layers that only a loop of them is built at once.
+bool is_deep(const Recipe& r) {
+  const std::int64_t layers =
+      r.model.value("num_hidden_layers", r.model.value("num_layers", std::int64_t{0}));
+  return layers > 100 && r.train.layers == "auto";
+}
+
 ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
-  ProgramFacts out{.parameters = program.state.parameters()};
+  ProgramFacts out;
+  out.parameters = program.state.parameters();
   const auto bytes = [](const Shape& shape) {
     return shape.elements() * static_cast<std::int64_t>(dtype_size_bytes(shape.dtype));
   };
@@ -147,9 +155,13 @@ void check_program(const Recipe& r, const Task& task) {
   checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
                   "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
                  [&] {
-                   const StepProgram program =
-                       training_program(train_job(r.train, task), r.train.device);
-                   *r.program = facts_of(program, r.train.batch_size);
+                   auto job = std::make_shared<TrainJob>(train_job(r.train, task));
+                   if (is_deep(r)) job->compute->layers = "scan";
+                   auto step =
+                       std::make_shared<const StepProgram>(training_program(*job, r.train.device));
+                   *r.program = facts_of(*step, r.train.batch_size);
+                   r.program->step = std::move(step);
+                   r.program->job = std::move(job);
                  });
   r.program->flops_per_example = training_flops(task);
 }

@@ -17,6 +17,8 @@
 namespace smelt {
 
 struct ObjectiveType;
+struct StepProgram;
+struct TrainJob;
 
 struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
@@ -104,6 +106,8 @@ struct ProgramFacts {
   std::int64_t parameters = 0;
   std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
   double flops_per_example = 0;
+  std::shared_ptr<const StepProgram> step;
+  std::shared_ptr<const TrainJob> job;  // it is of
 };
 
 struct Recipe {

@@ -10,6 +10,7 @@
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
+#include "recipe/run_needs.h"
 #include "recipe/stage.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
@@ -190,6 +191,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   const auto stages = stages_of(r, beginning, evaluated);
   if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
+  check_machine_memory(r);
   claim_output_folder(r.out, stages);
   const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
