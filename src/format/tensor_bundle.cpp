@@ -14,11 +14,12 @@ namespace smelt {
 namespace {
 
 // BundleHeaderProto, BundleEntryProto, TensorShapeProto and TensorSliceProto.
-constexpr std::uint32_t kShards = 1, kEndianness = 2, kVersion = 3, kProducer = 1, kMinConsumer = 2;
-constexpr std::uint32_t kType = 1, kShape = 2, kShard = 3, kOffset = 4, kSize = 5, kCrc = 6,
-                        kSlices = 7;
+constexpr std::uint32_t kShards = 1, kEndianness = 2, kHeaderVersion = 3, kProducer = 1,
+                        kMinConsumer = 2;
+constexpr std::uint32_t kEntryType = 1, kEntryShape = 2, kShard = 3, kOffset = 4, kSize = 5,
+                        kCrc = 6, kSlices = 7;
 constexpr std::uint32_t kDim = 2, kUnknownRank = 3, kDimSize = 1;
-constexpr std::uint32_t kExtent = 1, kStart = 1, kLength = 2;
+constexpr std::uint32_t kExtent = 1, kExtentStart = 1, kLength = 2;
 constexpr std::int64_t kBundleVersion = 1;
 constexpr std::int64_t kMostShards = 100'000;  // five digits of a file's name
 
@@ -69,7 +70,7 @@ BundleSlice parse_slice(std::string_view message, std::string_view where) {
     if (field.number != kExtent) return;
     BundleSlice::Extent extent;
     each_field(field.bytes, where, [&](const WireField& part) {
-      if (part.number == kStart) extent.start = integer_of(part, where);
+      if (part.number == kExtentStart) extent.start = integer_of(part, where);
       if (part.number == kLength) extent.length = integer_of(part, where);
     });
     slice.extents.push_back(extent);
@@ -81,10 +82,10 @@ BundleEntry parse_entry(std::string_view message, std::string_view where) {
   BundleEntry entry;
   each_field(message, where, [&](const WireField& field) {
     switch (field.number) {
-      case kType:
+      case kEntryType:
         entry.type = integer_of(field, where);
         break;
-      case kShape:
+      case kEntryShape:
         entry.dims = parse_dims(field.bytes, where);
         break;
       case kShard:
@@ -114,7 +115,7 @@ void parse_header(std::string_view message, std::string_view origin, BundleIndex
   each_field(message, origin, [&](const WireField& field) {
     if (field.number == kShards) out.shards = integer_of(field, origin);
     if (field.number == kEndianness) endianness = integer_of(field, origin);
-    if (field.number != kVersion) return;
+    if (field.number != kHeaderVersion) return;
     each_field(field.bytes, origin, [&](const WireField& version) {
       if (version.number == kMinConsumer) min_consumer = integer_of(version, origin);
     });
@@ -195,7 +196,7 @@ std::string slice_message(const BundleSlice& slice) {
   WireWriter out;
   for (const auto& [start, length] : slice.extents) {
     WireWriter extent;
-    if (start != 0) extent.integer(kStart, start);
+    if (start != 0) extent.integer(kExtentStart, start);
     if (length != -1) extent.integer(kLength, length);
     out.message(kExtent, extent);
   }
@@ -208,8 +209,8 @@ std::string entry_message(const BundleEntry& entry) {
   const auto put = [&](std::uint32_t field, std::uint64_t value) {
     if (value != 0) out.varint(field, value);
   };
-  put(kType, static_cast<std::uint64_t>(entry.type));
-  out.bytes(kShape, shape_message(entry.dims));
+  put(kEntryType, static_cast<std::uint64_t>(entry.type));
+  out.bytes(kEntryShape, shape_message(entry.dims));
   if (entry.slices.empty()) {
     put(kShard, static_cast<std::uint64_t>(entry.shard));
     put(kOffset, entry.offset);
@@ -224,7 +225,7 @@ std::string header_message(std::int64_t shards) {
   WireWriter version, header;
   version.integer(kProducer, kBundleVersion);
   header.integer(kShards, shards);
-  header.message(kVersion, version);
+  header.message(kHeaderVersion, version);
   return header.take();
 }
 

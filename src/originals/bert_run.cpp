@@ -118,7 +118,7 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
   const StateLayout layout = training_program(job, job.device).state;
   spdlog::info("**** Trainable Variables ****");
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
-    for (const std::string& name : tensor.names())
+    for (const std::string& name : tensor.stored_names())
       spdlog::info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
                    given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
 }

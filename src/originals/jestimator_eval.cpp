@@ -164,7 +164,8 @@ class Follower {
                  found->value);
     SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
-      parameters.insert(*checkpoint.tensors.find(t.name));
+      for (const std::string& name : t.stored_names())
+        parameters.emplace(name, checkpoint.tensors.at(name));
     save_sliced_checkpoint(
         best.folder, checkpoint.step, parameters, checkpoint.state,
         {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});

@@ -44,11 +44,17 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
   return seed;
 }
 
-// Of the weights that a new run counts on from.
+// The step that this run has begun, or begins, to count from: that of the weights it was given.
 std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
-  if (!f.train_load_step || start.own || start.path.empty()) return 0;
-  if (const auto step = step_of(path_name(start.path))) return *step;
-  return latest_checkpoint(start.path).value_or(0);
+  if (start.path.empty()) return 0;
+  const auto step = step_of(path_name(start.path));
+  if (start.own) {
+    const auto newest = start.newest ? load_latest_state(start.path) : std::nullopt;
+    const json state = newest ? newest->state : checkpoint_state(start.path);
+    return state.value("steps_before", std::int64_t{0});
+  }
+  if (!f.train_load_step) return 0;
+  return step ? *step : latest_checkpoint(start.path).value_or(0);
 }
 
 // The end of --train_epochs, if that is asked.
@@ -93,7 +99,9 @@ void warn_of_saves_that_never_are(const JestimatorFlags& f) {
 
 // Under the original's names.
 std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
-  std::vector<CheckedFigure> out{{"train/train_loss", "train_loss", check.trained.front().value}};
+  std::vector<CheckedFigure> out;
+  if (!check.trained.empty())
+    out.push_back({"train/train_loss", "train_loss", check.trained.front().value});
   if (check.validation)
     for (const MeasuredValue& m : valid_metrics(*check.validation))
       out.push_back({"train/" + m.name, m.name, m.value});

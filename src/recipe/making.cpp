@@ -37,7 +37,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};

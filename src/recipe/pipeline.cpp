@@ -74,8 +74,8 @@ auto filler_of(const Recipe& r) {
   job.exact_products = r.train.precision == "f32_exact";
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
-  return [job, texts, tokenizer](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts);
+  return [job, texts, tokenizer](std::shared_ptr<const Client> client, const Placement& placement) {
+    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts, placement);
   };
 }
 

@@ -1,11 +1,12 @@
 // What the compiler and the speed of a device say of a recipe's run (recipe/run_needs.h).
 #include <spdlog/spdlog.h>
 
+#include <cmath>
 #include <iomanip>
 #include <map>
 
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/words.h"
 #include "recipe/run_needs.h"
 #include "runtime/find_plugin.h"
 #include "runtime/measured_speed.h"
@@ -37,7 +38,8 @@ bool has_plugin(const char* device) try {
 
 std::string long_time(double seconds) {
   constexpr double kHour = 3600, kDay = 24 * kHour;
-  if (seconds < 2 * kHour) return str(duration_text(seconds), " (minutes and seconds or more)");
+  if (seconds < 2 * 60) return counted(std::lround(std::ceil(seconds)), "second");
+  if (seconds < 2 * kHour) return str(std::lround(seconds / 60), " minutes");
   const bool days = seconds > 2 * kDay;
   return str(std::fixed, std::setprecision(1), seconds / (days ? kDay : kHour),
              days ? " days" : " hours");

@@ -68,8 +68,13 @@ std::optional<std::string> read_own(const std::string& path, std::uint64_t most)
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      !is_mine_alone(status) || static_cast<std::uint64_t>(status.st_size) > most)
+      static_cast<std::uint64_t>(status.st_size) > most)
     return std::nullopt;
+  if (!is_mine_alone(status)) {
+    spdlog::warn("{}: others can write it, so it is not loaded but compiled anew and replaced",
+                 path);
+    return std::nullopt;
+  }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t count = ::read(file.get(), bytes.data() + at, bytes.size() - at);
@@ -151,9 +156,14 @@ void CompileCache::make_room(std::uint64_t bytes) const {
   };
   std::vector<Entry> entries;
   std::error_code ignored;
-  for (const auto& file : fs::directory_iterator(folder_, ignored))
-    if (file.path().string().find(kSuffix) != std::string::npos && file.is_regular_file(ignored))
-      entries.push_back({file.last_write_time(ignored), file.file_size(ignored), file.path()});
+  // Another process may remove files, and the folder, meanwhile.
+  for (fs::directory_iterator file(folder_, ignored), end; !ignored && file != end;
+       file.increment(ignored)) {
+    const fs::path& path = file->path();
+    std::error_code gone;
+    const Entry entry{fs::last_write_time(path, gone), fs::file_size(path, gone), path};
+    if (!gone && path.string().find(kSuffix) != std::string::npos) entries.push_back(entry);
+  }
   std::ranges::sort(entries, std::greater{}, &Entry::used);
   for (const Entry& entry : entries)
     if ((bytes += entry.size) > most_bytes_) fs::remove(entry.path, ignored);
@@ -168,6 +178,8 @@ void CompileCache::keep(const std::string& key, const CompiledProgram& program) 
   file.write(key);
   file.write(bytes);
   file.commit();
+  // Whatever the umask: what others could write is not read again.
+  ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
 }
 
 Executable CompileCache::compile(const Client& client, std::string_view stablehlo,

@@ -11,8 +11,9 @@ struct KnownPeak {
 };
 
 // More special kinds before those that they begin with. cloud.google.com/tpu/docs (v3, v4, v5e,
-// v5p, v6e, tpu7x: two devices a chip), NVIDIA's data sheets (SXM, without sparsity).
-constexpr std::array<KnownPeak, 12> kPeaks{{{"TPU v2", 45e12 / 2},
+// v5p, v6e, tpu7x: two devices a chip), NVIDIA's data sheets (without
+// sparsity; SXM where no other form is named).
+constexpr std::array<KnownPeak, 15> kPeaks{{{"TPU v2", 45e12 / 2},
                                             {"TPU v3", 123e12 / 2},
                                             {"TPU v4 lite", 137.5e12},
                                             {"TPU v4", 275e12},
@@ -21,7 +22,10 @@ constexpr std::array<KnownPeak, 12> kPeaks{{{"TPU v2", 45e12 / 2},
                                             {"TPU v5", 459e12},
                                             {"TPU v6", 918e12},
                                             {"TPU7", 2307e12 / 2},
+                                            {"NVIDIA H100 PCIe", 756e12},
+                                            {"NVIDIA H100 NVL", 835e12},
                                             {"NVIDIA H100", 989e12},
+                                            {"NVIDIA H200 NVL", 835e12},
                                             {"NVIDIA H200", 989e12},
                                             {"NVIDIA A100", 312e12}}};
 

@@ -30,7 +30,7 @@ std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateT
   if (tensor.layers == 0) return tensors.find(tensor.name)->second.slices;
   std::vector<TensorSlice> out;
   std::int64_t layer = 0;
-  for (const std::string& name : tensor.names()) {
+  for (const std::string& name : tensor.stored_names()) {
     for (TensorSlice slice : tensors.find(name)->second.slices) {
       Dims& dims = slice.part.shape.dims;
       slice.begin.insert(slice.begin.begin(), layer);
@@ -73,7 +73,7 @@ std::vector<std::size_t> by_size(const StateLayout& layout) {
 
 class ModelState::Staging {
  public:
-  Room whole, part;
+  Scratch whole, part;
 };
 
 ModelState::ModelState(const Placement& placement, const StateLayout& layout)
@@ -132,7 +132,7 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
                                const std::string& where) {
   for (const StateTensor& tensor : layout.tensors)  // in their order, so that the first is named
     if (tensor.saved)
-      for (const std::string& name : tensor.names())
+      for (const std::string& name : tensor.stored_names())
         require_tensor(tensors, name, tensor.shape_of_one(), where);
   return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
             if (tensor.saved) return saved_slices(tensors, tensor);

@@ -78,7 +78,7 @@ void StateCopy::add(Part& part) {
   }
   const std::size_t size = part.shape.size_bytes();
   const std::byte* values = part.values.get();
-  for (const std::string& name : tensor.names()) {
+  for (const std::string& name : tensor.stored_names()) {
     SlicedTensor& out = host_.tensors[name];
     out.shape = of_one;
     out.slices.push_back({.begin = part.begin, .part = {part.shape, {values, size}}});

@@ -73,13 +73,13 @@ TakenWeights take_weights(const StateLayout& layout, GivenWeights given,
   const auto values = std::span(layout.tensors).first(layout.values);
   std::set<std::string, std::less<>> wanted;
   for (const StateTensor& tensor : values)
-    for (const std::string& name : tensor.names()) wanted.insert(name);
+    for (const std::string& name : tensor.stored_names()) wanted.insert(name);
   for (const auto& [prefix, other] : out.given.else_under)
     if (const auto first = wanted.lower_bound(prefix);
         first == wanted.end() || !first->starts_with(prefix))
       rename(prefix, other, out.given.parameters);
   for (const StateTensor& tensor : values)
-    for (const std::string& name : tensor.names())
+    for (const std::string& name : tensor.stored_names())
       take(name, tensor.shape_of_one(), rows_may_differ, out);
   for (const auto& [name, view] : out.given.parameters)
     if (!wanted.contains(name)) out.unused.push_back(name);

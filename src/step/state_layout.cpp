@@ -18,7 +18,7 @@ DimAxes slot_axes(DimAxes of_parameter, const Dims& parameter, const Dims& slot)
 
 }  // namespace
 
-std::vector<std::string> StateTensor::names() const { return layer_names(name, layers); }
+std::vector<std::string> StateTensor::stored_names() const { return layer_names(name, layers); }
 
 std::vector<std::string> StateTensor::drawn_names() const {
   return layer_names(drawn_as.empty() ? name : drawn_as, layers);

@@ -11,7 +11,7 @@
 namespace smelt {
 
 struct StateTensor {
-  std::string name;  // "bert/pooler/dense/bias", "bert/pooler/dense/bias/adam_m"
+  std::string name;  // "bert/pooler/dense/bias", "bert/encoder/layer_*/output/dense/bias/adam_m"
   Shape shape;
   Init init;
   // Above 0: so many tensors of one shape along axis 0, which checkpoints hold one by one: "*" in
@@ -21,8 +21,9 @@ struct StateTensor {
   std::string drawn_as = {};  // by which its first values are drawn or given; empty: its name
   bool saved = true;          // else it is as its init says whenever a run begins
 
-  // The names in a checkpoint, and the shape that each has there.
-  std::vector<std::string> names() const;
+  // The names in a checkpoint, by which alone its tensors are looked up, and the shape that each
+  // has there.
+  std::vector<std::string> stored_names() const;
   Shape shape_of_one() const;
   std::vector<std::string> drawn_names() const;
 };

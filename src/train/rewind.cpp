@@ -14,18 +14,27 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
     if (step < from.spike && (step % from.save_every == 0 || step == from.first_step)) to = step;
   const std::string where = str("train: the loss of step ", from.spike, " is a spike, and ");
   if (!to)
-    throw SystemError(str(where, from.model_dir, " holds no checkpoint to go back to"),
-                      "raise train.keep, or set train.spike_action to skip");
+    throw SystemError(
+        str(where, from.model_dir, " holds no checkpoint to go back to"),
+        str("raise ", from.fields("keep"), ", or set ", from.fields("spike_action"), " to skip"));
   if (record.rewinds_to(*to) >= kMostRewinds)
     throw SystemError(
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
-        "raise train.rewind_skip or lower train.learning_rate; if it is no spike, raise "
-        "train.spike_sigmas or train.spike_window");
+        str("raise ", from.fields("rewind_skip"), " or lower ", from.fields("learning_rate"),
+            "; if it is no spike, raise ", from.fields("spike_sigmas"), " or ",
+            from.fields("spike_window")));
   // Which is good, before others go.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
-  for (const std::int64_t step : steps)
-    if (step > *to) remove_checkpoint(committed_path(from.model_dir, step));
+  remove_later_checkpoints(from.model_dir, *to);
   return back;
+}
+
+std::vector<std::int64_t> remove_later_checkpoints(const std::string& model_dir,
+                                                   std::int64_t step) {
+  std::vector<std::int64_t> removed = checkpoint_steps(model_dir);
+  std::erase_if(removed, [&](std::int64_t other) { return other <= step; });
+  for (const std::int64_t other : removed) remove_checkpoint(committed_path(model_dir, other));
+  return removed;
 }
 
 }  // namespace smelt

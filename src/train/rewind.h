@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/field_names.h"
 #include "checkpoint/checkpoint.h"
 #include "train/spike_record.h"
 
@@ -11,13 +13,18 @@ namespace smelt {
 
 struct RewindFrom {
   std::string model_dir;
-  std::int64_t spike = 0;       // the step
-  std::int64_t save_every = 1;  // only checkpoints of its multiples count, and the run's first:
-  std::int64_t first_step = 0;  // what a signal saved in between must not change the way
+  std::int64_t spike = 0;        // the step
+  std::int64_t save_every = 1;   // only checkpoints of its multiples count, and the run's first:
+  std::int64_t first_step = 0;   // what a signal saved in between must not change the way
+  Fields fields = recipe_field;  // what messages call settings
 };
 
 // The last checkpoint before the spike; those after it, of the way that is given up, are removed.
 // SystemError when there is none, or when the run went back to it ten times already.
 SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
+
+// Those beyond a step that a run goes on from; else the next start would take the newest of them.
+// Returns their steps.
+std::vector<std::int64_t> remove_later_checkpoints(const std::string& model_dir, std::int64_t step);
 
 }  // namespace smelt

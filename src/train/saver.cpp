@@ -65,8 +65,12 @@ std::pair<std::string, std::string> without_hint(const std::string& message) {
 
 }  // namespace
 
-Saver::Saver(const TrainJob& job, const Start& start)
-    : job_(job), saved_(start.is_saved() ? start.step : -1), newest_(saved_) {
+Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock)
+    : job_(job),
+      lock_(lock),
+      first_step_(start.steps_before),
+      saved_(start.is_saved() ? start.step : -1),
+      newest_(saved_) {
   if (start.is_saved()) best_ = score_in(folder("best"), job.keep_best);
 }
 
@@ -138,9 +142,9 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
                                                const nlohmann::json& settings) const {
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
-  const auto publish = [&](std::string_view name, const std::string& place,
-                           const SaveOptions& options) {
+  const auto publish = [&](std::string_view name, const std::string& place, SaveOptions options) {
     out.push_back({.place = name});
+    if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
     try {
       if (first.empty())
         save_sliced_checkpoint(place, step, host.tensors, settings, options);
@@ -168,7 +172,7 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
 // Those that minutes and signals saved must not push it out.
 std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
   if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  return step - step % job_.save_every;
+  return std::max(step - step % job_.save_every, first_step_);
 }
 
 void Saver::note(const Outcome& outcome) {

@@ -28,6 +28,8 @@ constexpr const char* kStopsTraining =
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
+  const Watchdog::Watch watch(&*watchdog_, str("waiting for the batch of step ", step_ + 1),
+                              WorkOf::store);
   return batches_->next();
 }
 
@@ -110,7 +112,8 @@ void Trainer::rewind() {
   SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
                                                .spike = spike,
                                                .save_every = job_.save_every,
-                                               .first_step = steps_before_},
+                                               .first_step = steps_before_,
+                                               .fields = job_.fields},
                                               spikes_);
   begin_spike_losses(program_.state, checkpoint);
   state_.reset();  // a device may have room for one state only
@@ -137,7 +140,7 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
   read_report();
   if (spike_at_) return;
   const auto looking = log_.during(save_is_due ? Spent::save : Spent::eval);
-  saver_->wait();
+  wait_for_save();
   StateCopy copy = state_->start_copy();
   Saver::Kinds kinds{.regular = save_is_due};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
@@ -150,8 +153,13 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
   if (kinds.regular || kinds.best)
     saver_->save(step_, std::move(copy), kinds, settings_, *watchdog_);
   if (!fault) return;
-  saver_->wait();
+  wait_for_save();
   std::rethrow_exception(fault);
+}
+
+void Trainer::wait_for_save() {
+  const Watchdog::Watch watch(&*watchdog_, "waiting for the save before", WorkOf::store);
+  saver_->wait();
 }
 
 const HostState& Trainer::host_of(StateCopy& copy) {
@@ -177,7 +185,8 @@ std::optional<double> Trainer::check(const HostState& host) {
   saver_->require_finite(step_, host);
   TrainCheck found{.first_step = summary_.first_step,
                    .step = step_,
-                   .trained = since_check_.measures(),
+                   .trained = since_check_.batches() > 0 ? since_check_.measures()
+                                                         : std::vector<MeasuredValue>(),
                    .validation = {},
                    .parameters = parameter_scales(program_.state, host)};
   since_check_.clear();
@@ -231,8 +240,6 @@ void Trainer::take_steps() {
 void Trainer::run_steps() {
   const std::int64_t last = job_.config.schedule.total_steps;
   const StopSignal stop(kStopsTraining);
-  watchdog_.emplace(std::chrono::duration<double>(60 * job_.hang_minutes),
-                    job_.fields("hang_minutes"));
   told_saved_ = saver_->saved();
   log_.ready(compiled_ ? program_cost(compiled_->executable().program()) : Record::object());
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
@@ -243,6 +250,7 @@ void Trainer::run_steps() {
   if (spike_at_) rewind();  // found in the last step before a signal
   {
     const auto saving = log_.during(Spent::save);
+    const Watchdog::Watch watch(&*watchdog_, "waiting for the last save", WorkOf::store);
     saver_->finish();
   }
   tell_saved();

@@ -22,7 +22,9 @@ class Trainer {
 
  private:
   void introduce() const;
+  void leave_the_way_behind() const;
   void compile();
+  Placement filling_placement() const;
   void begin_log();
   Batch next_batch();
   void step(const Batch& batch);
@@ -32,6 +34,7 @@ class Trainer {
   void rewind();
   void read_from(std::int64_t step);
   void pause(bool check, bool save);
+  void wait_for_save();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
   std::vector<FilledText> filled(const SlicedTensors& weights);

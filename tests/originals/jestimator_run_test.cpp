@@ -171,6 +171,13 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
   EXPECT_THAT(files("m/eval/low_valid_loss"), UnorderedElementsAre("checkpoint_9", "score"));
   EXPECT_THAT(read_file(dir_.file("m/eval/low_valid_loss/score")), testing::StartsWith("-"));
   EXPECT_TRUE(exists(dir_.file("m/eval/high_valid_mrr/score")));
+  // Layers in a loop are one tensor there and many in a checkpoint.
+  const std::string loop = data + "--mode=eval_wait --layers scan --eval_label=loop --save_low=";
+  ASSERT_EQ(estimator("m", loop + "valid_loss").status, 0);
+  remove_file(dir_.file("m/loop/last_evaluated_ckpt"));
+  ASSERT_EQ(estimator("m", loop + "valid_loss").status, 0);
+  EXPECT_EQ(tensors("m/loop/low_valid_loss/checkpoint_9"),
+            tensors("m/eval/low_valid_loss/checkpoint_9"));
   const CommandOutput kept = estimator(
       "none", str("--mode=eval_once ", data,
                   "--checkpoint_path=", dir_.file("m/eval/low_valid_loss/checkpoint_9/")));
@@ -237,6 +244,10 @@ TEST_F(JestimatorRun, BeginsWithAnotherRunsWeights) {
       "epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
                    "--train_epochs=1 --random_seed=7 --train_load_step ", from));
   EXPECT_THAT(epoch.text, AllOf(HasSubstr(" are 2 steps"), HasSubstr("finished at step 5")));
+  const CommandOutput epochs = estimator(
+      "epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
+                   "--train_epochs=2 --random_seed=7 --train_load_step ", from));
+  EXPECT_THAT(epochs.text, AllOf(HasSubstr(" are 5 steps"), HasSubstr("finished at step 8")));
   // What lies in model_dir goes before its newest.
   const CommandOutput back = estimator(
       "counted", training(6) + str("--checkpoint_path=", dir_.file("counted/checkpoint_3")));

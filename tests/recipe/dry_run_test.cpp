@@ -64,7 +64,7 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
   run_recipe(recipe());
   const std::string init = "train.init=" + dir_.file("m/model");
   const std::string out = "out=" + dir_.file("n");
-  EXPECT_THAT(dry_run_text(recipe({out, init})), ContainsRegex("train.init +/.*, 26 of 26 parame"));
+  EXPECT_THAT(dry_run_text(recipe({out, init})), ContainsRegex("train.init +/.*, 30 of 30 parame"));
   EXPECT_THAT(refusal({out, init, "model.hidden_size=16"}),
               HasSubstr("give the model the sizes of the given one, or begin without it"));
   remove_file(dir_.file("m/vocab.txt"));
@@ -73,7 +73,7 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
 
 TEST_F(DryRun, SaysHowLongItTakesAndByWhat) {
   EXPECT_THAT(dry_run_text(recipe()),
-              ContainsRegex("time +about 0:0.*, if a step has 40 % of the [0-9]+ billion "
+              ContainsRegex("time +about 1 second, if a step has 40 % of the [0-9]+ billion "
                             "operations a second that this machine does on one product"));
   EXPECT_THAT(dry_run_text(recipe({"train.steps=1000000000000"})),
               ContainsRegex("about [0-9.]+ days"));

@@ -124,9 +124,22 @@ TEST_F(CompileCacheTest, WhatOthersCanWriteIsNotRead) {
   ::chmod(folder_.c_str(), 0700);
   ::chmod(file.c_str(), 0666);
   run("2.0");
+  EXPECT_THAT(log.text(), HasSubstr(file.string() + ": others can write it, so it is not loaded"));
   struct stat status{};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0022, 0u);  // replaced
+}
+
+TEST_F(CompileCacheTest, IsReadAgainWhateverTheUmask) {
+  const mode_t before = ::umask(0002);
+  run("2.0");
+  ::umask(before);
+  const auto written = fs::last_write_time(files()[0]) - std::chrono::hours(1);
+  fs::last_write_time(files()[0], written);
+  const std::string bytes = read_file(files()[0]);
+  run("2.0");
+  EXPECT_GT(fs::last_write_time(files()[0]), written);  // used
+  EXPECT_EQ(read_file(files()[0]), bytes);
 }
 
 TEST_F(CompileCacheTest, TheLongestUnusedGiveWay) {

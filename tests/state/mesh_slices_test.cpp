@@ -132,7 +132,7 @@ TEST_F(MeshSlices, TheHostHoldsEachPartOnceAndNothingPutTogether) {
       if (!tensor.saved) continue;
       StateTensor part = tensor;
       part.shape = part_shape(of.placement.partition.mesh, tensor.sharding, tensor.shape);
-      for (const std::string& name : tensor.names()) {
+      for (const std::string& name : tensor.stored_names()) {
         const SlicedTensor& held = host.tensors.at(name);
         EXPECT_EQ(held.shape, tensor.shape_of_one());
         std::int64_t elements = 0;

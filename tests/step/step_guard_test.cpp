@@ -257,6 +257,19 @@ TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   expect_resumed_alike(run, 10, 12);
 }
 
+TEST_F(StepGuardTest, ARunThatCountsOnKeepsTheStateThatItBeganWithToGoBackTo) {
+  train(line_job("first", 3));
+  TrainJob run = line_job("second", 4);
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
+  run.init = dir_.file("first");
+  run.take_step = true;
+  run.keep = 1;
+  run.save_every = 5;
+  run.save_minutes = 1e-9;
+  train(run);
+  EXPECT_THAT(checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
+}
+
 TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {
   TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};

@@ -3,9 +3,12 @@
 
 #include <cmath>
 
+#include "checkpoint/checkpoint.h"
 #include "runs/small_run.h"
 #include "store/folder.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
+#include "train/start.h"
 
 namespace smelt {
 namespace {
@@ -93,6 +96,21 @@ TEST_F(ValidationTest, ARunThatIsKilledAndGoesOnTellsTheSame) {
   EXPECT_EQ(checks_[1].trained[0].value, whole[2].trained[0].value);
 }
 
+TEST_F(ValidationTest, ACheckThatWasCutIsMadeAgainAndTellsNothingOfStepsThatItDidNotSee) {
+  train(checked_job("m", 3));
+  Checkpoint cut = load_checkpoint(dir_.file("m"), 3);
+  cut.state[kUnchecked] = true;
+  save_checkpoint(dir_.file("m"), 3, cut.tensors, cut.state);
+  const TrainCheck whole = std::exchange(checks_, {}).back();
+  const CapturedLog log;
+  train(checked_job("m", 3));
+  ASSERT_EQ(checks_.size(), 1u);
+  expect_equal(*checks_[0].validation, *whole.validation);
+  EXPECT_TRUE(checks_[0].trained.empty());
+  EXPECT_THAT(log.text(), testing::AllOf(HasSubstr("valid/masked_lm_loss at step 3: "),
+                                         testing::Not(HasSubstr("train/masked_lm_loss"))));
+}
+
 TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
   TrainJob out = checked_job("m", 6);
   out.save_first = true;
@@ -110,6 +128,16 @@ TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
     return none;
   }());
   EXPECT_EQ(checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
+}
+
+TEST_F(ValidationTest, FromAnOlderCheckpointOnTheLaterOnesAreGone) {
+  train(job("m", 10));
+  ASSERT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
+  TrainJob back = job("m", 6);
+  back.resume_from = dir_.file("m/checkpoint-5");
+  train(back);
+  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 6));
+  EXPECT_EQ(train(job("m", 7)).first_step, 6);
 }
 
 TEST_F(ValidationTest, ABatchThatTheDataDoNotHoldIsRefusedBeforeTheFirstStep) {

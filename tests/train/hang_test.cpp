@@ -1,0 +1,32 @@
+// What a run waits for that never comes.
+#include <chrono>
+#include <thread>
+
+#include "data/record_source.h"
+#include "runs/small_run.h"
+
+namespace smelt {
+namespace {
+
+// Whose batches of training never come.
+class StuckSource : public RecordSource {
+  using RecordSource::RecordSource;
+  void put_shuffled(std::span<const std::uint64_t>, Batch&) const override {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+};
+
+using HangDeathTest = SmallRun;
+
+TEST_F(HangDeathTest, ABatchThatDoesNotComeEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  TrainJob run = job("m", 3);
+  run.hang_minutes = 2.0 / 60;
+  run.source = std::make_shared<StuckSource>(
+      RecordOptions{.input = run.data, .features = run.task.features, .seed = run.config.seed});
+  EXPECT_EXIT(train(run), testing::ExitedWithCode(1),
+              "waiting for the batch of step 1 has not ended after .*train.hang_minutes");
+}
+
+}  // namespace
+}  // namespace smelt
