@@ -8,6 +8,7 @@
 #include "cli/begin_flags.h"
 #include "cli/recipe_option.h"
 #include "recipe/dry_run.h"
+#include "recipe/evaluation.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
@@ -25,7 +26,9 @@ void add_run_command(CLI::App& app) {
     if (*dry_run)
       std::cout << dry_run_text(loaded, begin->beginning());
     else
-      run_recipe(loaded, begin->beginning());
+      run_recipe(loaded, begin->beginning(), [&](const Evaluation& evaluation) {
+        std::cout << evaluation_report(loaded, evaluation) << std::flush;
+      });
   });
 }
 

@@ -102,7 +102,8 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
   BertExamplesJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
-  job.output = train ? paths.train_records : paths.heldout_records;
+  job.output = train ? paths.train_output : paths.heldout_output;
+  job.shards = train ? r.ready.shards : 1;
   job.order = parse_example_order(data.order);
   job.tokenizer = tokenizer_flags(r);
   job.overwrite = true;
@@ -119,12 +120,12 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
 
 Task task(const Recipe& r) {
   const BertData data = data_of(r);
-  return bert_task(
-      {.model = resolved_model(r),
-       .seq_length = data.seq_length,
-       .max_predictions = data.max_predictions,
-       .next_sentence = data.next_sentence,
-       .majority_token = majority_token({RecipePaths(r).train_records}, vocabulary_of(r))});
+  return bert_task({.model = resolved_model(r),
+                    .seq_length = data.seq_length,
+                    .max_predictions = data.max_predictions,
+                    .next_sentence = data.next_sentence,
+                    .majority_token = majority_token(record_files(RecipePaths(r).train_records),
+                                                     vocabulary_of(r))});
 }
 
 std::string remark(const Recipe& r, const Evaluation& e) {
@@ -133,7 +134,7 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
       << " % of " << std::setprecision(0) << right.weight << " held-out ones";
   const Vocabulary vocabulary = vocabulary_of(r);
-  if (const auto token = majority_token({RecipePaths(r).train_records}, vocabulary))
+  if (const auto token = majority_token(record_files(RecipePaths(r).train_records), vocabulary))
     out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
         << 100 * e.measure("majority_token_accuracy").value << " %";
   return out.str();
@@ -194,6 +195,8 @@ ObjectiveType bert_objective() {
   type.remark = remark;
   type.questions = {QuestionFor<FillMaskJob>(of_model(
       [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert))};
+  type.baseline = {.measure = "masked_lm_accuracy", .of = "majority_token_accuracy"};
+  type.shards = true;
   type.export_folder = export_folder;
   return type;
 }

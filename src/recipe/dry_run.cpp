@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iomanip>
 #include <sstream>
 
@@ -12,16 +11,20 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
+#include "recipe/run_needs.h"
 #include "recipe/schedule_choice.h"
 #include "recipe/stage.h"
 #include "recipe/vocabulary_facts.h"
+#include "runtime/find_plugin.h"
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "tokenize/tokenizer.h"
 #include "train/job_checks.h"
 
 namespace smelt {
@@ -53,11 +56,20 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
+// With as many word pieces as the vocabulary has that is given.
+Recipe with_given_size(Recipe r) {
+  if (const std::string given = given_vocabulary(r); !given.empty()) {
+    r.vocab.size = load_tokenizer(given, {})->size();
+    r.type->check(r);
+  }
+  return r;
+}
+
 // Training refuses a vocabulary of more pieces than the model has rows for.
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
-  if (!r.vocab.file.empty())
-    (void)vocabulary_rows(rows, Vocabulary::load(r.vocab.file), "model.vocab_size");
+  if (const std::string given = given_vocabulary(r); !given.empty())
+    (void)vocabulary_rows(rows, load_tokenizer(given, {})->size(), given, "model.vocab_size");
   else if (rows != 0 && rows < r.vocab.size)
     spdlog::warn(
         "model.vocab_size {} is smaller than vocab.size {}: the run ends before it trains unless "
@@ -73,18 +85,27 @@ void add_text(const Recipe& r, Lines& lines) {
   }
   lines.add("text.input", str(counted(files.size(), "file"), ", ",
                               bytes_text(static_cast<double>(total_size(files)))));
-  if (!r.vocab.file.empty())
-    lines.add("vocab.file",
-              str(r.vocab.file, ", ", Vocabulary::load(r.vocab.file).size(), " pieces"));
+}
+
+void add_vocabulary(const Recipe& r, Lines& lines) {
+  if (const std::string given = given_vocabulary(r); !given.empty())
+    lines.add("vocabulary", str(given, ", ", load_tokenizer(given, {})->size(), " pieces"));
   check_vocab_size(r);
 }
 
 void add_inputs(const Recipe& r, Lines& lines) {
   lines.title("reads");
-  if (r.type->reads_text) add_text(r, lines);
+  if (r.type->reads_text && r.ready.records.empty()) add_text(r, lines);
+  if (r.type->reads_text) add_vocabulary(r, lines);
+  for (const auto& [name, files] :
+       {std::pair{"data.records", r.ready.records}, {"data.heldout", r.ready.heldout}})
+    if (!files.empty())
+      lines.add(name, str(counted(expand_files(files, name).size(), "file"), ", ",
+                          bytes_text(static_cast<double>(total_size(expand_files(files, name))))));
   if (!r.train.init.empty()) {
     check_weights_folder(r.train.init);
-    lines.add("train.init", r.train.init);
+    const bool begun = latest_checkpoint(RecipePaths(r).model_dir).has_value();
+    lines.add("train.init", str(r.train.init, begun ? "" : ", " + initial_weights_text(r)));
   }
 }
 
@@ -98,73 +119,74 @@ std::string count_text(double value) {
                            : " million");
 }
 
+// Whether the devices, or what stands for them, are on this machine. A TPU's recipe is judged
+// anywhere.
+bool has_devices(const Recipe& r) {
+  if (r.train.device != "tpu" || chosen_plugin("tpu")) return true;
+  try {
+    require_tpu();
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+void add_memory(const Recipe& r, Lines& lines) {
+  const DeviceMemory one = device_memory(r);
+  lines.add("memory, each device",
+            str(bytes_text(one.values), " parameters, ", bytes_text(one.values), " gradients, ",
+                bytes_text(one.slots), " optimizer, ", bytes_text(one.batch),
+                " of a batch; activations and temporaries, which only the compiler knows, come on "
+                "top"));
+  if (r.train.devices > 1)
+    lines.add("memory, all devices",
+              str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
+  check_machine_memory(r);
+}
+
+// Without a TPU by its compiler alone; of which kind of TPU.
+std::string add_compiled(const Recipe& r, Lines& lines) {
+  lines.add("device", str(r.train.devices, " x tpu: none on this machine"));
+  std::string why_not;
+  const auto compiled = compile_for_tpu(r, why_not);
+  if (compiled)
+    lines.add("compiled for " + compiled->topology,
+              str("it fits: ", bytes_text(compiled->bytes), " on each device"));
+  else
+    lines.add("not compiled", why_not);
+  return compiled ? compiled->device_kind : "";
+}
+
 void add_program(const Recipe& r, Lines& lines) {
   const ProgramFacts& p = *r.program;
-  const auto steps = static_cast<double>(r.train.steps);
-  const auto examples = steps * static_cast<double>(r.train.batch_size);
-  const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
+  const auto examples =
+      static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
   lines.title("trains");
-  lines.add("device",
-            str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
+  add_memory(r, lines);
   lines.add("parameters",
             str(p.parameters,
                 r.type->reads_text ? str(" (with ", r.vocab.size, " word pieces at most)") : ""));
-  lines.add("memory, all devices",
-            str(bytes(p.value_bytes), " parameters, ", bytes(p.value_bytes), " gradients, ",
-                bytes(p.slot_bytes), " optimizer, ", bytes(p.batch_bytes),
-                " a batch; activations and temporaries, which only the "
-                "compiler knows, come on top"));
   lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
                          " examples, ",
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
                          " operations"));
+  std::string kind;
+  if (has_devices(r))
+    lines.add("device",
+              str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
+  else
+    kind = add_compiled(r, lines);
+  lines.add("time", time_text(r, kind));
 }
 
-// Of those that are there at one time; what is kept for ever is all there at the end.
-double checkpoints_at_most(const Recipe& r) {
-  const TrainSection& t = r.train;
-  const std::int64_t saved = t.save_minutes > 0 ? t.keep : t.steps / t.save_every + 1;
-  const std::int64_t for_ever = t.keep_every > 0 ? t.steps / t.keep_every : 0;
-  return static_cast<double>(std::min(t.keep, saved) + 1 + for_ever +
-                             (t.keep_best.empty() ? 0 : 1));
-}
-
-// What the disk below a folder to come has left; nothing of an object store.
-std::optional<double> room_for(const std::string& folder) {
-  if (is_remote(folder)) return std::nullopt;
-  std::error_code error;
-  std::filesystem::path at = std::filesystem::absolute(folder, error);
-  while (!std::filesystem::exists(at, error) && at.has_relative_path()) at = at.parent_path();
-  const auto space = std::filesystem::space(at, error);
-  if (error) return std::nullopt;
-  return static_cast<double>(space.available);
-}
-
-// Those of a run that goes on.
-double checkpoints_there(const std::string& model_dir) {
-  std::size_t count = checkpoint_steps(model_dir).size();
-  for (const char* kept : {"save", "best"})
-    count += checkpoint_steps(join_path(model_dir, kept)).size();
-  return static_cast<double>(count);
-}
-
-void add_room(const Recipe& r, double state_bytes, Lines& lines) {
-  const std::string model_dir = RecipePaths(r).model_dir;
-  const auto room = room_for(model_dir);
-  const double need = state_bytes * checkpoints_at_most(r);
-  const double more = need - state_bytes * checkpoints_there(model_dir);
-  lines.add("disk", str("checkpoints need up to ", bytes_text(need),
-                        room ? str(", ", bytes_text(*room), " are free") : std::string()));
-  if (room && *room < state_bytes)
-    throw UsageError(str("out: the disk of ", r.out, " has ", bytes_text(*room),
-                         " left, one checkpoint needs ", bytes_text(state_bytes)),
-                     "free some space, or choose another disk with --set out=…");
-  if (room && *room < more)
-    spdlog::warn(
-        "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "
-        "some space",
-        r.out, bytes_text(*room), bytes_text(more),
-        r.train.keep_every > 0 ? "train.keep, raise train.keep_every" : "train.keep");
+void add_disk(const Recipe& r, Lines& lines) {
+  const DiskNeed need = disk_need(r);
+  lines.add("disk", str("checkpoints need up to ", bytes_text(need.checkpoints),
+                        need.text + need.records > 0 ? str(", text and examples about ",
+                                                           bytes_text(need.text + need.records))
+                                                     : "",
+                        need.free ? str(", ", bytes_text(*need.free), " are free") : ""));
+  check_disk(r, need);
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -180,13 +202,15 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
                          const std::string& remark = {}) {
     lines.add(name, str(path, remark, exists(path) ? "   (is there)" : ""));
   };
-  if (r.type->reads_text) {
+  if (r.type->reads_text && r.ready.records.empty()) {
     place("text", p.train_text);
     place("text held out", p.heldout_text);
-    place("vocabulary", p.vocab);
   }
-  place("examples", p.train_records);
-  place("examples held out", p.heldout_records);
+  if (r.type->reads_text) place("vocabulary", p.vocab);
+  if (r.ready.records.empty()) {
+    place("examples", p.train_records);
+    place("examples held out", p.heldout_records);
+  }
   place("checkpoints", p.model_dir,
         str(", every ", counted(r.train.save_every, "step"), ", ", bytes_text(state),
             " each, the newest ", r.train.keep, " kept"));
@@ -194,18 +218,20 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   place("TensorBoard", join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
-  add_room(r, state, lines);
+  add_disk(r, lines);
   if (beginning.overwrite) return lines.add("is emptied", p.model_dir);
   auto step = latest_checkpoint(p.model_dir);
   if (!step) return;
-  const bool whole = (!r.type->reads_text || exists(p.vocab)) && exists(p.train_records);
+  const bool whole =
+      (!r.type->reads_text || exists(p.vocab)) && !record_files(p.train_records).empty();
   if (whole) step = check_goes_on(r);
   lines.add("goes on from", str("step ", *step, whole ? "" : ", once its data are there again"));
 }
 
 }  // namespace
 
-std::string dry_run_text(const Recipe& r, const Beginning& beginning) {
+std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
+  const Recipe r = with_given_size(recipe);
   warn_of_warmup(schedule_of(r.train), optimizer_of(r.train, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);

@@ -40,7 +40,7 @@ ElectraTask settings_of(const Recipe& r) {
 
 // With what the vocabulary and the data say.
 ElectraTask finished_task(const Recipe& r) {
-  return with_files(settings_of(r), vocabulary_of(r), {RecipePaths(r).train_records},
+  return with_files(settings_of(r), vocabulary_of(r), record_files(RecipePaths(r).train_records),
                     "model.vocab_size");
 }
 
@@ -80,7 +80,8 @@ std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
   ElectraExamplesJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
-  job.output = train ? paths.train_records : paths.heldout_records;
+  job.output = train ? paths.train_output : paths.heldout_output;
+  job.shards = train ? r.ready.shards : 1;
   job.order = parse_example_order(data.order);
   job.tokenizer = tokenizer_flags(r);
   job.options.seq_length = data.seq_length;
@@ -178,6 +179,8 @@ ObjectiveType electra_objective() {
       QuestionFor<DetectJob>(
           of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
                    detect_stored_electra))};
+  type.baseline = {.measure = "disc_accuracy", .of = "always_original_accuracy"};
+  type.shards = true;
   type.export_folder = export_recipes_model;
   return type;
 }

@@ -3,16 +3,20 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <sstream>
 
 #include "ask/follow.h"
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -25,9 +29,13 @@ namespace {
 
 EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
+  if (paths.heldout_records.empty())
+    throw UsageError("eval: no held-out examples: data.records are given without data.heldout",
+                     "name some with --set data.heldout=…");
   EvaluateJob job;
   job.task = r.type->task(r);
-  job.batch_size = r.eval.batch_size;
+  const HeldOutBatches batches = held_out_batches(r, job.task);
+  job.batch_size = batches.size;
   job.devices = r.train.devices;
   job.mesh = mesh_choice(r.train);
   job.compute = compute_choice(r.train);
@@ -35,10 +43,20 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   job.data = paths.heldout_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
-  job.steps = r.eval.steps;
+  job.steps = batches.steps;
+  job.repeats = batches.repeats;
   job.passes = r.eval.passes;
   job.averaged = r.eval.averaged;
   return job;
+}
+
+HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out) {
+  HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
+  if (held_out >= out.size) return out;
+  const std::int64_t parts = partition_for(mesh_choice(r.train), r.train.devices).row_parts();
+  out.size = held_out / parts * parts;
+  if (out.size > 0) return out;
+  return {.size = parts, .steps = 1, .repeats = true};
 }
 
 std::int64_t evaluated_step(const Record& record) {
@@ -145,6 +163,26 @@ class RecipeFollower {
 
 }  // namespace
 
+HeldOutBatches held_out_batches(const Recipe& r, const Task& task) {
+  const std::string data = RecipePaths(r).heldout_records;
+  const auto source = open_examples({.input = data,
+                                     .features = task.features,
+                                     .kind = task.record_kind,
+                                     .foreign = task.foreign});
+  if (source->size() == 0)
+    throw UsageError(str("eval: ", data, " holds no examples"),
+                     "raise text.heldout, or give more text");
+  return batches_of(r, static_cast<std::int64_t>(source->size()));
+}
+
+void warn_of_few(const Recipe& r, std::int64_t held_out) {
+  const HeldOutBatches batches = batches_of(r, held_out);
+  if (batches.size == r.eval.batch_size && !batches.repeats) return;
+  spdlog::warn("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
+               counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
+               batches.repeats ? ", some of them twice, as each device takes one" : "");
+}
+
 nlohmann::ordered_json evaluation_json(const Evaluation& e) {
   nlohmann::ordered_json out{
       {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
@@ -163,7 +201,24 @@ std::string evaluation_text(const Evaluation& e) {
 }
 
 std::string evaluation_report(const Recipe& r, const Evaluation& e) {
-  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n");
+  const std::string judged = verdict(r, e);
+  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
+             judged.empty() ? "" : "\n");
+}
+
+std::string verdict(const Recipe& r, const Evaluation& e) {
+  const auto value = [&](const std::string& name) -> std::optional<MeasuredValue> {
+    const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
+    return found == e.measures.end() ? std::nullopt : std::optional(*found);
+  };
+  const auto model = value(r.type->baseline.measure), base = value(r.type->baseline.of);
+  if (!model || !base || model->weight <= 0) return "";
+  const double p = model->value, b = base->value;
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  if (p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b)))
+    return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
+  return str("verdict: ", p + 3 * error < b ? "below" : "no better than", " its baseline, ",
+             percent(p), " to ", percent(b), ": train longer (train.steps), or give more text");
 }
 
 Evaluation evaluate_model(const Recipe& r) {

@@ -10,12 +10,29 @@
 
 namespace smelt {
 
+// How a recipe's held-out examples are scored.
+struct HeldOutBatches {
+  std::int64_t size = 0;   // over all devices
+  std::int64_t steps = 0;  // 0 = all whole batches
+  bool repeats = false;    // they are taken several times: fewer than devices
+};
+// By eval.batch_size and eval.steps, with smaller batches where there are fewer examples.
+// UsageError where there are none.
+HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task);
+// A warning where held_out_batches() are not what the recipe asks for.
+void warn_of_few(const Recipe& recipe, std::int64_t held_out);
+
 // {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
 nlohmann::ordered_json evaluation_json(const Evaluation& evaluation);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
 std::string evaluation_text(const Evaluation& evaluation);
-// These lines under a title, and what the type of model has to remark.
+// These lines under a title, what the type of model has to remark, and the verdict.
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
+
+// In one sentence whether the model is clearly better than its type's baseline on the held-out
+// examples, by more than three standard errors and a
+// tenth of what the baseline gets right or wrong, whichever is less; empty where it has none.
+std::string verdict(const Recipe& recipe, const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
 // evaluations.jsonl (docs/formats/metrics.md) into the model's folder.

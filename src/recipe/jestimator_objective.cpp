@@ -10,6 +10,7 @@
 #include "recipe/recipe_checks.h"
 #include "recipe/vocabulary_facts.h"
 #include "tasks/jestimator_bert_task.h"
+#include "tokenize/tokenizer.h"
 
 namespace smelt {
 namespace {
@@ -19,12 +20,22 @@ JestimatorBertTask jestimator_settings(const Recipe& r) {
           .settings = parse_config<JestimatorSettings>(r.model, "model")};
 }
 
+// UsageError where it has none.
+std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
+  for (std::int32_t id = 0; id < vocabulary.size(); ++id)
+    if (vocabulary.token(id) == "[MASK]") return id;
+  throw UsageError(str(origin, ": no piece '[MASK]'"),
+                   "name another of its pieces with --set model.mask_token_id=…");
+}
+
 // With what the vocabulary says.
 JestimatorBertTask finished_jestimator(const Recipe& r) {
   JestimatorBertTask c = jestimator_settings(r);
-  const Vocabulary vocabulary = vocabulary_of(r);
-  c.model.vocab_size = vocabulary_rows(c.model.vocab_size, vocabulary, "model.vocab_size");
-  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = vocabulary.id("[MASK]");
+  const std::string origin = vocabulary_path(r);
+  const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
+  c.model.vocab_size =
+      vocabulary_rows(c.model.vocab_size, vocabulary->size(), origin, "model.vocab_size");
+  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = mask_id(*vocabulary, origin);
   return c;
 }
 
@@ -54,7 +65,7 @@ std::uint64_t make_jestimator_examples(const Recipe& r, ExampleSet set) {
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
   job.tokenizer = tokenizer_flags(r);
-  job.output = train ? paths.train_records : paths.heldout_records;
+  job.output = train ? paths.train_output : paths.heldout_output;
   job.overwrite = true;
   write_text_tokens(job);
   const auto source = open_examples(
@@ -94,6 +105,7 @@ ObjectiveType jestimator_bert_objective() {
   type.model.insert(type.model.end(), objective.begin(), objective.end());
   type.check = check_jestimator;
   type.records = "tokens";
+  type.sentencepiece = true;
   type.make_examples = make_jestimator_examples;
   type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;

@@ -22,6 +22,12 @@ namespace smelt {
 // Which part of the text examples are made of.
 enum class ExampleSet { train, heldout };
 
+// A share of right answers, and that of the best answer without a model, by their names in an
+// evaluation.
+struct BaselineMeasures {
+  std::string measure, of;
+};
+
 struct ObjectiveType {
   std::string name;
   std::string help;                               // a line
@@ -42,6 +48,9 @@ struct ObjectiveType {
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
+  BaselineMeasures baseline = {};        // empty: none
+  bool shards = false;                   // make_examples makes as many as data.shards says
+  bool sentencepiece = false;            // the vocabulary may be a SentencePiece model
   std::vector<Question> questions = {};  // that a trained one answers
   // Empty where the model has no such folder.
   std::function<void(const Recipe&, const std::string& folder)> export_folder;

@@ -2,6 +2,7 @@
 // evaluation, export. Each can be run alone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +18,19 @@
 
 namespace smelt {
 
-// Where a recipe's stages put what they make.
+// Where a recipe's stages put what they make, or find what they are given.
 struct RecipePaths {
   explicit RecipePaths(const Recipe& recipe);
-  std::string train_text, heldout_text, vocab, train_records, heldout_records;
+  std::string train_text, heldout_text, vocab;
+  // What examples are made into; with data.shards above 1 the name that shards are called by.
+  std::string train_output, heldout_output;
+  // What is read, as open_examples takes it: those, or data.records and data.heldout.
+  std::string train_records, heldout_records;
   std::string model_dir, evaluation, hugging_face;
 };
+
+// The files of RecipePaths::train_records or heldout_records; none where none match.
+std::vector<std::string> record_files(const std::string& records);
 
 // Empty where the recipe's stages made none, as for a model of no words.
 std::string made_vocabulary(const RecipePaths& paths);
@@ -30,6 +38,7 @@ std::string made_vocabulary(const RecipePaths& paths);
 TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
 // The recipe's, once it was made; UsageError before.
+std::string vocabulary_path(const Recipe& recipe);
 Vocabulary vocabulary_of(const Recipe& recipe);
 
 // All of a training but its files and what is said and saved.
@@ -42,9 +51,6 @@ void check_program(const Recipe& recipe, const Task& task);
 
 // The files of text.input; UsageError when there are none.
 std::vector<std::string> text_inputs(const Recipe& recipe);
-void make_text(const Recipe& recipe);
-void make_vocabulary(const Recipe& recipe);
-void make_examples(const Recipe& recipe);
 // How training begins; train/trainer.h.
 struct Beginning {
   Begin begin = Begin::either;
@@ -68,7 +74,9 @@ void export_model(const Recipe& recipe, const std::string& folder);
 // UsageError where the recipe's folder holds something else, or a model of other data.
 void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 
-// All of it in order; a finished stage is not run again.
-void run_recipe(const Recipe& recipe, const Beginning& beginning = {});
+// All of it in order; a finished stage is not run again. `evaluated` gets what the evaluation gave,
+// if that stage ran.
+void run_recipe(const Recipe& recipe, const Beginning& beginning = {},
+                const std::function<void(const Evaluation&)>& evaluated = {});
 
 }  // namespace smelt

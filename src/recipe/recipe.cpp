@@ -3,6 +3,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <span>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -15,6 +17,8 @@
 namespace smelt {
 namespace {
 
+constexpr std::string_view kPaths[] = {"out",        "text.input",   "vocab.file",
+                                       "train.init", "data.records", "data.heldout"};
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
 // A value as it is written, and who wrote it.
@@ -48,6 +52,24 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   }
 }
 
+// "train.steps = 10" by words -> "train.steps=10"; of a field alone an example.
+std::string setting_form(std::span<const std::string> words) {
+  std::string text = join(words.first(std::min<std::size_t>(3, words.size())), "");
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) return str(words.front(), "=…, without spaces around '='");
+  return equals == 0 || equals + 1 == text.size() ? "train.steps=1000" : text;
+}
+
+// "~/mine" as a shell has it where a word is not quoted.
+std::string expanded_home(const std::string& path, const std::string& where) {
+  if (!path.starts_with('~')) return path;
+  const char* home = std::getenv("HOME");
+  if ((path.size() > 1 && path[1] != '/') || home == nullptr || *home == '\0')
+    throw UsageError(str(where, " is '", path, "', whose '~' cannot be told"),
+                     "write the folder's whole name");
+  return home + path.substr(1);
+}
+
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
   if (is_folder(path))
@@ -64,10 +86,12 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
     throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
                      "mend that line; recipes/ holds examples");
   }
-  for (const std::string& setting : over) {
+  for (std::size_t i = 0; i < over.size(); ++i) {
+    const std::string& setting = over[i];
     const auto equals = setting.find('=');
-    if (equals == std::string::npos)
-      throw UsageError(str("--set ", setting, ": no '='"), "write --set train.steps=1000");
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(str("--set ", setting, ": no ", equals == 0 ? "field" : "'='"),
+                       str("write --set ", setting_form(std::span(over).subspan(i))));
     out[setting.substr(0, equals)] = {YAML::Node(setting.substr(equals + 1)), "--set"};
   }
   return out;
@@ -77,7 +101,11 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
 nlohmann::json converted(const Setting& setting, const std::string& path,
                          const nlohmann::json& default_value) {
   try {
-    if (default_value.is_string()) return setting.value.as<std::string>();
+    if (default_value.is_string()) {
+      const auto text = setting.value.as<std::string>();
+      const bool is_path = std::ranges::find(kPaths, path) != std::end(kPaths);
+      return is_path ? expanded_home(text, str(setting.origin, ": ", path)) : text;
+    }
     if (default_value.is_boolean()) return setting.value.as<bool>();
     if (default_value.is_number_integer()) return setting.value.as<std::int64_t>();
     return setting.value.as<double>();
@@ -93,12 +121,14 @@ using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
 // Section "" holds the fields without one.
 Sections sections_of(const ObjectiveType& type) {
   const std::vector<ConfigField> top{{"out", Recipe().out, "folder that receives everything"}};
+  std::vector<ConfigField> data = config_fields<ReadySection>();
+  data.insert(data.end(), type.data.begin(), type.data.end());
   std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
   model.insert(model.end(), type.model.begin(), type.model.end());
   return {{"", top},
           {"text", config_fields<TextSection>()},
           {"vocab", config_fields<VocabSection>()},
-          {"data", type.data},
+          {"data", data},
           {"model", model},
           {"train", config_fields<TrainSection>()},
           {"eval", config_fields<EvalSection>()},
@@ -161,12 +191,14 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
       const auto set = settings.find(at);
       object[field.name] = set == settings.end() ? field.default_value
                                                  : converted(set->second, at, field.default_value);
+      if (set != settings.end()) recipe.set.insert(at);
       recipe.origins[at] = set == settings.end() ? path : set->second.origin;
     }
   }
   recipe.out = recipe.sections[""]["out"];
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
   recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);

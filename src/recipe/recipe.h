@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 namespace smelt {
 
 struct ObjectiveType;
+struct StepProgram;
+struct TrainJob;
 
 struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
@@ -27,12 +30,19 @@ struct TextSection {
 
 struct VocabSection {
   std::string file;
+  std::string type = "wordpiece";
   std::int64_t size = 8000;
   std::int64_t unused = 0;
   bool lower_case = true;
   std::string strip_accents = "auto";
   std::int64_t min_frequency = 2;
   std::int64_t alphabet = 1000;
+};
+
+// Under data:, before what the type of model has there.
+struct ReadySection {
+  std::string records, heldout;
+  std::int64_t shards = 1;
 };
 
 struct TrainSection {
@@ -97,22 +107,28 @@ struct ProgramFacts {
   std::int64_t parameters = 0;
   std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
   double flops_per_example = 0;
+  std::shared_ptr<const StepProgram> step;
+  std::shared_ptr<const TrainJob> job;  // it is of
 };
 
 struct Recipe {
   std::string out = "out";
   TextSection text;
   VocabSection vocab;
+  ReadySection ready;
   TrainSection train;
   EvalSection eval;
   TrackSection track;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type
-  nlohmann::json model, data;                      // every field that the type has
+  nlohmann::json model, data;                      // every field
   std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
   std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
+  std::set<std::string> set;  // the fields that were set, whatever to
+
+  bool is_set(const std::string& field) const { return set.contains(field); }
   // Where the stages put what they make.
   std::string path(std::string_view name) const { return join_path(out, name); }
   // Who set the first of these fields that was set last, to begin a message with.

@@ -24,6 +24,10 @@ ComputeChoice compute_choice(const TrainSection& t) {
           .logits_mb = t.logits_mb};
 }
 
+bool is_sentencepiece(const VocabSection& vocab) {
+  return vocab.file.empty() ? vocab.type != "wordpiece" : vocab.file.ends_with(".model");
+}
+
 const nlohmann::json& RecipeChecks::value(const std::string& field) const {
   const std::size_t dot = field.find('.');
   return recipe_.sections.at(field.substr(0, dot)).at(field.substr(dot + 1));
@@ -145,6 +149,33 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
           r.vocab.unused, " unused tokens"),
       "raise it; 30000 is usual, a few thousand for small texts");
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+  checks.one_of("vocab.type", {"wordpiece", "unigram", "bpe"});
+  checks.require(!is_sentencepiece(r.vocab) || r.type->sentencepiece, {"vocab.type", "vocab.file"},
+                 str("a model of type ", r.type->name, " takes no SentencePiece vocabulary"),
+                 str("leave vocab.type at wordpiece; `smelt vocab train --type unigram --out "
+                     "vocab.txt` makes word pieces by SentencePiece for vocab.file"));
+  checks.require(!is_sentencepiece(r.vocab) || r.track.fill.empty(), {"track.fill", "vocab.type"},
+                 "track.fill: no text has [MASK] for a SentencePiece vocabulary", "leave it out");
+}
+
+static void check_ready(const RecipeChecks& checks, const Recipe& r) {
+  checks.at_least("data.shards", 1);
+  checks.require(r.ready.shards == 1 || r.type->shards, {"data.shards"},
+                 str("data.shards is ", r.ready.shards, ", but examples of type ", r.type->name,
+                     " are one file"),
+                 "leave it out");
+  const bool ready = !r.ready.records.empty();
+  checks.require(ready || r.ready.heldout.empty(), {"data.heldout"},
+                 "data.heldout is given without data.records",
+                 "give both; examples made from the text are held out by text.heldout");
+  checks.require(!ready || !r.type->reads_text || !r.vocab.file.empty() || !r.train.init.empty(),
+                 {"data.records"},
+                 "data.records are given without the vocabulary that they were made with",
+                 "name it with --set vocab.file=…");
+  checks.require(!ready || !r.ready.heldout.empty() || r.eval.every == 0,
+                 {"eval.every", "data.records"},
+                 str("eval.every is ", r.eval.every, ", but data.heldout names no examples"),
+                 "name some, or set eval.every to 0");
 }
 
 void check_sections(const Recipe& r) {
@@ -162,6 +193,7 @@ void check_sections(const Recipe& r) {
   (void)parse_dedup(r.text.dedup, named("text.dedup"));
   checks.at_least("text.max_lines", 0);
   check_vocabulary(checks, r);
+  check_ready(checks, r);
   check_training(checks, r.train);
   checks.within("train.hang_minutes", 0);
   checks.require(r.train.keep_every % r.train.save_every == 0,

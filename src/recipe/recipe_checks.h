@@ -40,6 +40,9 @@ class RecipeChecks {
 MeshChoice mesh_choice(const TrainSection& train);
 ComputeChoice compute_choice(const TrainSection& train);
 
+// Whether the vocabulary is a SentencePiece model, made or given.
+bool is_sentencepiece(const VocabSection& vocab);
+
 // Of the sections that every recipe has.
 void check_sections(const Recipe& recipe);
 

@@ -35,16 +35,27 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<VocabSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
-  visit(
-      "file", c.file,
-      "a vocabulary that is there (vocab.txt), instead of one made from the text: that of weights "
-      "to begin with");
-  visit("size", c.size, "word pieces");
+  visit("file", c.file,
+        "a vocabulary that is there (vocab.txt), instead of one made from the text; empty with "
+        "train.init: the one that lies beside the weights");
+  visit("type", c.type,
+        "wordpiece; unigram or bpe: a SentencePiece model, for model.type jestimator_bert");
+  visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
-  visit("lower_case", c.lower_case, "lower-case the text");
+  visit("lower_case", c.lower_case,
+        "lower-case the text; unset with a vocabulary that is there: as that was made");
   visit("strip_accents", c.strip_accents, "true or false; auto: as vocab.lower_case says");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
   visit("alphabet", c.alphabet, "most frequent characters kept");
+}
+
+template <SectionOf<ReadySection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("records", c.records,
+        "examples that are there (TFRecord files, token stores), instead of ones made from the "
+        "text: files or patterns, comma separated; wants their vocab.file");
+  visit("heldout", c.heldout, "with data.records: examples to evaluate on; empty: no evaluation");
+  visit("shards", c.shards, "files that the examples to train on are written to");
 }
 
 template <SectionOf<TrainSection> C, class Visitor>

@@ -3,9 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/stop_notice.h"
+#include "base/words.h"
 #include "format/json_difference.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -28,23 +30,41 @@ std::string name_in(const std::string& out, const std::string& path) {
   return path.starts_with(folder) ? path.substr(folder.size()) : path;
 }
 
-// Settings and what the inputs look like: path, size and time of the last change of each.
-nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
-  nlohmann::json made_from{{"settings", stage.settings}, {"inputs", nlohmann::json::array()}};
-  for (const std::string& input : stage.inputs) {
-    const auto status = file_status(input);
-    if (!status) throw_missing(stage.name, input);
-    made_from["inputs"].push_back({name_in(out, input), status->size, status->modified});
+// The files of these paths, each as [name, size, time of the last change]. Of a folder all that it
+// holds.
+void add_states(const std::string& out, const std::vector<std::string>& paths,
+                nlohmann::json& states) {
+  for (const std::string& path : paths) {
+    const auto status = file_status(path);
+    if (!status) continue;
+    if (!status->is_folder) {
+      states.push_back({name_in(out, path), status->size, status->modified});
+      continue;
+    }
+    std::vector<std::string> below;
+    for (const std::string& name : list_folder(path)) below.push_back(join_path(path, name));
+    add_states(out, below, states);
   }
-  return made_from;
 }
 
-// What fingerprint() was when the stage was recorded; null when it was not, or not legibly.
+nlohmann::json states_of(const std::string& out, const std::vector<std::string>& paths) {
+  nlohmann::json states = nlohmann::json::array();
+  add_states(out, paths, states);
+  return states;
+}
+
+// What the stage would be made from now.
+nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
+  return {{"settings", stage.settings}, {"inputs", states_of(out, stage.inputs())}};
+}
+
+// What fingerprint() was when the stage was recorded, and its outputs then; null when it was not,
+// or not legibly.
 nlohmann::json recorded(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (!exists(record)) return nullptr;
   auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
-  if (was.is_discarded()) return nullptr;
+  if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
   for (auto& input : was.at("inputs")) input[0] = name_in(out, input.at(0));  // in older records
   return was;
 }
@@ -59,30 +79,66 @@ std::vector<std::string> stage_names(const std::string& out) {
   return {"text", "vocab", "data"};  // of an older version
 }
 
-// Names and sizes, without the times.
-nlohmann::json inputs_of(const nlohmann::json& made_from) {
-  nlohmann::json out;
-  for (const auto& input : made_from.at("inputs")) out.push_back({input.at(0), input.at(1)});
-  return out;
-}
-
-}  // namespace
-
-static std::optional<std::string> text_of(const std::optional<JsonDifference>& d) {
+std::optional<std::string> other_setting(const nlohmann::json& was, const nlohmann::json& is,
+                                         const std::string& stage) {
+  const auto d = first_difference(was.at("settings"), is.at("settings"), stage);
   if (!d) return std::nullopt;
   return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
 }
+
+using Sizes = std::map<std::string, std::uint64_t>;  // by name
+
+Sizes sizes_of(const nlohmann::json& states) {
+  Sizes out;
+  for (const auto& state : states) out[state.at(0)] = state.at(1);
+  return out;
+}
+
+// Of inputs from elsewhere. Those of the recipe's own folder are made again by their stages.
+std::optional<std::string> other_input(const std::string& out, const Stage& stage, Sizes was,
+                                       Sizes is) {
+  for (const std::string& path : stage.inputs())
+    if (const std::string name = name_in(out, path); name != path) {
+      was.erase(name);
+      is.erase(name);
+    }
+  const auto count = [&](const std::string& which) {
+    return str(stage.name, " had ", counted(was.size(), "input file"), ", has ", is.size(), ": ",
+               which);
+  };
+  for (const auto& [name, size] : is) {
+    const auto before = was.find(name);
+    if (before == was.end()) return count(name + " is new");
+    if (before->second != size)
+      return str(stage.name, ": ", name, " was ", counted(before->second, "byte"), ", is ",
+                 counted(size, "byte"));
+  }
+  for (const auto& [name, size] : was)
+    if (!is.contains(name)) return count(name + " is not there");
+  return std::nullopt;
+}
+
+// Why a stage has to run although it did before.
+std::optional<std::string> why_again(const std::string& out, const Stage& stage,
+                                     const nlohmann::json& was, const nlohmann::json& is) {
+  if (const auto other = other_setting(was, is, stage.name)) return other;
+  if (was.at("inputs") != is.at("inputs")) return "what it is made from is not as it was";
+  const auto outputs = stage.outputs();
+  if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
+    return "what it had made is not there";
+  if (was.contains("outputs") && was["outputs"] != states_of(out, outputs))
+    return "what it had made is not as it was";
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
   const nlohmann::json was = recorded(out, stage);
   if (was.is_null()) return std::nullopt;
   const nlohmann::json is = fingerprint(out, stage);
-  if (const auto found = first_difference(was.at("settings"), is.at("settings"), stage.name))
-    return text_of(found);
-  const auto before = inputs_of(was), now = inputs_of(is);
-  if (before.size() != now.size())
-    return str(stage.name, " had ", before.size(), " input files, has ", now.size());
-  return text_of(first_difference(before, now, str(stage.name, "'s input")));
+  if (const auto other = other_setting(was, is, stage.name)) return other;
+  return other_input(out, stage, sizes_of(was.at("inputs")), sizes_of(is.at("inputs")));
 }
 
 std::optional<std::string> stage_before_training(const std::string& out) {
@@ -115,16 +171,22 @@ void forget_stage(const std::string& out, const std::string& name) {
 bool run_stage(const std::string& out, const Stage& stage) {
   const StopNotice notice;
   const std::string record = record_path(out, stage.name);
-  const nlohmann::json now = fingerprint(out, stage);
-  const bool outputs_there =
-      std::ranges::all_of(stage.outputs, [](const auto& path) { return exists(path); });
-  if (outputs_there && recorded(out, stage) == now) {
-    spdlog::info("{}: finished before", stage.name);
-    return false;
+  for (const std::string& input : stage.inputs())
+    if (!exists(input)) throw_missing(stage.name, input);
+  nlohmann::json now = fingerprint(out, stage);
+  if (const nlohmann::json was = recorded(out, stage); !was.is_null()) {
+    const auto why = why_again(out, stage, was, now);
+    if (!why) {
+      spdlog::info("{}: finished before", stage.name);
+      return false;
+    }
+    spdlog::info("{}: started again: {}", stage.name, *why);
+  } else {
+    spdlog::info("{}: started", stage.name);
   }
-  spdlog::info("{}: started", stage.name);
   remove_file(record);
   stage.make();
+  now["outputs"] = states_of(out, stage.outputs());
   write_file(record, now.dump(1) + "\n");
   return true;
 }

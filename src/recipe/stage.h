@@ -1,5 +1,7 @@
 // Stages of a recipe that are not run again while their settings, inputs and outputs are as they
-// were.
+// were. One depends on another by its files: what a stage writes anew, under a recipe or by a
+// command of its own, is an input of those behind it, and whatever was deleted or damaged is made
+// again.
 #pragma once
 
 #include <functional>
@@ -10,23 +12,27 @@
 
 namespace smelt {
 
+// Files or folders, asked for whenever a stage is judged: which checkpoint is the newest is known
+// only then.
+using StagePaths = std::function<std::vector<std::string>()>;
+
 struct Stage {
   std::string name;
-  nlohmann::json settings;           // whatever the outputs depend on besides the inputs
-  std::vector<std::string> inputs;   // files
-  std::vector<std::string> outputs;  // files or folders
+  nlohmann::json settings;     // whatever the outputs depend on besides the inputs
+  StagePaths inputs, outputs;  // of a folder all files below it count
   std::function<void()> make;
 };
 
-// Runs the stage and records under <out>/.stages what it was made from, or says that it is
-// finished. Returns whether it ran.
+// Runs the stage and records under <out>/.stages what it was made from and what it made, or says
+// that it is finished. Returns whether it ran. UsageError for an input that is not there.
 bool run_stage(const std::string& out, const Stage& stage);
 
 // The stage of this name will run again.
 void forget_stage(const std::string& out, const std::string& name);
 
 // What the stage was made from when it was recorded and is not now, if anything that both sides
-// know differs: "data.dupe_factor was 5, is 2". Inputs count by name and size.
+// know differs: "data.dupe_factor was 5, is 2", "text: a.txt was 400000 bytes, is 400014 bytes".
+// Inputs from elsewhere count by name and size; those of the folder are made again by their stages.
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
 // Of a recipe's folder in which training has not begun: the stage that is, or was, under way.

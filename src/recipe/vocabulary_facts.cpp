@@ -7,12 +7,15 @@ namespace smelt {
 
 std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
                              const std::string& name) {
-  const std::int64_t lines = vocabulary.size();
+  return vocabulary_rows(size, vocabulary.size(), vocabulary.origin(), name);
+}
+
+std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::string& origin,
+                             const std::string& name) {
   if (size == 0) return lines;
   if (size < lines)
-    throw UsageError(
-        str(name, " ", size, " is smaller than the ", lines, " lines of ", vocabulary.origin()),
-        str("set ", name, " to the lines of the vocabulary"));
+    throw UsageError(str(name, " ", size, " is smaller than the ", lines, " lines of ", origin),
+                     str("set ", name, " to the lines of the vocabulary"));
   return size;
 }
 

@@ -14,6 +14,9 @@ namespace smelt {
 // user calls the size, when there are fewer rows than tokens: ids beyond them would train to NaN.
 std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
                              const std::string& name);
+// The same of any vocabulary of `lines` tokens.
+std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::string& origin,
+                             const std::string& name);
 
 // The most frequent token of the training data, where their description says it. UsageError when it
 // is none of the vocabulary's.

@@ -36,8 +36,10 @@ double training_flops(const Task& task) {
     batch.push_back(graph.argument({feature.dtype, std::move(dims)}));
   }
   Parameters parameters;
+  // A loop of layers is built at once, however many they are.
   const Scope root(graph, parameters,
-                   RandomSource{.seed = 0, .step = graph.argument({DType::s32, {}})}, Compute());
+                   RandomSource{.seed = 0, .step = graph.argument({DType::s32, {}})},
+                   Compute{.layers = Layers::scan});
   std::vector<Tensor> losses;
   for (const Measure& m : task.objective(root, Inputs(task.features, batch)).losses)
     losses.push_back(m.sum);

@@ -80,14 +80,18 @@ void say_other_model(const GivenWeights& given, const nlohmann::json& settings) 
   if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
 }
 
+InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout) {
+  const auto in_vocabulary = [&](std::string_view parameter) {
+    const DimNames dims = task.dim_names ? task.dim_names(parameter) : DimNames();
+    return !dims.empty() && dims.front().name == "vocab";
+  };
+  return take_weights(layout, load_weights(init), in_vocabulary);
+}
+
 // Only a new run takes weights.
 void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
                 Start& start) {
-  const auto in_vocabulary = [&](std::string_view parameter) {
-    const DimNames dims = job.task.dim_names ? job.task.dim_names(parameter) : DimNames();
-    return !dims.empty() && dims.front().name == "vocab";
-  };
-  start.taken = take_weights(program.state, load_weights(job.init), in_vocabulary);
+  start.taken = weights_of(job.init, job.task, program.state);
   spdlog::info("{}", table_of(*start.taken));
   const GivenWeights& given = start.taken->given;
   if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
@@ -104,6 +108,14 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
 }
 
 }  // namespace
+
+InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
+                             const std::string& vocab) {
+  const InitialWeights taken = weights_of(init, task, layout);
+  if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
+    spdlog::warn("{} {}", taken.given.where, other);
+  return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};
+}
 
 void check_begin(Begin begin, const std::string& model_dir) {
   if (begin == Begin::either) return;

@@ -25,6 +25,15 @@ struct Start {
   bool is_saved() const { return state.has_value(); }
 };
 
+// How many of a run's parameters given weights have, and how many they have not.
+struct InitialValues {
+  std::size_t taken = 0, fresh = 0;
+};
+// Of the weights at `init` for a run of the task, as start_of() would take them: UsageError for
+// other shapes, a warning for a vocabulary other than the file `vocab` (empty: any).
+InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
+                             const std::string& vocab);
+
 // UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
 // is to be resumed.
 void check_begin(Begin begin, const std::string& model_dir);

@@ -274,12 +274,6 @@ TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
   }
 }
 
-TEST_F(WholeRecipe, TooLittleToEvaluateIsSaidBeforeTraining) {
-  expect_refusal("run" + on("m") + " --set eval.batch_size=1000",
-                 HasSubstr("held-out examples, fewer than eval.batch_size 1000"));
-  EXPECT_FALSE(fs::exists(dir_.file("m/model")));
-}
-
 TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
   const auto stopped_by = [&](const std::string& out, const std::string& signals) {
     const std::string seen = dir_.file(out + "/model/checkpoint-20");

@@ -14,6 +14,7 @@
 #include "ops/ops.h"
 #include "recipe/dry_run.h"
 #include "recipe/evaluation.h"
+#include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/stage.h"
@@ -104,7 +105,7 @@ class ToyObjective : public testing::Test {
 
 TEST_F(ToyObjective, IsDescribedInARecipe) {
   EXPECT_EQ(recipe("a").model, nlohmann::json({{"type", "line"}, {"width", 3}}));
-  EXPECT_EQ(recipe("a").data, nlohmann::json({{"examples", 256}}));
+  EXPECT_EQ(recipe("a").data["examples"], 256);
   EXPECT_THAT(error_of([&] { recipe("a", {"model.widht=2"}); }),
               HasSubstr("did you mean 'model.width'?"));
   EXPECT_THAT(error_of([&] { recipe("a", {"model.width=many"}); }),

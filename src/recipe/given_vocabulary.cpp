@@ -1,0 +1,64 @@
+#include "recipe/given_vocabulary.h"
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/tensorflow.h"
+#include "format/crc32c.h"
+#include "recipe/objective_type.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kVocabularyName = "vocab.txt";
+
+// Of a checkpoint, or of a folder of some.
+std::optional<std::string> beside_checkpoint(const std::string& weights) {
+  const bool one = is_checkpoint_path(weights);
+  const std::string folder = one ? parent_path(weights) : weights;
+  nlohmann::json state;
+  if (one)
+    state = checkpoint_state(weights);
+  else if (const auto newest = load_latest_state(weights))
+    state = newest->state;
+  std::optional<std::uint32_t> crc;
+  if (const auto said = state.find(kVocabularyCrc32c); said != state.end())
+    crc = said->get<std::uint32_t>();
+  for (const std::string& place : {folder, parent_path(folder)}) {
+    const std::string path = join_path(place, kVocabularyName);
+    if (!exists(path) || (!crc && place != folder)) continue;
+    if (!crc || crc32c(read_file(path, kSmallFileBytes)) == *crc) return path;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> vocabulary_beside(const std::string& weights) {
+  if (is_checkpoint_path(weights) || (is_folder(weights) && latest_checkpoint(weights)))
+    return beside_checkpoint(weights);
+  std::vector<std::string> folders;
+  if (const auto prefix = tensorflow_prefix(weights))
+    folders = {parent_path(*prefix)};
+  else
+    folders = hugging_face_folders(weights);
+  for (const std::string& folder : folders)
+    if (std::string path = join_path(folder, kVocabularyName); exists(path)) return path;
+  return std::nullopt;
+}
+
+std::string given_vocabulary(const Recipe& r) {
+  if (!r.vocab.file.empty() || r.train.init.empty() || !r.type->reads_text) return r.vocab.file;
+  check_weights_folder(r.train.init);
+  if (auto found = vocabulary_beside(r.train.init)) return *found;
+  throw UsageError(
+      str("train.init: no vocabulary lies beside ", r.train.init,
+          ", and vocab.file names none: a new one would give each row of its embeddings another "
+          "word"),
+      "name the weights' own with --set vocab.file=…/vocab.txt");
+}
+
+}  // namespace smelt

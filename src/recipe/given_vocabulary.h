@@ -1,0 +1,21 @@
+// Where a recipe's vocabulary is from when it is not made of its text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recipe/recipe.h"
+
+namespace smelt {
+
+// The vocab.txt that lies beside weights as train.init names them: in their folder, or, where a
+// checkpoint of smelt's tells its vocabulary's checksum, in the recipe's folder around it. nullopt:
+// none, or another than the checksum's.
+std::optional<std::string> vocabulary_beside(const std::string& weights);
+
+// vocab.file, else what lies beside train.init; empty where the vocabulary is made of the text.
+// UsageError for weights with no vocabulary beside them and none named: whose embeddings are by
+// the rows of another vocabulary.
+std::string given_vocabulary(const Recipe& recipe);
+
+}  // namespace smelt

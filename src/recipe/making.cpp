@@ -1,0 +1,90 @@
+#include "recipe/making.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "recipe/evaluation.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
+#include "store/file.h"
+#include "store/path.h"
+#include "text/prose.h"
+#include "tokenize/casing.h"
+#include "tokenize/tokenizer_config.h"
+#include "tokenize/vocabulary_job.h"
+
+namespace smelt {
+namespace {
+
+// Where nothing says it, as the vocabulary's pieces are.
+void take_vocabulary(const Recipe& r, const std::string& file) {
+  const std::string to = RecipePaths(r).vocab;
+  if (is_sentencepiece(r.vocab)) return write_file(to, read_file(file, kSmallFileBytes));
+  TokenizerFlags flags = tokenizer_flags(r);
+  if (!flags.lower_case && !load_tokenizer_config(file))
+    flags.lower_case = !is_cased(Vocabulary::load(file));
+  const BertTokenizer given = BertTokenizer::load(file, flags);
+  given.save(to);
+  spdlog::info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
+               given.options().lower_case ? "" : "not ");
+}
+
+}  // namespace
+
+void make_text(const Recipe& r) {
+  const RecipePaths paths(r);
+  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  ProseJob job;
+  job.text.input = r.text.input;
+  job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
+  job.text.sentences = parse_sentences(r.text.sentences);
+  job.text.dedup = parse_dedup(r.text.dedup);
+  job.text.max_lines = r.text.max_lines;
+  job.text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
+  job.train_out = paths.train_text;
+  job.heldout_out = paths.heldout_text;
+  job.heldout = r.text.heldout;
+  const ProseSummary s = prepare_prose(job);
+  spdlog::info(
+      "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents left out",
+      counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
+      s.read.duplicate_lines + s.read.duplicate_documents);
+}
+
+void make_vocabulary(const Recipe& r) {
+  if (const std::string given = given_vocabulary(r); !given.empty())
+    return take_vocabulary(r, given);
+  const RecipePaths paths(r);
+  VocabularyJob job;
+  job.text.input = paths.train_text;
+  job.out = paths.vocab;
+  job.type = parse_vocabulary_type(r.vocab.type);
+  job.trainer = {.vocab_size = r.vocab.size,
+                 .min_frequency = r.vocab.min_frequency,
+                 .alphabet_limit = r.vocab.alphabet,
+                 .reserved = is_sentencepiece(r.vocab) ? std::vector<std::string>{"[MASK]"}
+                                                       : std::vector<std::string>{}};
+  job.unused = r.vocab.unused;
+  job.tokenizer = options_of(tokenizer_flags(r));
+  job.overwrite = true;
+  const VocabularySummary s = train_vocabulary(job);
+  spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+               counted(s.words, "word"), s.distinct_words);
+  if (s.unused > job.unused)
+    spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+                 s.unused - job.unused);
+}
+
+void make_examples(const Recipe& r) {
+  const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
+  if (heldout == 0)
+    throw UsageError("data: no held-out examples", "raise text.heldout, or give more text");
+  warn_of_few(r, static_cast<std::int64_t>(heldout));
+  const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
+  spdlog::info("data: {} to train on, {} held out", counted(train, "example"), heldout);
+}
+
+}  // namespace smelt

@@ -1,0 +1,55 @@
+// What a recipe's run will need, judged before it: memory, disk, time, weights that fit. Nothing is
+// written.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recipe/recipe.h"
+
+namespace smelt {
+
+// Bytes of memory that are known without a compiler, on one device.
+struct DeviceMemory {
+  double values = 0, slots = 0;  // parameters, as much again of gradients; the optimizer's
+  double batch = 0;              // of its rows
+  double least() const { return 2 * values + slots + batch; }
+};
+DeviceMemory device_memory(const Recipe& recipe);
+
+// UsageError where the devices are this machine's CPU and its memory cannot hold state and batch.
+// The recipe's check_program() has run. Cheap enough for every run.
+void check_machine_memory(const Recipe& recipe);
+
+// Bytes on the disk of recipe.out.
+struct DiskNeed {
+  double text = 0, records = 0;     // about; of what is not there yet
+  double checkpoint = 0;            // one of them
+  double checkpoints = 0;           // all that there are at one time
+  double checkpoints_there = 0;     // of them, already
+  std::optional<double> free = {};  // nothing of an object store
+  double least() const { return text + records + checkpoint; }
+  double most() const { return text + records + checkpoints - checkpoints_there; }
+};
+DiskNeed disk_need(const Recipe& recipe);
+// UsageError where not even one checkpoint fits; a warning where not all do.
+void check_disk(const Recipe& recipe, const DiskNeed& need);
+
+// The parameters that a new run takes from train.init, "23 of 25"; empty without train.init.
+// UsageError for weights of other shapes; warnings for another vocabulary.
+std::string initial_weights_text(const Recipe& recipe);
+
+// What the compiler says for TPUs that are not here.
+struct CompiledFor {
+  std::string topology, device_kind;  // "v3:2x2", "TPU v3"
+  double bytes = 0;                   // on each device
+};
+// By libtpu, where that is installed and knows a slice of so many devices; else nullopt and why in
+// `why_not`. UsageError for a step that does not fit.
+std::optional<CompiledFor> compile_for_tpu(const Recipe& recipe, std::string& why_not);
+
+// How long all steps take, estimated: "about 3.2 days: …" with what that is taken from.
+// `device_kind`: of a TPU; empty: not known.
+std::string time_text(const Recipe& recipe, const std::string& device_kind);
+
+}  // namespace smelt

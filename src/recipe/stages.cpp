@@ -1,0 +1,203 @@
+// The order of a recipe's stages, and what each depends on.
+#include <span>
+
+#include "base/error.h"
+#include "base/stop_notice.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "recipe/evaluation.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/making.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/run_needs.h"
+#include "recipe/stage.h"
+#include "runtime/hardware.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "train/start.h"
+
+namespace smelt {
+namespace {
+
+using Evaluated = std::function<void(const Evaluation&)>;
+
+StagePaths always(std::vector<std::string> paths) {
+  return [paths = std::move(paths)] { return paths; };
+}
+
+// Of either kind of records.
+StagePaths records_at(const std::string& records) {
+  return [records] {
+    const auto files = record_files(records);
+    return files.empty() ? std::vector<std::string>{records} : files;
+  };
+}
+
+StagePaths all_of(std::vector<StagePaths> parts) {
+  return [parts = std::move(parts)] {
+    std::vector<std::string> out;
+    for (const StagePaths& part : parts)
+      for (std::string& path : part()) out.push_back(std::move(path));
+    return out;
+  };
+}
+
+// The newest checkpoint, whoever trained it; the folder where there is none.
+StagePaths model_at(const std::string& model_dir) {
+  return [model_dir]() -> std::vector<std::string> {
+    const auto step = latest_checkpoint(model_dir);
+    return {step ? committed_path(model_dir, *step) : model_dir};
+  };
+}
+
+Stage text_stage(const Recipe& r) {
+  const RecipePaths p(r);
+  return {.name = "text",
+          .settings = r.sections.at("text"),
+          .inputs = always(text_inputs(r)),
+          .outputs = always({p.train_text, p.heldout_text}),
+          .make = [r] { make_text(r); }};
+}
+
+Stage vocabulary_stage(const Recipe& r) {
+  const RecipePaths p(r);
+  nlohmann::json settings = r.sections.at("vocab");
+  if (r.type->control) settings["control_characters"] = name(*r.type->control);
+  const std::string given = given_vocabulary(r);
+  return {.name = "vocab",
+          .settings = settings,
+          .inputs = always({given.empty() ? p.train_text : given}),
+          .outputs = always({p.vocab}),
+          .make = [r] { make_vocabulary(r); }};
+}
+
+Stage data_stage(const Recipe& r) {
+  const RecipePaths p(r);
+  const char* beside = r.type->reads_text ? "vocab" : "model";
+  nlohmann::json data = r.sections.at("data");
+  data["model.type"] = r.type->name;
+  std::vector<std::string> inputs;
+  if (r.type->reads_text) inputs = {p.train_text, p.heldout_text, p.vocab};
+  std::vector<std::string> outputs;
+  for (const std::string_view records : {p.train_records, p.heldout_records})
+    for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
+  return {.name = "data",
+          .settings = {data, r.sections.at(beside)},
+          .inputs = always(inputs),
+          .outputs = always(outputs),
+          .make = [r] { make_examples(r); }};
+}
+
+// Up to the records.
+std::vector<Stage> data_stages(const Recipe& r) {
+  const bool ready = !r.ready.records.empty();
+  std::vector<Stage> stages;
+  if (r.type->reads_text && !ready) stages.push_back(text_stage(r));
+  if (r.type->reads_text) stages.push_back(vocabulary_stage(r));
+  if (!ready) stages.push_back(data_stage(r));
+  return stages;
+}
+
+Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
+                       const Evaluated& evaluated) {
+  const RecipePaths p(r);
+  return {.name = "eval",
+          .settings = {training, r.sections.at("eval")},
+          .inputs = all_of(
+              {records_at(p.train_records), records_at(p.heldout_records), model_at(p.model_dir)}),
+          .outputs = always({p.evaluation}),
+          .make = [r, evaluated] {
+            const Evaluation evaluation = evaluate_model(r);
+            if (evaluated) evaluated(evaluation);
+          }};
+}
+
+Stage export_stage(const Recipe& r, const nlohmann::json& training) {
+  const RecipePaths p(r);
+  return {.name = "export",
+          .settings = {{"training", training}, {"averaged", r.eval.averaged}},
+          .inputs = all_of(
+              {records_at(p.train_records),
+               always(r.type->reads_text ? std::vector{p.vocab} : std::vector<std::string>()),
+               model_at(p.model_dir)}),
+          .outputs = always({p.hugging_face}),
+          .make = [r, p] { export_model(r, p.hugging_face); }};
+}
+
+// The stages in their order.
+std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
+                             const Evaluated& evaluated = {}) {
+  const RecipePaths p(r);
+  const auto section = [&](const char* name) { return r.sections.at(name); };
+  const nlohmann::json training{section("model"), section("train"), section("data")};
+  std::vector<Stage> stages = data_stages(r);
+  stages.push_back({.name = "train",
+                    .settings = training,
+                    .inputs = records_at(p.train_records),
+                    .outputs = model_at(p.model_dir),
+                    .make = [r, beginning] { train_model(r, beginning); }});
+  if (!p.heldout_records.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
+  if (r.type->export_folder) stages.push_back(export_stage(r, training));
+  return stages;
+}
+
+// Both ways out of a text, vocabulary or data that are no longer the model's.
+std::string hint_of_other_data(const Recipe& r) {
+  const RecipePaths p(r);
+  const std::string weights = str(" --set train.init=", p.model_dir,
+                                  r.type->reads_text ? " --set vocab.file=" + p.vocab : "");
+  return str(
+      "choose another folder for a new run with --set out=…; to begin it with this model's "
+      "weights, also give",
+      weights);
+}
+
+// Whose vocabulary and data must not be replaced once a model was begun with them.
+void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
+                       const Beginning& beginning) {
+  const std::string model_dir = RecipePaths(r).model_dir;
+  if (beginning.overwrite && !r.train.init.empty() && lies_in(r.train.init, model_dir))
+    throw UsageError(
+        str("train.init: ", r.train.init, " lies in ", model_dir, ", which --overwrite empties"),
+        "copy it elsewhere, or choose another folder with --set out=…");
+  if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
+  if (beginning.overwrite || !latest_checkpoint(model_dir)) {
+    if (!r.train.init.empty()) check_weights_folder(r.train.init);
+    return;
+  }
+  const auto train = std::ranges::find(stages, "train", &Stage::name);
+  for (const Stage& stage : std::span(stages.begin(), train))
+    if (const auto change = changed_since(r.out, stage))
+      throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
+                       hint_of_other_data(r));
+}
+
+}  // namespace
+
+std::vector<std::string> text_inputs(const Recipe& r) {
+  if (r.text.input.empty())
+    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
+  return expand_files(r.text.input, "text.input");
+}
+
+void check_stages(const Recipe& r, const Beginning& beginning) {
+  check_output_folder(r.out);
+  check_model_is_of(r, stages_of(r, beginning), beginning);
+}
+
+void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& evaluated) {
+  const auto stages = stages_of(r, beginning, evaluated);
+  if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
+  ready_plugin(r.train.device);  // what training will miss is said before hours of text
+  check_machine_memory(r);
+  claim_output_folder(r.out, stages);
+  const StopNotice notice;              // between stages, too
+  const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
+  if (beginning.overwrite) forget_stage(r.out, "train");
+  check_model_is_of(r, stages, beginning);
+  for (const Stage& stage : stages) run_stage(r.out, stage);
+}
+
+}  // namespace smelt

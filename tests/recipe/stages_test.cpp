@@ -1,0 +1,140 @@
+// Stages depend on one another: what is made again, deleted or damaged makes what follows stale.
+#include <gmock/gmock.h>
+
+#include "recipe/evaluation.h"
+#include "recipe/small_recipe.h"
+#include "recipe/stage.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class Stages : public SmallRecipe {
+ protected:
+  std::map<std::string, std::string> fresh_export(const Recipe& r) const {
+    export_model(r, dir_.file("fresh"));
+    auto out = files("fresh");
+    remove_tree(dir_.file("fresh"));
+    return out;
+  }
+  void expect_finished(const std::vector<std::string>& stages) const {
+    for (const std::string& stage : stages)
+      EXPECT_EQ(said(stage + ": finished before"), 1) << stage << "\n" << log_.text();
+  }
+};
+
+TEST_F(Stages, ATrainingByItsOwnCommandMakesEvaluationAndExportRunAgain) {
+  const Recipe r = recipe();
+  std::vector<Evaluation> told;
+  run_recipe(r, {}, [&](const Evaluation& e) { told.push_back(e); });
+  const auto before = files("m/huggingface");
+  train_model(recipe({"train.steps=4"}));
+  run_recipe(r, {}, [&](const Evaluation& e) { told.push_back(e); });
+  expect_finished({"text", "vocab", "data"});
+  EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), StartsWith("global_step = 4\n"));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1].global_step, 4);
+  EXPECT_NE(files("m/huggingface"), before);
+  EXPECT_EQ(files("m/huggingface"), fresh_export(r));
+}
+
+TEST_F(Stages, AModelThatIsTrainedAnewIsExportedAnew) {
+  const Recipe r = recipe();
+  run_recipe(r);
+  run_recipe(r, {.begin = Begin::fresh, .overwrite = true});
+  expect_finished({"text", "vocab", "data"});
+  EXPECT_EQ(said("export: started again: what it is made from is not as it was"), 1);
+  EXPECT_EQ(said("eval: started again"), 1);
+}
+
+TEST_F(Stages, WhatIsDeletedOrDamagedIsMadeAgainAndWhatFollowsIsJudged) {
+  const Recipe r = recipe();
+  run_recipe(r);
+  const auto before = files("m/huggingface");
+  const std::string records = read_file(dir_.file("m/data/train.tfrecord"));
+  remove_file(dir_.file("m/data/train.tfrecord"));
+  run_recipe(r);
+  EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), records);
+  EXPECT_EQ(said("data: started again: what it had made is not there"), 1);
+  EXPECT_EQ(said("train: started again"), 1);
+  EXPECT_EQ(said("is the end of this run, train.steps 2: no step is left"), 1);
+
+  const std::string vocab = read_file(dir_.file("m/vocab.txt"));
+  write_file(dir_.file("m/vocab.txt"), "[PAD]\n");
+  write_file(dir_.file("m/huggingface/config.json"), "{");
+  run_recipe(r);
+  EXPECT_EQ(said("vocab: started again: what it had made is not as it was"), 1);
+  EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), vocab);
+  EXPECT_EQ(files("m/huggingface"), before);
+  EXPECT_EQ(said("export: started again"), 2);
+}
+
+TEST_F(Stages, KilledBetweenStagesItEndsWithTheSameBytes) {
+  const Recipe r = recipe();
+  run_recipe(r);
+  const auto model = files("m/model/checkpoint-2"), exported = files("m/huggingface");
+  for (const char* stage : {"train", "eval", "export"}) forget_stage(r.out, stage);
+  remove_tree(dir_.file("m/huggingface"));
+  run_recipe(r);
+  EXPECT_EQ(files("m/model/checkpoint-2"), model);
+  EXPECT_EQ(files("m/huggingface"), exported);
+}
+
+TEST_F(Stages, MoreTextIsSaidInBytesWithBothWaysOut) {
+  run_recipe(recipe());
+  const auto size = file_size(dir_.file("text.txt"));
+  write_text(13);
+  const std::string message = error_of<UsageError>([&] { run_recipe(recipe()); });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(str("text: ", dir_.file("text.txt"), " was ", size, " bytes, is ",
+                                  file_size(dir_.file("text.txt")), " bytes")),
+                    HasSubstr("--set out=…"),
+                    HasSubstr(str("--set train.init=", dir_.file("m/model"),
+                                  " --set vocab.file=", dir_.file("m/vocab.txt")))));
+  write_text(12);
+  const auto with = [&](const char* names) { return recipe({"text.input=" + dir_.file(names)}); };
+  remove_tree(dir_.file("m"));
+  run_recipe(with("t*.txt"));
+  write_file(dir_.file("t2.txt"), "another text\n");
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("t*.txt")); }),
+              HasSubstr(str("text had 1 input file, has 2: ", dir_.file("t2.txt"), " is new")));
+  remove_tree(dir_.file("m"));
+  run_recipe(with("t*.txt"));
+  remove_file(dir_.file("t2.txt"));
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("t*.txt")); }),
+              HasSubstr(str("has 1: ", dir_.file("t2.txt"), " is not there")));
+}
+
+TEST_F(Stages, FewHeldOutExamplesAreEvaluatedInASmallerBatchWithOneWarning) {
+  const Recipe r = recipe({"eval.batch_size=1000", "eval.every=1"});
+  run_recipe(r);
+  run_recipe(r);
+  EXPECT_EQ(said("fewer than eval.batch_size 1000: evaluated in batches of "), 1);
+  EXPECT_EQ(said("fewer than"), 1);
+  const std::string told = log_.text();
+  EXPECT_LT(told.find("fewer than eval.batch_size"), told.find("to train on"));
+}
+
+TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
+  const Recipe r = recipe();
+  const auto sentence = [&](double model, double baseline) {
+    return verdict(r, {.measures = {{"masked_lm_accuracy", model, 1000},
+                                    {"majority_token_accuracy", baseline, 1000}}});
+  };
+  EXPECT_EQ(sentence(0.5, 0.2), "verdict: clearly above its baseline, 50.0 % to 20.0 %");
+  for (const double equal : {0.2, 0.22, 0.15})
+    EXPECT_THAT(sentence(equal, 0.2),
+                AllOf(HasSubstr("verdict: no better than its baseline, "),
+                      HasSubstr(": train longer (train.steps), or give more text")));
+  EXPECT_THAT(sentence(0.05, 0.2), HasSubstr("verdict: below its baseline, 5.0 % to 20.0 %"));
+  EXPECT_EQ(verdict(r, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
+}
+
+}  // namespace
+}  // namespace smelt
