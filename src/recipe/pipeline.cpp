@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "recipe/evaluation.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/recipe_checks.h"
@@ -221,6 +222,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   job.track.log_every = r.train.log_every;
   job.track.settings = r.sections;
   job.accepted = [&] {
+    keep_recipe(r);
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
@@ -289,6 +291,12 @@ std::vector<std::string> text_inputs(const Recipe& r) {
   return expand_files(r.text.input, "text.input");
 }
 
+// A section as a stage records it: the files that it names are inputs, by whatever path.
+static nlohmann::json without_paths(nlohmann::json section) {
+  for (const char* name : {"input", "file", "init"}) section.erase(name);
+  return section;
+}
+
 // From text to records. What the recipe calls `section` is what a stage's outputs depend on.
 static std::vector<Stage> data_stages(const Recipe& r, const std::vector<std::string>& records) {
   const RecipePaths p(r);
@@ -297,10 +305,10 @@ static std::vector<Stage> data_stages(const Recipe& r, const std::vector<std::st
     return {{"data", {section.at("data"), section.at("model")}, {}, records, [r] {
                make_examples(r);
              }}};
-  nlohmann::json vocabulary = section.at("vocab");
+  nlohmann::json vocabulary = without_paths(section.at("vocab"));
   if (r.type->control) vocabulary["control_characters"] = name(*r.type->control);
   return {{"text",
-           section.at("text"),
+           without_paths(section.at("text")),
            text_inputs(r),
            {p.train_text, p.heldout_text},
            [r] { make_text(r); }},
@@ -310,7 +318,7 @@ static std::vector<Stage> data_stages(const Recipe& r, const std::vector<std::st
            {p.vocab},
            [r] { make_vocabulary(r); }},
           {"data",
-           {section.at("data"), section.at("vocab")},
+           {section.at("data"), without_paths(section.at("vocab"))},
            {p.train_text, p.heldout_text, p.vocab},
            records,
            [r] { make_examples(r); }}};
@@ -321,7 +329,7 @@ static std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning)
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
   const std::vector<std::string> records{p.train_records, p.heldout_records};
-  const nlohmann::json training{section("model"), section("train"), section("data")};
+  const nlohmann::json training{section("model"), without_paths(section("train")), section("data")};
   std::vector<Stage> stages = data_stages(r, records);
   stages.push_back({"train", training, {p.train_records}, {p.model_dir}, [r, beginning] {
                       train_model(r, beginning);
@@ -373,6 +381,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning) {
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
+  keep_recipe(r);
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 

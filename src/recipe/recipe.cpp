@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/recipe_sections.h"
@@ -51,8 +52,8 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
   if (is_folder(path))
-    throw UsageError(str(path, ": is a folder, not a recipe"),
-                     "give a recipe's file; recipes/ holds examples");
+    throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
+                     "give a run's folder, or a recipe's file; recipes/ holds examples");
   try {
     const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
     if (!root.IsMap() && !root.IsNull())
@@ -146,8 +147,12 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
   return out;
 }
 
-Recipe load_recipe(const std::string& path, const std::vector<std::string>& over) {
-  const Settings settings = read_settings(path, over);
+Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
+  const auto run = run_named_by(given);
+  const std::string path = run ? kept_recipe_path(*run) : given;
+  Settings settings = read_settings(path, over);
+  // The folder may have been moved.
+  if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
   const auto type = settings.find("model.type");
   Recipe recipe;
   recipe.type =
