@@ -1,14 +1,12 @@
 #include "cli/commands.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <iostream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_convert.h"
@@ -83,8 +81,7 @@ void add_commands(CLI::App& app) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("smelt"));
-  spdlog::set_pattern("%H:%M:%S %^%v%$");
+  set_up_log();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {
