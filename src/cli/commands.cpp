@@ -30,8 +30,9 @@ namespace {
 
 // What all options of all commands have in common.
 void settle_options(CLI::App& app) {
-  const CLI::IsMember booleans(
+  CLI::Validator booleans = CLI::IsMember(
       {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
+  booleans.description("");  // which --help would show of each flag
   for (CLI::Option* option : app.get_options()) {
     // Of a flag's value that is no boolean CLI11 says "stoll" and no more.
     if (option->get_expected_max() == 0) option->check(booleans);

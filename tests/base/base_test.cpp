@@ -31,6 +31,9 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
   EXPECT_EQ(nearest_name("--inptu", known), "--input");
   EXPECT_EQ(nearest_name("--ouput", known), "--output");
   EXPECT_EQ(nearest_name("--learning-rate", known), std::nullopt);
+  const std::vector<std::string> commands{"run", "fill"};
+  EXPECT_EQ(nearest_name("rm", commands), std::nullopt);
+  EXPECT_EQ(nearest_name("un", commands), "run");
   EXPECT_EQ(did_you_mean("--vocb", known), "did you mean '--vocab'?");
   EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
 }
