@@ -42,6 +42,8 @@ class RunFolder : public testing::Test {
   void make_run() const {
     const CommandOutput made = in(".", "run r.yaml --set out=mine --set text.input='tex*.txt'");
     ASSERT_EQ(made.status, 0) << made.text;
+    EXPECT_THAT(made.text, AllOf(HasSubstr("next:\n  smelt fill mine --text "),
+                                 HasSubstr("\n  smelt run mine --set train.steps=8 ")));
   }
 
   TempDir dir_;
