@@ -252,6 +252,18 @@ void check_encoder_form(const json& config, const std::string& where) {
                  kLayerNormEpsilon);
 }
 
+// The matrix by which a folder's model scores words, where that is not their embeddings.
+void refuse_untied_scores(const json& config, const LazyTensors& weights,
+                          const std::string& folder) {
+  const json tied = config.value("tie_word_embeddings", json(true));
+  if (!tied.is_boolean() || tied.get<bool>()) return;
+  for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight"})
+    if (weights.contains(name))
+      throw UsageError(str(folder, ": tie_word_embeddings is false, and ", name,
+                           " would be lost: words are scored by their embeddings here"),
+                       "take a model whose output is tied to its embeddings");
+}
+
 OpenedFolder open_model_folder(const std::string& folder, json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base) {
@@ -261,6 +273,7 @@ OpenedFolder open_model_folder(const std::string& folder, json config,
   if (exists(vocab_path)) out.model.vocab_txt = read_file(vocab_path);
   out.model.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
   const LazyTensors weights = folder_weights(folder, base);
+  refuse_untied_scores(read_model_config(folder), weights, folder);
   const auto is_there = [&](const ParameterName& name) {
     return weights.contains(name.hugging_face);
   };

@@ -18,6 +18,7 @@
 #include "console/text_flags.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
 #include "tokenize/script_counts.h"
@@ -43,7 +44,7 @@ void for_each_text(const TokenizeJob& job,
   for (const std::string& text : job.texts) visit(decode_utf8_ignore(text, nullptr), "--text");
   std::string line;
   if (!job.input.empty()) {
-    Utf8Filter utf8(Utf8Filter::Mode::drop);
+    TextFaults faults;
     const std::vector<std::string> files = expand_files(job.input, "--input");
     std::optional<Progress> progress;
     if (::isatty(STDOUT_FILENO) == 0)  // else what is printed there shows it
@@ -52,13 +53,13 @@ void for_each_text(const TokenizeJob& job,
     for (const std::string& path : files) {
       LineReader lines(path);
       while (lines.next(line)) {
-        utf8.apply(line, lines);
+        faults.clean(line, path, lines.number());
         visit(line, str(path, ":", lines.number()));
         if (progress) progress->update(static_cast<std::int64_t>(before + lines.bytes_read()));
       }
       before += lines.bytes_read();
     }
-    utf8.warn();
+    faults.finish();
   } else if (job.texts.empty()) {
     for (std::int64_t number = 1; std::getline(std::cin, line); ++number)
       visit(decode_utf8_ignore(line, nullptr), str("standard input:", number));

@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "console/text_flags.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/tokenizer_json.h"
 #include "tokenize/vocabulary_extend.h"
 #include "tokenize/vocabulary_job.h"
 #include "tokenize/vocabulary_report.h"
@@ -21,9 +22,16 @@ namespace smelt {
 namespace {
 
 void add_lines_options(CLI::App& command, LinesOptions& o) {
-  add_input_flags(command, o.input, o.format, o.strict);
+  add_input_flags(command, o.input, o.format, o.limits);
   command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")
       ->capture_default_str();
+  command
+      .add_option(
+          "--memory", o.memory,
+          "about so much for words: of more than fit the rarest are left out; types unigram "
+          "and bpe hold all text that --sample takes")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4GB");
 }
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
@@ -35,7 +43,8 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
     std::cout << "            " << s.unused - job.unused
               << " of them are [unusedN]: the text has no more pieces to give\n";
   std::cout << "written:    " << job.out;
-  if (!job.out.ends_with(".model")) std::cout << ", " << tokenizer_config_path(job.out);
+  if (!job.out.ends_with(".model") && !is_tokenizer_json(job.out))
+    std::cout << ", " << tokenizer_config_path(job.out);
   std::cout << "\n";
 }
 
@@ -45,7 +54,9 @@ void add_train(CLI::App& vocab) {
   auto flags = std::make_shared<TokenizerFlags>();
   WordPieceTrainerOptions& o = job->trainer;
   add_lines_options(*command, job->text);
-  command->add_option("--out", job->out, "vocab.txt; or x.model, a SentencePiece model")
+  command
+      ->add_option("--out", job->out,
+                   "vocab.txt or tokenizer.json; or x.model, a SentencePiece model")
       ->required();
   command
       ->add_option_function<std::string>(

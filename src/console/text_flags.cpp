@@ -5,11 +5,13 @@
 #include <string>
 
 #include "base/figures.h"
+#include "base/str.h"
 #include "base/words.h"
 
 namespace smelt {
 
-void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict) {
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format,
+                     TextLimits& limits) {
   command
       .add_option("--input", input,
                   "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
@@ -21,7 +23,14 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       ->default_str("auto");
   command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
-  command.add_flag("--strict", strict, "refuse text that is not UTF-8 or holds NUL bytes");
+  command
+      .add_option("--max-bad", limits.max_bad,
+                  str("share of the rows that may be left out because they cannot be read; ",
+                      kFreeBadRows, " always may, unless it is 0"))
+      ->capture_default_str();
+  command.add_flag("--strict", limits.strict,
+                   "refuse the first row that cannot be read, and text that is not UTF-8 or holds "
+                   "NUL bytes");
 }
 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
@@ -42,7 +51,7 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
 }
 
 void add_document_flags(CLI::App& command, DocumentOptions& o) {
-  add_input_flags(command, o.input, o.format, o.strict);
+  add_input_flags(command, o.input, o.format, o.limits);
   command
       .add_option_function<std::string>(
           "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
@@ -63,6 +72,8 @@ void print_text_counts(const CorpusCounts& text) {
             << counted(text.documents, "document") << ", " << counted(text.sentences, "sentence")
             << ", " << counted(text.tokens, "token") << " ("
             << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
+  if (text.bad_rows > 0)
+    std::cout << "left out: " << counted(text.bad_rows, "row") << " that cannot be read\n";
   if (text.duplicate_documents + text.duplicate_lines > 0)
     std::cout << "left out: " << counted(text.duplicate_documents, "document") << " and "
               << counted(text.duplicate_lines, "line") << " that stood before\n";

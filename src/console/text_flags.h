@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-// --input, --format, --field, --strict
-void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, bool& strict);
+// --input, --format, --field, --max-bad, --strict
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits);
 
 // Those, and --sentences, --dedup, --demo.
 void add_document_flags(CLI::App& command, DocumentOptions& options);

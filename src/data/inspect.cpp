@@ -40,16 +40,10 @@ class Inspector {
   }
 
   void inspect(std::uint64_t first, std::uint64_t last) {
-    while (first < last) {
-      try {
-        index_.read(first, last - first, buffer_, [&](std::uint64_t record, std::string_view data) {
-          count(record, data);
-          first = record + 1;
-        });
-      } catch (const UsageError& error) {
-        refuse(first++, error.what());
-      }
-    }
+    index_.read(
+        first, last - first, buffer_,
+        [&](std::uint64_t record, std::string_view data) { count(record, data); },
+        [&](std::uint64_t record, const char* fault) { refuse(record, fault); });
   }
 
   void add_to(RecordStatistics& all) const {

@@ -104,6 +104,11 @@ std::optional<std::uint64_t> RecordIndex::tokens(std::uint64_t record) const {
 
 void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& buffer,
                        const Use& use) const {
+  read(first, count, buffer, use, [](std::uint64_t, const char*) { throw; });
+}
+
+void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& buffer,
+                       const Use& use, const Refuse& refuse) const {
   while (count > 0) {
     const std::size_t file = file_of(first);
     const NarrowNumbers& sizes = layouts_[file].layout.sizes;
@@ -118,9 +123,13 @@ void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& bu
     const std::size_t read = open_.open(file)->read_at(start, std::span(buffer.data(), bytes));
     std::string_view rest(buffer.data(), read);
     std::uint64_t at = start;
-    for (std::uint64_t record = begin; record < last; ++record) {
-      use(first++, parse_record(rest, sizes[record], {files()[file], at}));
-      rest.remove_prefix(sizes[record]);
+    for (std::uint64_t record = begin; record < last; ++record, ++first) {
+      try {
+        use(first, parse_record(rest, sizes[record], {files()[file], at}));
+      } catch (const UsageError& error) {
+        refuse(first, error.what());
+      }
+      rest.remove_prefix(std::min<std::size_t>(rest.size(), sizes[record]));
       at += sizes[record];
     }
     count -= last - begin;

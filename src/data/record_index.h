@@ -54,6 +54,11 @@ class RecordIndex {
   // vanished or shrank.
   using Use = std::function<void(std::uint64_t record, std::string_view data)>;
   void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const;
+  // The same, but of a record for whose bytes, or in whose use, a UsageError is thrown the words
+  // are given to `refuse`, and the next one follows. Only a file that cannot be opened ends it.
+  using Refuse = std::function<void(std::uint64_t record, const char* fault)>;
+  void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use,
+            const Refuse& refuse) const;
   std::string read(std::uint64_t record) const;
 
   // The records [first, first + count), with one read of each file; what is in them is looked at by

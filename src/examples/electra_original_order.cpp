@@ -10,6 +10,7 @@
 #include "examples/in_turn.h"
 #include "store/archive.h"
 #include "store/path.h"
+#include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
 
@@ -26,7 +27,7 @@ class ElectraReading {
         builder_(builder),
         files_(checked.inputs),
         random_(job.seed),
-        utf8_(job.text.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop),
+        faults_({.strict = job.text.limits.strict}),
         segments_(job.options.seq_length),
         out_(checked.files.outputs.size(), options) {
     std::ranges::sort(files_, {},
@@ -40,8 +41,8 @@ class ElectraReading {
       job_.archives ? read_texts(file) : read_text(file);
       progress.update(static_cast<std::int64_t>(++text_.files));
     }
-    utf8_.warn();
-    text_.dropped_bytes = static_cast<std::uint64_t>(utf8_.dropped_bytes());
+    faults_.finish();
+    text_.dropped_bytes = faults_.dropped_bytes();
     if (text_.documents == 0) throw_no_text(files_.size());
     const std::uint64_t examples = out_.examples();
     return {.examples = {.spill = out_.finish(), .examples = examples, .counts = counts_},
@@ -72,7 +73,7 @@ class ElectraReading {
   }
 
   void take_line(const std::string& place, std::int64_t number) {
-    utf8_.apply(line_, place, number);
+    faults_.clean(line_, place, number);
     std::erase(line_, '\r');  // TensorFlow's readline, which the original reads with, drops them
     const std::string_view sentence = python_strip(line_);
     if (sentence.empty()) {
@@ -105,7 +106,7 @@ class ElectraReading {
   const ElectraBuilder& builder_;
   std::vector<std::string> files_;
   PythonRandom random_;
-  Utf8Filter utf8_;
+  TextFaults faults_;
   SegmentDrawer<PythonRandom> segments_;
   InTurn out_;
   CorpusCounts text_;

@@ -12,6 +12,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -46,13 +47,28 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
   vocabulary_crc32c = crc32c(read_file(job.vocab));
 }
 
+Json names_of(const std::vector<std::string>& paths) {
+  Json names = Json::array();
+  for (const std::string& path : paths) names.push_back(replace_ill_formed(path));
+  return names;
+}
+
+DocumentOptions documents_of(const CheckedJob& checked) {
+  DocumentOptions text = checked.job.text;
+  text.threads = static_cast<int>(checked.job.threads);
+  text.dedup_memory = static_cast<std::size_t>(checked.job.memory) / 2;
+  return text;
+}
+
 Json text_settings(const CheckedJob& checked) {
-  const DocumentOptions& text = checked.job.text;
+  const DocumentOptions text = documents_of(checked);
   const std::string_view format = checked.job.archives ? "archives" : name(text.format.file);
-  return {{"files", checked.inputs},      {"format", format},
-          {"field", text.format.field},   {"cut_by", name(text.sentences)},
-          {"left_out", name(text.dedup)}, {"max_lines", text.max_lines},
-          {"strict", text.strict}};
+  Json out{{"files", names_of(checked.inputs)}, {"format", format},
+           {"field", text.format.field},        {"cut_by", name(text.sentences)},
+           {"left_out", name(text.dedup)},      {"max_lines", text.max_lines},
+           {"strict", text.limits.strict},      {"max_bad", text.limits.max_bad}};
+  if (text.dedup != Dedup::none) out["dedup_memory"] = text.dedup_memory;
+  return out;
 }
 
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
@@ -60,10 +76,12 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
   if (!checked.files.described) return;
   Json out;
   out["kind"] = builder.kind();
-  for (const std::string& path : checked.files.outputs) out["files"].push_back(path_name(path));
+  for (const std::string& path : checked.files.outputs)
+    out["files"].push_back(replace_ill_formed(path_name(path)));
   out["examples"] = summary.examples;
   out.update(builder.settings());
-  out["vocabulary"] = {{"file", checked.job.vocab}, {"crc32c", checked.vocabulary_crc32c}};
+  out["vocabulary"] = {{"file", replace_ill_formed(checked.job.vocab)},
+                       {"crc32c", checked.vocabulary_crc32c}};
   out["order"] = order;
   out["seed"] = checked.job.seed;
   out["text"] = text_settings(checked);
@@ -72,6 +90,7 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                       {"tokens", summary.text.tokens},
                       {"unknown_tokens", summary.text.unknown_tokens},
                       {"dropped_bytes", summary.text.dropped_bytes},
+                      {"bad_rows", summary.text.bad_rows},
                       {"duplicate_documents", summary.text.duplicate_documents},
                       {"duplicate_lines", summary.text.duplicate_lines}});
   out.update(builder.facts(summary.counts));

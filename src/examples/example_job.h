@@ -32,6 +32,7 @@ struct ExampleJob {
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
   std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
                      // system's folder for temporary files when the output is no local file
+  bool ignore_space = false;  // begins however little room there is (examples/disk_space.h)
   ShuffleSizes sizes;
 };
 
@@ -54,6 +55,13 @@ struct CheckedJob {
   ExampleFiles files;
   std::uint32_t vocabulary_crc32c = 0;
 };
+
+// For JSON, which holds UTF-8 alone: what is none of it in a name as U+FFFD.
+ExampleBuilder::Json names_of(const std::vector<std::string>& paths);
+
+// How the shuffled order reads: half of the memory is for what stood before, where duplicates are
+// left out.
+DocumentOptions documents_of(const CheckedJob& checked);
 
 // The options that decide what the documents are, and the files they come from.
 ExampleBuilder::Json text_settings(const CheckedJob& checked);

@@ -42,7 +42,7 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
   const ExampleFiles& outputs = checked.files;
   check_free(outputs);
   ExampleSummary summary;
-  TokenCorpus corpus = reader.read(checked.inputs, job.text.strict, summary.text);
+  TokenCorpus corpus = reader.read(checked.inputs, job.text.limits.strict, summary.text);
   PythonRandom random(job.seed);
   const MaskVocabulary& vocabulary = reader.mask_vocabulary();
   const PairList list = draw_original_pairs(corpus, vocabulary, job.pairs, random);

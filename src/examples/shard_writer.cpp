@@ -5,17 +5,27 @@
 
 #include "format/crc32c.h"
 #include "store/folder.h"
+#include "store/random_access_file.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kEndBytes = 64 << 10;  // at each end
 
-std::string seal_text(std::uint64_t size, std::uint32_t crc) {
-  return nlohmann::json{{"size", size}, {"crc32c", crc}}.dump();
+std::string seal_text(std::uint64_t size, std::string_view first, std::string_view last) {
+  return nlohmann::json{{"size", size}, {"ends_crc32c", crc32c(last, crc32c(first))}}.dump();
 }
 
 }  // namespace
+
+void ShardSeal::add(std::string_view bytes) {
+  size_ += bytes.size();
+  first_ += bytes.substr(0, kEndBytes - first_.size());
+  last_ += bytes.substr(bytes.size() - std::min(bytes.size(), kEndBytes));
+  last_.erase(0, last_.size() - std::min(last_.size(), kEndBytes));
+}
+
+std::string ShardSeal::text() const { return seal_text(size_, first_, last_); }
 
 Shard::Shard(Paths paths, std::size_t ranges, bool made)
     : paths_(std::move(paths)), ranges_(ranges), made_(made) {}
@@ -23,8 +33,7 @@ Shard::Shard(Paths paths, std::size_t ranges, bool made)
 void Shard::write(const EncodedExamples& examples) {
   if (!file_) file_ = std::make_unique<OutputFile>(paths_.records);
   file_->write(examples.bytes);
-  size_ += examples.bytes.size();
-  crc32c_ = crc32c(examples.bytes, crc32c_);
+  seal_.add(examples.bytes);
   index_.append(examples.index);
 }
 
@@ -38,7 +47,7 @@ void Shard::finish() {
   paths_.before();
   if (paths_.index) index_.write(paths_.records);  // first: a sealed file is one that is finished
   index_.clear();
-  write_file(paths_.seal, seal_text(size_, crc32c_));
+  write_file(paths_.seal, seal_.text());
   file_->commit();
   file_.reset();
 }
@@ -46,15 +55,12 @@ void Shard::finish() {
 bool is_sealed(const std::string& records, const std::string& seal) {
   if (!exists(seal) || !exists(records) || is_device(records)) return false;
   const std::string wanted = read_file(seal, kSmallFileBytes);
-  InputFile file(records);
-  std::string block(kBlockBytes, '\0');
-  std::uint64_t size = 0;
-  std::uint32_t crc = 0;
-  while (const std::size_t count = file.read(block)) {
-    crc = crc32c(std::string_view(block).substr(0, count), crc);
-    size += count;
-  }
-  return seal_text(size, crc) == wanted;
+  const RandomAccessFile file(records);
+  const std::uint64_t end = std::min<std::uint64_t>(file.size(), kEndBytes);
+  std::string first(end, '\0'), last(end, '\0');
+  first.resize(file.read_at(0, first));
+  last.resize(file.read_at(file.size() - end, last));
+  return seal_text(file.size(), first, last) == wanted;
 }
 
 std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_each,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/parallel.h"
@@ -28,12 +29,24 @@ struct EncodedExamples {
   }
 };
 
+// By what a file is known again without reading all of it: its size, and the checksum of its first
+// and its last bytes, in which examples differ from those of any other file.
+class ShardSeal {
+ public:
+  void add(std::string_view bytes);
+  std::string text() const;
+
+ private:
+  std::string first_, last_;
+  std::uint64_t size_ = 0;
+};
+
 // One file and its index, written in `ranges` pieces.
 class Shard {
  public:
   struct Paths {
     std::string records;
-    std::string seal;  // size and checksum of the whole file, written before it appears
+    std::string seal;  // of the whole file (ShardSeal), written before it appears
     bool index = true;
     std::function<void()> before;  // is called before the index and the file appear
   };
@@ -58,8 +71,7 @@ class Shard {
   Turnstile turns_;
   std::unique_ptr<OutputFile> file_;
   RecordIndexBuilder index_;
-  std::uint64_t size_ = 0;
-  std::uint32_t crc32c_ = 0;
+  ShardSeal seal_;
 };
 
 // Whether the file is the one that was sealed.

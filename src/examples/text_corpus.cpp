@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
 
@@ -37,13 +38,13 @@ CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {
   const std::int32_t unknown = tokenizer_.vocabulary().id("[UNK]");
-  Utf8Filter utf8(strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop);
+  TextFaults faults({.strict = strict});
   TokenCorpus corpus;
   std::string line;
   for (const std::string& file : files) {
     LineReader lines(file);
     while (lines.next(line)) {
-      utf8.apply(line, lines);
+      faults.clean(line, file, lines.number());
       std::erase(line, '\r');  // TensorFlow's readline, which the original reads with, drops them
       const std::string_view sentence = python_strip(line);
       if (sentence.empty()) corpus.end_document();
@@ -53,12 +54,12 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
     }
   }
   corpus.end_document();
-  utf8.warn();
+  faults.finish();
   counts.files = files.size();
   counts.documents = corpus.documents().size();
   counts.sentences = corpus.sentence_count();
   counts.tokens = corpus.ids().size();
-  counts.dropped_bytes = utf8.dropped_bytes();
+  counts.dropped_bytes = faults.dropped_bytes();
   if (counts.documents == 0) throw_no_text(files.size());
   return corpus;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,12 @@ struct TokenRange {
 struct CorpusCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
+  std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
+
+nlohmann::json to_json(const CorpusCounts& counts);
+CorpusCounts corpus_counts(const nlohmann::json& json);  // as to_json() gave it
 
 // UsageError: the input holds no text.
 [[noreturn]] void throw_no_text(std::size_t files);

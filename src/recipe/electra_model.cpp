@@ -44,6 +44,10 @@ DetectJob electra_detect_job(const ElectraTask& c) {
   return job;
 }
 
+bool has_hugging_face_generator(const ElectraTask& c) {
+  return !c.settings.uniform_generator && !c.has_two_towers() && c.model.hidden_act == "gelu";
+}
+
 void export_electra(const ElectraExportJob& job) {
   ElectraTask c = job.task;
   const Checkpoint checkpoint = parameters_of(
@@ -66,7 +70,7 @@ void export_electra(const ElectraExportJob& job) {
     put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
   else
     c.model.untied_generator = false;  // the masked LM is the only encoder
-  if (c.settings.uniform_generator || c.has_two_towers())
+  if (!has_hugging_face_generator(c))
     spdlog::info("export: transformers has no class for this generator; it is left out");
   else
     put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");

@@ -26,6 +26,9 @@ ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
 FillMaskJob electra_fill_job(const ElectraTask& task);
 DetectJob electra_detect_job(const ElectraTask& task);
 
+// Whether transformers' ElectraForMaskedLM, which has gelu in its head, can hold the generator.
+bool has_hugging_face_generator(const ElectraTask& task);
+
 struct ElectraExportJob {
   ElectraTask task;
   std::string model_dir, vocab;

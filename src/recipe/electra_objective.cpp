@@ -55,6 +55,12 @@ void check_electra(const Recipe& r) {
   check_electra_config(c.model, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
+  checks.require(
+      c.has_discriminator() || has_hugging_face_generator(c), {"model.hidden_act"},
+      str("model.hidden_act is '", c.model.hidden_act,
+          "': transformers' ElectraForMaskedLM has gelu in its head, and nothing of this "
+          "model could be exported"),
+      "set it to gelu");
   const std::int64_t most = c.model.max_position_embeddings;
   checks.require(
       c.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},

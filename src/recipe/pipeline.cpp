@@ -124,14 +124,14 @@ void check_program(const Recipe& r, const Task& task) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
   job.text.sentences = parse_sentences(r.text.sentences);
   job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
-  job.text.strict = r.text.strict;
+  job.text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
@@ -145,8 +145,7 @@ void make_text(const Recipe& r) {
 static void take_vocabulary(const Recipe& r) {
   const std::string to = RecipePaths(r).vocab;
   const BertTokenizer given = BertTokenizer::load(r.vocab.file, tokenizer_flags(r));
-  save_tokenizer_config(to, given.options());
-  given.vocabulary().save(to);
+  given.save(to);
   spdlog::info("vocab: {} of {}", counted(given.size(), "piece"), r.vocab.file);
 }
 
@@ -166,6 +165,9 @@ void make_vocabulary(const Recipe& r) {
   const VocabularySummary s = train_vocabulary(job);
   spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
                counted(s.words, "word"), s.distinct_words);
+  if (s.unused > job.unused)
+    spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+                 s.unused - job.unused);
 }
 
 void make_examples(const Recipe& r) {
@@ -190,8 +192,8 @@ static auto filler_of(const Recipe& r) {
   job.exact_products = r.train.precision == "f32_exact";
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
-  return [job, texts, tokenizer](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts);
+  return [job, texts, tokenizer](std::shared_ptr<const Client> client, const Placement& placement) {
+    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts, placement);
   };
 }
 

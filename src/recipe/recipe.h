@@ -21,6 +21,7 @@ struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
   std::int64_t max_lines = 0;
   double heldout = 0.05;
+  double max_bad = 0.01;
   bool strict = false;
 };
 

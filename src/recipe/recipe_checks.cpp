@@ -150,6 +150,9 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
 void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
   checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
+  checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
+                 str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
+                 "0.01 leaves out one row in a hundred");
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "0.05 is usual");

@@ -25,8 +25,12 @@ void visit_fields(C& c, Visitor&& visit) {
         "duplicates of documents");
   visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
   visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
+  visit("max_bad", c.max_bad,
+        "share of the rows (of JSONL, TSV, CSV, Parquet) that may be left out because they cannot "
+        "be read; a hundred always may, unless it is 0");
   visit("strict", c.strict,
-        "refuse text that is not UTF-8, or holds NUL bytes, instead of warning");
+        "refuse the first row that cannot be read, and text that is not UTF-8 or holds NUL bytes, "
+        "instead of warning");
 }
 
 template <SectionOf<VocabSection> C, class Visitor>

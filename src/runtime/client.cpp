@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/words.h"
@@ -158,9 +160,11 @@ void give_cpu_threads(int devices) {
   if (said == nullptr || std::atoi(said) < wanted) ::setenv("NPROC", str(wanted).c_str(), 1);
 }
 
-}  // namespace
+std::mutex clients_mutex;
+// By device and, of the CPU, which any number can be made of, how many. Null: none is kept.
+std::map<std::string, std::shared_ptr<const Client>>* kept_clients = nullptr;
 
-std::shared_ptr<const Client> open_device(std::string_view device, int device_count) {
+std::shared_ptr<const Client> new_client(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
   if (device == "cpu") {
     keep_freed_memory();  // first: the plugin's threads would have heaps of their own
@@ -168,7 +172,33 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
     // Left alone, the CPU plugin makes four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
   }
-  auto client = Client::create(Plugin::load(ready_plugin(device)), options);
+  return Client::create(Plugin::load(ready_plugin(device)), options);
+}
+
+std::shared_ptr<const Client> kept_client(std::string_view device, int device_count) {
+  const std::lock_guard lock(clients_mutex);
+  if (kept_clients == nullptr) return new_client(device, device_count);
+  auto& kept = (*kept_clients)[device == "cpu" ? str(device, std::max(device_count, 1))
+                                               : std::string(device)];
+  if (!kept) kept = new_client(device, device_count);
+  return kept;
+}
+
+}  // namespace
+
+KeptClients::KeptClients() {
+  const std::lock_guard lock(clients_mutex);
+  CHECK(kept_clients == nullptr);
+  kept_clients = new std::map<std::string, std::shared_ptr<const Client>>;
+}
+
+KeptClients::~KeptClients() {
+  const std::lock_guard lock(clients_mutex);
+  delete std::exchange(kept_clients, nullptr);
+}
+
+std::shared_ptr<const Client> open_device(std::string_view device, int device_count) {
+  auto client = kept_client(device, device_count);
   if (client->device_count() < device_count) {
     const int found = client->device_count();
     throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " wanted, ",

@@ -71,6 +71,17 @@ class Client : public std::enable_shared_from_this<Client> {
 // the machine for. The CPU is split into
 // `device_count` devices; of other kinds UsageError when fewer are there. 0: as many as there are,
 // one CPU.
+// While a KeptClients lives it is the one that was opened before.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);
+
+// Keeps what open_device() opens: a process can open a TPU once, and the stages of a recipe, its
+// checks and its evaluations follow one another. One at a time.
+class KeptClients {
+ public:
+  KeptClients();
+  ~KeptClients();
+  KeptClients(const KeptClients&) = delete;
+  KeptClients& operator=(const KeptClients&) = delete;
+};
 
 }  // namespace smelt

@@ -2,16 +2,25 @@
 #pragma once
 
 #include <arrow/io/interfaces.h>
-#include <arrow/result.h>
 
 #include <memory>
 #include <string>
 
 namespace smelt {
 
-// A local file or an object. UsageError when an object cannot be opened; Arrow's own status for a
-// local file.
-arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> open_arrow_file(
-    const std::string& path);
+// Such readers tell a file that is damaged from a storage that fails by their words alone: the file
+// remembers what the storage said.
+class ArrowFile {
+ public:
+  // A local file or an object. UsageError or SystemError when it cannot be opened.
+  explicit ArrowFile(const std::string& path);
+  const std::shared_ptr<arrow::io::RandomAccessFile>& get() const { return file_; }
+  // SystemError, or UsageError for want of permission, when reading failed.
+  void check() const;
+
+ private:
+  std::string path_;
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+};
 
 }  // namespace smelt

@@ -98,17 +98,39 @@ void DecompressedFile::fail(const std::string& what) const {
                    str("copy or make the file again; `", format_, " -t` checks it"));
 }
 
+// A window of more than 128 MiB is not kept in memory, for several files are unpacked at a time.
+void DecompressedFile::check_window(const std::string& message) const {
+  if (message.find("requires too much memory") == std::string::npos) return;
+  throw UsageError(str(path(), ": packed by zstd with a window of more than 128 MiB (--long)"),
+                   "unpack it with `zstd -d --long=31`, or pack it with --long=27");
+}
+
 std::size_t DecompressedFile::unpack(std::span<char> out) {
   const auto result = decompressor_->Decompress(
       std::ssize(rest_), reinterpret_cast<const std::uint8_t*>(rest_.data()), std::ssize(out),
       reinterpret_cast<std::uint8_t*>(out.data()));
-  if (!result.ok()) fail(result.status().message());
+  if (!result.ok()) {
+    check_window(result.status().message());
+    fail(result.status().message());
+  }
   rest_ = rest_.subspan(static_cast<std::size_t>(result->bytes_read));
   const bool moved = result->bytes_read > 0 || result->bytes_written > 0;
   if (!moved && !decompressor_->IsFinished() && !rest_.empty()) fail("its bytes make no sense");
   more_ = moved && result->need_more_output;
   unpacked_ += static_cast<std::uint64_t>(result->bytes_written);
   return static_cast<std::size_t>(result->bytes_written);
+}
+
+// Tapes and block devices fill gzip files up with zeros. Whether there were some.
+bool DecompressedFile::skip_padding() {
+  const auto is_zero = [](char byte) { return byte == '\0'; };
+  if (format_ != std::string_view("gzip") || !is_zero(rest_.front())) return false;
+  do
+    rest_ = rest_.subspan(
+        static_cast<std::size_t>(std::ranges::find_if_not(rest_, is_zero) - rest_.begin()));
+  while (rest_.empty() && refill());
+  if (!rest_.empty()) fail("other bytes behind the zeros at its end");
+  return true;
 }
 
 std::size_t DecompressedFile::read(std::span<char> out) {
@@ -125,7 +147,10 @@ std::size_t DecompressedFile::read(std::span<char> out) {
       done += count;
       continue;
     }
-    if (decompressor_->IsFinished() && !decompressor_->Reset().ok()) fail("another member");
+    if (decompressor_->IsFinished()) {
+      if (skip_padding()) continue;
+      if (!decompressor_->Reset().ok()) fail("another member");
+    }
     done += unpack(out.subspan(done));
   }
   return done;

@@ -1,6 +1,7 @@
 // The bytes of a file that may be compressed: gzip, bzip2 (both also of several members, one after
 // another) and zstd are unpacked as they are read, by what the file begins with; anything else is
-// read as it is, unless its name or its beginning says that it is packed in another way.
+// read as it is, unless its name or its beginning says that it is packed in another way. Zeros
+// behind the last member of gzip are padding. A zstd file may need a window of up to 128 MiB.
 #pragma once
 
 #include <memory>
@@ -40,6 +41,8 @@ class DecompressedFile {
  private:
   bool refill();
   std::size_t unpack(std::span<char> out);
+  bool skip_padding();
+  void check_window(const std::string& message) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   InputFile file_;

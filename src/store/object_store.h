@@ -53,6 +53,8 @@ Value value_of(arrow::Result<Value> result, std::string_view action, const Place
 // denied.
 bool is_not_found(const arrow::Status& status);
 bool is_denied(const arrow::Status& status);
+// Whether the store has said something, if only that the question was wrong.
+bool is_answer(const arrow::Status& status);
 
 // UsageErrors: when the bucket does not exist; that the object does not.
 void require_bucket(std::string_view action, const Place& place);
@@ -61,6 +63,9 @@ void require_bucket(std::string_view action, const Place& place);
 // Files at or below `folder` (a key, "" for the whole bucket), in order of name; none when there
 // are none. UsageError when the bucket does not exist.
 enum class Depth { this_folder, all_below };
+// Names of what there is in a folder, files and folders. One request for a thousand of them on S3;
+// Arrow sees a folder of Google's only by what lies below it, all of which is listed there.
+std::vector<std::string> list_names(const Place& folder, std::string_view action);
 std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
                                               Depth depth, std::string_view action);
 

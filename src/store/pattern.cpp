@@ -52,7 +52,9 @@ std::string name_part(const std::string& path) {
   if (name_part(pattern).find_first_of(kWildcards) == std::string::npos)
     throw_missing(what, pattern);
   throw UsageError(str(what, ": no file matches '", pattern, "'"),
-                   "check the pattern, and quote it so that the shell leaves it alone");
+                   what.find('.') == std::string_view::npos
+                       ? "check the pattern, and quote it so that the shell leaves it alone"
+                       : "check the pattern; it counts from the folder that smelt is run in");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "text/documents.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
 #include "base/choice.h"
 #include "base/error.h"
 #include "store/file.h"
-#include "text/duplicates.h"
 #include "text/line_source.h"
 #include "text/sentences.h"
 
@@ -46,13 +47,18 @@ struct DocumentReader::State {
       : cut(options.sentences),
         dedup(options.dedup),
         blanks_end_documents(options.blanks_end_documents),
+        memory(options.dedup_memory),
         lines_left(parse_max_lines(options.max_lines)),
-        source(expand_files(options.input, "input"), options.format,
-               options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop) {}
+        source(expand_files(options.input, "input"), options.format, options.limits,
+               options.threads),
+        exact(options.dedup_memory),
+        lines(options.dedup_memory),
+        near(options.dedup_memory) {}
 
   const Cut cut;
   const Dedup dedup;
   const bool blanks_end_documents;
+  const std::size_t memory;
   std::int64_t lines_left;  // until max_lines; negative: no limit
   LineSource source;
   bool ended = false, warned = false;
@@ -70,6 +76,7 @@ struct DocumentReader::State {
   bool take_prose(Document& document);
   void end_paragraph(Document& document);
   bool is_duplicate(const Document& document);
+  void warn_of_forgotten();
 };
 
 bool DocumentReader::State::read(Document& document) {
@@ -128,6 +135,20 @@ bool DocumentReader::State::is_duplicate(const Document& document) {
   return dedup == Dedup::exact ? exact.seen(line) : near.seen(line);
 }
 
+void DocumentReader::State::warn_of_forgotten() {
+  const auto warn = [&](const auto& texts, std::string_view what) {
+    if (texts.forgot())
+      spdlog::warn(
+          "dedup: there are more {} than fit in {} MB of memory; each was compared with at least "
+          "the {} before it",
+          what, memory >> 20, texts.reach());
+  };
+  if (std::exchange(warned, true)) return;
+  warn(exact, "documents");
+  warn(near, "documents");
+  warn(lines, cut == Cut::prose ? "paragraphs" : "lines");
+}
+
 DocumentReader::DocumentReader(const DocumentOptions& options) : state_(new State(options)) {}
 
 DocumentReader::~DocumentReader() = default;
@@ -148,8 +169,10 @@ bool DocumentReader::next(Document& document) {
     s.counts.bytes += document.text.size();
     return true;
   }
-  if (!std::exchange(s.warned, true)) s.source.utf8().warn();
-  s.counts.dropped_bytes = static_cast<std::uint64_t>(s.source.utf8().dropped_bytes());
+  s.source.faults().finish();
+  s.warn_of_forgotten();
+  s.counts.dropped_bytes = s.source.faults().dropped_bytes();
+  s.counts.bad_rows = s.source.faults().bad_rows();
   return false;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/duplicates.h"
 #include "text/line_source.h"
 
 namespace smelt {
@@ -55,15 +56,19 @@ struct DocumentOptions {
   Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: an empty line of a text file in lines is nothing
   // What is left out: lines (in prose: paragraphs) that stood before; documents that stood before,
-  // exact or near (text/duplicates.h, which says what it costs in memory).
+  // exact or near (text/duplicates.h), among the last ones that dedup_memory, in bytes, holds:
+  // what comes out depends on it where it does not hold all, of which one warning tells.
   Dedup dedup = Dedup::none;
+  std::size_t dedup_memory = kDuplicatesBytes;
   std::int64_t max_lines = 0;  // stop after so many lines (rows) of input in all; 0: no limit
-  bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
+  TextLimits limits;           // of what is left out because it cannot be read
+  int threads = 0;             // that read; 0: as many as there are cores
 };
 
 struct DocumentCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, bytes = 0;
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
+  std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
 
@@ -75,7 +80,7 @@ class DocumentReader {
 
   // The next document, never empty; false at the end. The end of a file or of a row ends a
   // document. Sentences are stripped as Python's str.strip() does and never empty. UsageError
-  // naming file and line (or row) for malformed input.
+  // naming file and line (or row) for malformed input beyond the limits.
   bool next(Document& document);
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;

@@ -55,38 +55,47 @@ std::vector<std::uint64_t> shingles(std::string_view text) {
 
 bool ExactDuplicates::seen(std::string_view text) {
   const std::vector<std::uint64_t> words = word_hashes(text);
-  return !hashes_.insert(combine(words.data(), words.size())).second;
+  return texts_.seen(combine(words.data(), words.size()));
+}
+
+bool NearDuplicates::Signatures::holds(const Signature& signature) const {
+  const auto similar = [&](const Values& other) {
+    std::size_t equal = 0;
+    for (std::size_t i = 0; i < kHashes; ++i) equal += signature.values[i] == other[i] ? 1 : 0;
+    return static_cast<double>(equal) >= kSimilar * kHashes;
+  };
+  for (std::size_t band = 0; band < kBands; ++band) {
+    const auto found = bands[band].find(signature.keys[band]);
+    if (found != bands[band].end() && similar(values[found->second])) return true;
+  }
+  return false;
+}
+
+void NearDuplicates::Signatures::add(const Signature& signature) {
+  const auto number = static_cast<std::uint32_t>(values.size());
+  values.push_back(signature.values);
+  for (std::size_t band = 0; band < kBands; ++band)
+    bands[band].try_emplace(signature.keys[band], number);
 }
 
 bool NearDuplicates::seen(std::string_view text) {
   Signature signature;
-  signature.fill(~std::uint32_t{0});
+  Values& values = signature.values;
+  values.fill(~std::uint32_t{0});
   for (const std::uint64_t shingle : shingles(text))
     for (std::size_t i = 0; i < kHashes; ++i) {
       // Multiply-add hashing, each function with its own odd factor.
       const std::uint64_t factor = 0x9E3779B97F4A7C15 * (2 * i + 1);
-      signature[i] =
-          std::min(signature[i], static_cast<std::uint32_t>(((shingle + i) * factor) >> 32));
+      values[i] = std::min(values[i], static_cast<std::uint32_t>(((shingle + i) * factor) >> 32));
     }
-  const auto similar = [&](const Signature& other) {
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i < kHashes; ++i) equal += signature[i] == other[i] ? 1 : 0;
-    return static_cast<double>(equal) >= kSimilar * kHashes;
-  };
   constexpr std::size_t kRows = kHashes / kBands;
-  std::array<std::uint64_t, kBands> keys;
   for (std::size_t band = 0; band < kBands; ++band) {
     std::uint64_t key = band;
     for (std::size_t row = 0; row < kRows; ++row)
-      key = mix(key ^ signature[band * kRows + row]) + band;
-    keys[band] = key;
-    const auto found = bands_[band].find(key);
-    if (found != bands_[band].end() && similar(signatures_[found->second])) return true;
+      key = mix(key ^ values[band * kRows + row]) + band;
+    signature.keys[band] = key;
   }
-  const auto number = static_cast<std::uint32_t>(signatures_.size());
-  signatures_.push_back(signature);
-  for (std::size_t band = 0; band < kBands; ++band) bands_[band].try_emplace(keys[band], number);
-  return false;
+  return texts_.seen(signature);
 }
 
 }  // namespace smelt

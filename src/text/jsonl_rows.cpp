@@ -4,9 +4,13 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/words.h"
+#include "text/json_members.h"
+#include "text/lines.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -49,66 +53,124 @@ std::size_t remove_lone_surrogates(std::string& json) {
   return dropped;
 }
 
+// "nine" or "ni\u006ee" is the name nine.
+bool is_name(std::string_view key, const std::string& name) {
+  if (key.find('\\') == std::string_view::npos) return key == name;
+  return nlohmann::json::parse(str('"', key, '"'), nullptr, false) == name;
+}
+
+std::string_view type_name(std::string_view value) {
+  switch (value.front()) {
+    case '{':
+      return "object";
+    case '[':
+      return "array";
+    case 'n':
+      return "null";
+    case 't':
+    case 'f':
+      return "boolean";
+    case 'N':
+    case 'I':
+      return "no value of JSON";
+    default:
+      return "number";
+  }
+}
+
 class JsonlRows : public RowReader {
  public:
-  JsonlRows(const std::string& path, const std::vector<Field>& fields, Utf8Filter& utf8)
-      : lines_(path), fields_(fields), utf8_(utf8) {}
+  JsonlRows(const std::string& path, const std::vector<Field>& fields, FaultSink faults)
+      : lines_(path), fields_(fields), found_(fields.size()), faults_(std::move(faults)) {}
 
   bool next(std::vector<std::string>& values) override {
-    do {
-      if (!lines_.next(line_)) return false;
-      utf8_.apply(line_, lines_);
-    } while (python_strip(line_).empty());
-    const auto row = parse();
     values.resize(fields_.size());
-    for (std::size_t i = 0; i < fields_.size(); ++i) values[i] = value_of(row, fields_[i]);
-    return true;
+    while (lines_.next(line_)) {
+      std::string_view row = line_;
+      if (lines_.number() == 1 && row.starts_with(kByteOrderMark))
+        row.remove_prefix(kByteOrderMark.size());
+      row = python_strip(row);
+      if (!row.empty() && read(row, values)) return true;
+    }
+    return false;
   }
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
-  std::string place() const { return str(lines_.path(), ":", lines_.number()); }
+  // False for a bad row.
+  bool read(std::string_view row, std::vector<std::string>& values) {
+    std::ranges::fill(found_, std::string_view());
+    const bool whole = for_each_member(row, [&](std::string_view key, std::string_view value) {
+      for (std::size_t i = 0; i < fields_.size(); ++i)
+        if (is_name(key, fields_[i].name)) found_[i] = value;
+    });
+    if (!whole)
+      return refuse(str("not a JSON object: ", decode_utf8_ignore(row.substr(0, 60), nullptr)),
+                    "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      if (!(found_[i].empty() ? refuse_missing(row, fields_[i])
+                              : take(found_[i], fields_[i], values[i])))
+        return false;
+    return true;
+  }
 
-  nlohmann::json parse() {
-    auto row = nlohmann::json::parse(line_, nullptr, false);
-    if (row.is_discarded())
-      if (const std::size_t dropped = remove_lone_surrogates(line_); dropped > 0) {
-        row = nlohmann::json::parse(line_, nullptr, false);
-        if (row.is_object()) utf8_.count_dropped(dropped, lines_.path(), lines_.number());
+  bool take(std::string_view raw, const Field& field, std::string& value) {
+    if (raw.front() == '"') return take_text(raw, field, value);
+    const auto parsed = nlohmann::json::parse(raw, nullptr, false);
+    if (!field.is_text && (parsed.is_number() || parsed.is_boolean())) {
+      value = parsed.dump();
+      return true;
+    }
+    return refuse(str("field '", field.name, "' is ", type_name(raw),
+                      field.is_text ? ", not a string" : ", not a string or a number"),
+                  "name the field that is meant, e.g. with --field");
+  }
+
+  bool take_text(std::string_view raw, const Field& field, std::string& value) {
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+    value = raw.substr(1, raw.size() - 2);
+    clean_text(value, lines_.number(), faults_);
+    if (value.find('\\') == std::string::npos && std::ranges::none_of(value, is_control))
+      return true;
+    std::string text = str('"', value, '"');
+    auto parsed = nlohmann::json::parse(text, nullptr, false);
+    if (parsed.is_discarded())
+      if (const std::size_t dropped = remove_lone_surrogates(text); dropped > 0) {
+        parsed = nlohmann::json::parse(text, nullptr, false);
+        if (parsed.is_string())
+          faults_({.kind = TextFault::Kind::surrogate, .line = lines_.number(), .bytes = dropped});
       }
-    if (row.is_object()) return row;
-    throw UsageError(str(place(), ": not a JSON object: ", line_.substr(0, 60)),
-                     "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
+    if (!parsed.is_string())
+      return refuse(str("field '", field.name, "' is no string of JSON: ", shortened(text, 60)),
+                    "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
+    value = std::move(parsed.get_ref<std::string&>());
+    clean_text(value, lines_.number(), faults_);  // "\u0000"
+    return true;
   }
 
-  std::string value_of(const nlohmann::json& row, const Field& field) const {
-    const auto found = row.find(field.name);
-    if (found == row.end()) throw_missing(row, field);
-    if (found->is_string()) return found->get_ref<const std::string&>();
-    if (!field.is_text && (found->is_number() || found->is_boolean())) return found->dump();
-    throw UsageError(str(place(), ": field '", field.name, "' is ", found->type_name(),
-                         field.is_text ? ", not a string" : ", not a string or a number"),
-                     "name the field that is meant, e.g. with --field");
-  }
-
-  [[noreturn]] void throw_missing(const nlohmann::json& row, const Field& field) const {
+  bool refuse_missing(std::string_view row, const Field& field) {
     std::vector<std::string> names;
-    for (const auto& item : row.items()) names.push_back(item.key());
-    throw UsageError(str(place(), ": no field '", field.name, "'"),
-                     did_you_mean(field.name, names));
+    for_each_member(row, [&](std::string_view key, std::string_view) { names.emplace_back(key); });
+    return refuse(str("no field '", field.name, "'"), did_you_mean(field.name, names));
+  }
+
+  bool refuse(std::string what, std::string hint) {
+    faults_({.line = lines_.number(), .what = std::move(what), .hint = std::move(hint)});
+    return false;
   }
 
   LineReader lines_;
   std::vector<Field> fields_;
+  std::vector<std::string_view> found_;  // values of the fields, in line_
   std::string line_;
-  Utf8Filter& utf8_;
+  FaultSink faults_;
 };
 
 }  // namespace
 
 std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::vector<Field>& fields,
-                                      Utf8Filter& utf8) {
-  return std::make_unique<JsonlRows>(path, fields, utf8);
+                                      FaultSink faults) {
+  return std::make_unique<JsonlRows>(path, fields, std::move(faults));
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// JSONL: an object a line; empty lines do not count.
+// JSONL: an object a line; empty lines do not count. Of a field named twice the last one counts.
 #pragma once
 
 #include "text/rows.h"
@@ -6,6 +6,6 @@
 namespace smelt {
 
 std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::vector<Field>& fields,
-                                      Utf8Filter& utf8);
+                                      FaultSink faults);
 
 }  // namespace smelt

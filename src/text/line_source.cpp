@@ -1,73 +1,57 @@
 #include "text/line_source.h"
 
-#include <algorithm>
-
 #include "store/folder.h"
-#include "text/unicode.h"
 
 namespace smelt {
-namespace {
-
-void clean(std::string& line) {
-  if (line.find('\r') != std::string::npos) std::erase(line, '\r');
-  const std::string_view stripped = python_strip(line);
-  if (stripped.size() != line.size()) line = std::string(stripped);
-}
-
-}  // namespace
 
 LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
-                       Utf8Filter::Mode utf8)
-    : files_(std::move(files)), format_(format.file), field_(format.field), utf8_(utf8) {
-  for (const std::string& file : files_) (void)format_of(file, format_);
+                       const TextLimits& limits, int threads)
+    : files_(std::move(files)), format_(format), faults_(limits), threads_(threads) {
+  for (const std::string& file : files_) (void)format_of(file, format_.file);
 }
 
-bool LineSource::open_next() {
-  if (opened_ == files_.size()) return false;
-  const std::string& path = files_[opened_++];
-  if (format_of(path, format_) == FileFormat::text)
-    lines_ = std::make_unique<LineReader>(path);
-  else
-    rows_ = open_rows(path, format_, {{.name = field_}}, utf8_);
+// False when no file is left.
+bool LineSource::take_batch() {
+  if (!in_file_) {
+    if (opened_ == files_.size()) return false;
+    in_file_ = true;
+    ++opened_;
+  }
+  if (!ahead_)
+    ahead_ = std::make_unique<FilesAhead>(
+        files_,
+        [this](const std::string& path, const FilesAhead::Put& put) {
+          read_line_batches(path, format_, put);
+        },
+        threads_);
+  batch_ = ahead_->next();
+  item_ = fault_ = 0;
   return true;
 }
 
-LineSource::Event LineSource::next(std::string& line) {
-  if (!lines_ && !rows_ && !open_next()) return Event::end;
-  if (rows_) return next_of_rows(line);
-  if (!lines_->next(line)) {
-    bytes_before_ += lines_->bytes_read();
-    lines_.reset();
-    return Event::file_end;
-  }
-  utf8_.apply(line, *lines_);
-  clean(line);
-  return Event::line;
+LineSource::Event LineSource::end_file() {
+  if (batch_.failure) std::rethrow_exception(batch_.failure);
+  bytes_before_ += std::exchange(batch_.bytes_read, 0);
+  in_file_ = false;
+  return Event::file_end;
 }
 
-LineSource::Event LineSource::next_of_rows(std::string& line) {
-  if (!in_row_) {
-    if (!rows_->next(row_)) {
-      bytes_before_ += rows_->bytes_read();
-      rows_.reset();
-      return Event::file_end;
-    }
-    rest_ = row_.front();
-    in_row_ = true;
+LineSource::Event LineSource::next(std::string& line) {
+  for (;;) {
+    for (; fault_ < batch_.faults.size() && batch_.faults[fault_].item == item_; ++fault_)
+      faults_.add(batch_.faults[fault_].fault, files_[opened_ - 1]);
+    if (item_ < batch_.items.size()) break;
+    if (in_file_ && batch_.last) return end_file();
+    if (!take_batch()) return Event::end;
   }
-  if (rest_.empty()) {
-    in_row_ = false;
+  const std::size_t begin = item_ == 0 ? 0 : batch_.items[item_ - 1].end;
+  const LineBatch::Item& item = batch_.items[item_++];
+  if (item.ends_row) {
+    faults_.add_good_row();
     return Event::row_end;
   }
-  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-  line = rest_.substr(0, end);
-  rest_.remove_prefix(std::min(rest_.size(), end + 1));
-  clean(line);
+  line.assign(batch_.text, begin, item.end - begin);
   return Event::line;
-}
-
-std::uint64_t LineSource::bytes_read() const {
-  return bytes_before_ + (lines_ ? lines_->bytes_read() : rows_ ? rows_->bytes_read() : 0);
 }
 
 std::uint64_t LineSource::total_bytes() const { return total_size(files_); }

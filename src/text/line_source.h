@@ -4,57 +4,55 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "text/rows.h"
+#include "text/faults.h"
+#include "text/files_ahead.h"
+#include "text/line_batches.h"
 
 namespace smelt {
 
-// How to find the text in a file.
-struct TextFormat {
-  FileFormat file = FileFormat::by_name;
-  std::string field = "text";  // where the text is in a file of rows
-};
-
-// One file after another, each opened when the one before it has ended.
+// One file after another. Some of the next ones are opened, unpacked and parsed meanwhile
+// (text/files_ahead.h); what comes out is the same for any number of threads.
 class LineSource {
  public:
   enum class Event { line, row_end, file_end, end };
 
-  // UsageError for any file whose name says what cannot be read.
-  LineSource(std::vector<std::string> files, const TextFormat& format, Utf8Filter::Mode utf8);
+  // UsageError for any file whose name says what cannot be read. `threads` 0: as many as there are
+  // cores; none is started before the first next().
+  LineSource(std::vector<std::string> files, const TextFormat& format, const TextLimits& limits,
+             int threads = 0);
 
-  // A line of text, stripped as str.strip() does and without '\r', possibly empty; or the end of a
-  // row, of a file or of all. UsageError when a file cannot be opened, has no such field, or does
-  // not hold what its format promises: naming the file and line or row.
+  // A line of text, stripped as str.strip() does, of a text file without '\r', possibly empty; or
+  // the end of a row, of a file or of all. UsageError when a file cannot be opened, has no such
+  // field, or does not hold what its format promises: naming the file and line or row.
   Event next(std::string& line);
   // Whether the file that is read now is made of rows, each a document; else its documents end with
   // empty lines.
-  bool has_rows() const { return rows_ != nullptr; }
+  bool has_rows() const { return batch_.has_rows; }
 
   const std::vector<std::string>& files() const { return files_; }
   std::size_t files_opened() const { return opened_; }
-  const Utf8Filter& utf8() const { return utf8_; }
+  // What was left out so far; its finish() is the caller's, who may stop before the end.
+  TextFaults& faults() { return faults_; }
   // Of the files, packed ones as they are.
-  std::uint64_t bytes_read() const;
+  std::uint64_t bytes_read() const { return bytes_before_ + batch_.bytes_read; }
   std::uint64_t total_bytes() const;  // asks the storage for each file
 
  private:
-  bool open_next();
-  Event next_of_rows(std::string& line);
+  bool take_batch();
+  Event end_file();
 
   std::vector<std::string> files_;
-  FileFormat format_;
-  std::string field_;
-  Utf8Filter utf8_;
-  std::size_t opened_ = 0;
-  std::uint64_t bytes_before_ = 0;     // of the files that ended
-  std::unique_ptr<LineReader> lines_;  // of a text file
-  std::unique_ptr<RowReader> rows_;    // of any other
-  std::vector<std::string> row_;
-  std::string_view rest_;  // of row_
-  bool in_row_ = false;
+  TextFormat format_;
+  TextFaults faults_;
+  int threads_;
+  std::unique_ptr<FilesAhead> ahead_;
+  std::size_t opened_ = 0;  // the last of them is read now, or has ended
+  bool in_file_ = false;
+  std::uint64_t bytes_before_ = 0;  // of the files that ended
+  LineBatch batch_;
+  std::size_t item_ = 0, fault_ = 0;  // of batch_, the next ones
 };
 
 }  // namespace smelt

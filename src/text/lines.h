@@ -2,6 +2,7 @@
 // (store/decompress.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 namespace smelt {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
 
 class LineReader {
@@ -33,31 +35,6 @@ class LineReader {
   std::vector<char> buffer_;
   std::string_view rest_;  // of buffer_, not yet given out
   std::int64_t number_ = 0;
-};
-
-// Keeps the well-formed part of lines and says once how much was dropped; or refuses ill-formed
-// ones.
-class Utf8Filter {
- public:
-  enum class Mode { drop, refuse };
-  explicit Utf8Filter(Mode mode) : mode_(mode) {}
-
-  // The line as bytes.decode("utf-8", "ignore") has it. NUL bytes, which no text has, stay and are
-  // counted. Mode::refuse: UsageError naming file and line (or row).
-  void apply(std::string& line, const std::string& path, std::int64_t number);
-  void apply(std::string& line, const LineReader& from) { apply(line, from.path(), from.number()); }
-  // `bytes` that are no text were taken out there. Mode::refuse: UsageError.
-  void count_dropped(std::size_t bytes, const std::string& path, std::int64_t number);
-  std::int64_t dropped_bytes() const { return dropped_bytes_; }
-  // The counts, each with the first place, if there is anything to say.
-  void warn() const;
-
- private:
-  void count_zeros(const std::string& line, const std::string& path, std::int64_t number);
-
-  Mode mode_;
-  std::int64_t dropped_bytes_ = 0, zeros_ = 0;
-  std::string first_, first_zero_;
 };
 
 }  // namespace smelt

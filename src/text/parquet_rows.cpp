@@ -134,17 +134,16 @@ std::string type_name(const parquet::ColumnDescriptor& column) {
 
 class ParquetRows : public RowReader {
  public:
-  ParquetRows(std::string path, const std::vector<Field>& fields, Utf8Filter& utf8)
-      : path_(std::move(path)), utf8_(utf8) {
+  ParquetRows(std::string path, const std::vector<Field>& fields, FaultSink faults)
+      : path_(std::move(path)), file_(path_), faults_(std::move(faults)) {
     guarded([&] {
-      PARQUET_ASSIGN_OR_THROW(const auto file, open_arrow_file(path_));
-      PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file->GetSize());
+      PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file_.get()->GetSize());
       bytes_ = static_cast<std::uint64_t>(bytes);
       // Else a column of a row group would be read as a whole.
       parquet::ReaderProperties properties;
       properties.enable_buffered_stream();
       properties.set_buffer_size(kColumnBufferBytes);
-      reader_ = parquet::ParquetFileReader::Open(file, properties);
+      reader_ = parquet::ParquetFileReader::Open(file_.get(), properties);
       for (const Field& field : fields) indices_.push_back(index_of(field));
     });
   }
@@ -160,7 +159,7 @@ class ParquetRows : public RowReader {
       ++row_;
       if (guarded([&] { return read_row(values); })) break;
     }
-    for (std::string& value : values) utf8_.apply(value, path_, row_);
+    for (std::string& value : values) clean_text(value, row_, faults_);
     return true;
   }
 
@@ -182,6 +181,7 @@ class ParquetRows : public RowReader {
   std::invoke_result_t<Action> guarded(Action&& action) const try {
     return action();
   } catch (const parquet::ParquetException& error) {
+    file_.check();
     throw_damaged(error.what());
   }
 
@@ -211,27 +211,34 @@ class ParquetRows : public RowReader {
     for (const int index : indices_) columns_.push_back(open_column(group->Column(index)));
   }
 
-  // False when one of the values is null.
+  // False for a bad row, of which all columns are passed over.
   bool read_row(std::vector<std::string>& values) {
-    bool whole = true;
+    TextFault fault{.line = row_};
     for (std::size_t i = 0; i < columns_.size(); ++i) switch (columns_[i]->next(values[i])) {
         case Column::Value::some:
           break;
         case Column::Value::null:
-          whole = false;
+          fault.what = str("column '", name_of(i), "' is null");
+          fault.hint = "name the column that is meant, e.g. with --field";
           break;
         case Column::Value::too_large:
-          throw UsageError(
-              str(path_, ":", row_, ": a cell of more than ", kMaxCellBytes >> 20, " MiB"),
-              "cut the text of this row into several");
+          fault.what = str("a cell of more than ", kMaxCellBytes >> 20, " MiB");
+          fault.hint = "cut the text of this row into several";
+          break;
         case Column::Value::missing:
           throw_damaged(str("a column has only ", row_ - 1, " rows"));
       }
-    return whole;
+    if (fault.what.empty()) return true;
+    faults_(std::move(fault));
+    return false;
+  }
+  std::string name_of(std::size_t wanted) const {
+    return reader_->metadata()->schema()->Column(indices_[wanted])->path()->ToDotString();
   }
 
   std::string path_;
-  Utf8Filter& utf8_;
+  ArrowFile file_;
+  FaultSink faults_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   std::vector<int> indices_;
@@ -243,8 +250,8 @@ class ParquetRows : public RowReader {
 }  // namespace
 
 std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::vector<Field>& fields,
-                                        Utf8Filter& utf8) {
-  return std::make_unique<ParquetRows>(path, fields, utf8);
+                                        FaultSink faults) {
+  return std::make_unique<ParquetRows>(path, fields, std::move(faults));
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Columns of a Parquet file. Rows where one of them is null do not count.
+// Columns of a Parquet file.
 #pragma once
 
 #include "text/rows.h"
@@ -6,11 +6,11 @@
 namespace smelt {
 
 // Of a cell.
-constexpr std::size_t kMaxCellBytes = kMaxLineBytes;
+constexpr std::size_t kMaxCellBytes = std::size_t{64} << 20;
 
-// UsageError for a column of lists, of bytes that are no text, or of another type than asked for,
-// and for a cell of more than kMaxCellBytes.
+// A row with null in one of them, or with a cell of more than kMaxCellBytes, is a bad one.
+// UsageError for a column of lists, of bytes that are no text, or of another type than asked for.
 std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::vector<Field>& fields,
-                                        Utf8Filter& utf8);
+                                        FaultSink faults);
 
 }  // namespace smelt

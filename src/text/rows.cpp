@@ -1,5 +1,7 @@
 #include "text/rows.h"
 
+#include <utility>
+
 #include "base/choice.h"
 #include "store/path.h"
 #include "text/jsonl_rows.h"
@@ -50,17 +52,17 @@ FileFormat format_of(const std::string& path, FileFormat said) {
 }
 
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
-                                     const std::vector<Field>& fields, Utf8Filter& utf8) {
+                                     const std::vector<Field>& fields, FaultSink faults) {
   CHECK(!fields.empty());
   switch (format_of(path, format)) {
     case FileFormat::jsonl:
-      return open_jsonl(path, fields, utf8);
+      return open_jsonl(path, fields, std::move(faults));
     case FileFormat::tsv:
-      return open_tsv(path, fields, utf8);
+      return open_tsv(path, fields, std::move(faults));
     case FileFormat::csv:
-      return open_csv(path, fields, utf8);
+      return open_csv(path, fields, std::move(faults));
     case FileFormat::parquet:
-      return open_parquet(path, fields, utf8);
+      return open_parquet(path, fields, std::move(faults));
     default:
       throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
                        "give JSONL, TSV, CSV or Parquet, or say which it is with --format");

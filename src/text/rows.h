@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/lines.h"
+#include "text/faults.h"
 
 namespace smelt {
 
@@ -31,17 +31,17 @@ struct Field {
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  // The wanted fields of the next row, in their order; false at the end. UsageError naming file and
-  // line (row) for one that is malformed, or without such a field.
+  // The wanted fields of the next row that can be read, in their order; false at the end. Rows that
+  // are malformed, lack such a field or have another type or null in it are told to the sink and
+  // passed over. What other fields hold is not judged.
   virtual bool next(std::vector<std::string>& values) = 0;
   // Of the file so far, about.
   virtual std::uint64_t bytes_read() const = 0;
 };
 
 // Memory is bounded by a row, in Parquet by a page of each wanted column. UsageError when the file
-// cannot be opened, has no such fields, or is text, which has none. The filter must outlive the
-// reader.
+// cannot be opened, has no such fields, or is text, which has none.
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
-                                     const std::vector<Field>& fields, Utf8Filter& utf8);
+                                     const std::vector<Field>& fields, FaultSink faults);
 
 }  // namespace smelt

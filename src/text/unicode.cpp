@@ -38,6 +38,14 @@ std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_byte
   return kept;
 }
 
+std::string replace_ill_formed(std::string_view bytes) {
+  std::string out;
+  for_each_code_point(bytes, [&](UChar32 c, std::int64_t begin, std::int64_t end) {
+    out += c < 0 ? std::string_view("\xef\xbf\xbd") : bytes.substr(begin, end - begin);
+  });
+  return out;
+}
+
 std::u32string to_code_points(std::string_view utf8) {
   std::u32string code_points;
   code_points.reserve(utf8.size());

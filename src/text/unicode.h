@@ -10,6 +10,10 @@ namespace smelt {
 // What bytes.decode("utf-8", "ignore") keeps: ill-formed bytes are left out and counted.
 std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_bytes);
 
+// Each run of ill-formed bytes as U+FFFD: for names of files, which may be any bytes, in messages
+// and JSON.
+std::string replace_ill_formed(std::string_view bytes);
+
 // Code points of UTF-8; ill-formed bytes are left out.
 std::u32string to_code_points(std::string_view utf8);
 void append_utf8(char32_t code_point, std::string& out);

@@ -89,7 +89,8 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   const std::int64_t count = wanted(job, out.unused);
   SampledLines lines(job.text);
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts words = count_words(lines, bert_words(before.options()), threads);
+  const WordCounts words =
+      count_words(lines, bert_words(before.options()), threads, job.text.memory);
   out.added = savings(words, before, job.min_frequency);
   if (out.added.empty())
     throw UsageError(str("--input: ", job.text.input, " has no word that would save a piece"),

@@ -1,6 +1,7 @@
 #include "tokenize/vocabulary_job.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/choice.h"
 #include "base/clock.h"
@@ -9,7 +10,8 @@
 #include "store/folder.h"
 #include "tokenize/sentencepiece_trainer.h"
 #include "tokenize/tokenizer_config.h"
-#include "tokenize/vocabulary.h"
+#include "tokenize/tokenizer_json.h"
+#include "tokenize/wordpiece.h"
 
 namespace smelt {
 namespace {
@@ -20,6 +22,11 @@ constexpr NamedValues<VocabularyType, 3> kTypes{{{"wordpiece", VocabularyType::w
 
 bool is_model(const std::string& path) { return path.ends_with(".model"); }
 
+std::vector<std::string> output_files(const VocabularyJob& job) {
+  if (is_tokenizer_json(job.out) || is_model(job.out)) return {job.out};
+  return {job.out, tokenizer_config_path(job.out)};
+}
+
 void check(const VocabularyJob& job) {
   if (is_model(job.out) && job.type == VocabularyType::wordpiece)
     throw UsageError(
@@ -29,9 +36,8 @@ void check(const VocabularyJob& job) {
     throw UsageError(
         str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
         "leave them out for the defaults");
-  check_apart({job.out, tokenizer_config_path(job.out)},
-              expand_patterns(job.text.input, "--input"));
-  for (const std::string& path : {job.out, tokenizer_config_path(job.out)})
+  check_apart(output_files(job), expand_patterns(job.text.input, "--input"));
+  for (const std::string& path : output_files(job))
     if (!job.overwrite && exists(path))
       throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
 }
@@ -45,7 +51,7 @@ WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
 std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines& lines,
                                           VocabularySummary& summary) {
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads);
+  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads, job.text.memory);
   if (counts.empty())
     throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
   for (const auto& [word, count] : counts) summary.words += count;
@@ -70,7 +76,9 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
                                  .size = room + 1,
                                  .coverage = job.coverage,
                                  .kind = SentencePieceOptions::Kind::for_wordpiece});
-  for (std::string& piece : as_wordpieces(model, room)) tokens.push_back(std::move(piece));
+  const std::set<std::string> special(tokens.begin(), tokens.end());
+  for (std::string& piece : as_wordpieces(model, room))
+    if (!special.contains(piece)) tokens.push_back(std::move(piece));
   fill_with_unused(tokens, job.trainer.vocab_size);
   return tokens;
 }
@@ -99,12 +107,13 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
   if (is_model(job.out)) {
     train_model(job, lines, summary);
   } else {
-    const Vocabulary vocabulary(job.type == VocabularyType::wordpiece
-                                    ? train_wordpieces(job, lines, summary)
-                                    : train_by_sentencepiece(job, lines),
-                                job.out);
-    save_tokenizer_config(job.out, job.tokenizer);
-    vocabulary.save(job.out);
+    const BertTokenizer tokenizer(
+        Vocabulary(job.type == VocabularyType::wordpiece ? train_wordpieces(job, lines, summary)
+                                                         : train_by_sentencepiece(job, lines),
+                   job.out),
+        job.tokenizer);
+    tokenizer.save(job.out);
+    const Vocabulary& vocabulary = tokenizer.vocabulary();
     summary.size = vocabulary.size();
     summary.unused = std::ranges::count_if(
         vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });

@@ -19,7 +19,9 @@ VocabularyType parse_vocabulary_type(std::string_view word);
 
 struct VocabularyJob {
   LinesOptions text;
-  std::string out;  // vocab.txt; or x.model, a SentencePiece model, for types unigram and bpe
+  // vocab.txt, or tokenizer.json with all in one; or x.model, a SentencePiece model, for types
+  // unigram and bpe.
+  std::string out;
   // SentencePiece's pieces become WordPieces when `out` is not a model.
   VocabularyType type = VocabularyType::wordpiece;
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens

@@ -8,7 +8,7 @@ namespace smelt {
 
 WordCounts words_of_report(const LinesOptions& text, int threads) {
   SampledLines lines(text);
-  WordCounts words = count_words(lines, white_space_words(), threads);
+  WordCounts words = count_words(lines, white_space_words(), threads, text.memory);
   if (words.empty())
     throw UsageError(str("--input: ", text.input, " holds no words"), "give files with text");
   return words;

@@ -1,18 +1,25 @@
 #include "tokenize/word_counts.h"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
+#include "base/words.h"
 #include "store/file.h"
 #include "tokenize/character_table.h"
+#include "tokenize/word_runs.h"
 #include "tokenize/word_scanner.h"
 
 namespace smelt {
 namespace {
 
 constexpr std::size_t kBatchBytes = 1 << 20;
+constexpr std::int64_t kLeastMemory = 1 << 20;
 
 struct Hash {
   using is_transparent = void;
@@ -33,22 +40,79 @@ void read_batches(SampledLines& lines, BoundedQueue<std::string>& queue) {
   queue.push(std::move(batch));
 }
 
-void count_batch(std::string_view batch, const WordSplitter& split, Table& counts) {
-  const EmitWord count = [&](std::string_view word) {
-    const auto found = counts.find(word);
-    if (found == counts.end())
-      counts.emplace(word, 1);
+// What one thread has counted.
+class WordTable {
+ public:
+  WordTable(std::size_t memory, WordRuns& runs) : memory_(memory), runs_(runs) {}
+
+  void count(std::string_view batch, const WordSplitter& split) {
+    split(batch, [&](std::string_view word) {
+      const auto found = counts_.find(word);
+      if (found != counts_.end()) {
+        ++found->second;
+        return;
+      }
+      counts_.emplace(word, 1);
+      bytes_ += kTableBytes + word.size();
+      if (bytes_ > memory_) flush();
+    });
+  }
+  void flush() {
+    std::vector<WordRuns::Count> sorted(counts_.begin(), counts_.end());
+    std::ranges::sort(sorted);
+    runs_.add(sorted);
+    counts_.clear();
+    bytes_ = 0;
+  }
+  const Table& counts() const { return counts_; }
+
+ private:
+  static constexpr std::size_t kTableBytes = 96;  // of a word, beside its own
+
+  std::size_t memory_, bytes_ = 0;
+  WordRuns& runs_;
+  Table counts_;
+};
+
+using ForEachWord = std::function<void(const WordRuns::Visit&)>;
+
+// The count from which on all words fit in the memory.
+std::int64_t least_count(const ForEachWord& for_each, std::uint64_t memory) {
+  std::map<std::int64_t, std::uint64_t, std::greater<>> bytes_of;  // of all words of a count
+  for_each([&](std::string_view word, std::int64_t count) {
+    bytes_of[count] += bytes_of_word(word.size());
+  });
+  std::uint64_t bytes = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [count, more] : bytes_of) {
+    if ((bytes += more) > memory) break;
+    least = count;
+  }
+  return least;
+}
+
+WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory) {
+  const std::int64_t least = least_count(for_each, memory);
+  WordCounts kept;
+  std::int64_t left_out = 0;
+  for_each([&](std::string_view word, std::int64_t count) {
+    if (count >= least)
+      kept.emplace_hint(kept.end(), word, count);
     else
-      ++found->second;
-  };
-  split(batch, count);
+      ++left_out;
+  });
+  if (left_out > 0)
+    spdlog::warn(
+        "vocab: {} that stand fewer than {} times are left out, as {} MB of memory hold no more; "
+        "--memory, or --sample, says otherwise",
+        counted(left_out, "different word"), kept.empty() ? 0 : least, memory >> 20);
+  return kept;
 }
 
 }  // namespace
 
-SampledLines::SampledLines(const LinesOptions& options)
-    : source_(expand_patterns(options.input, "--input"), options.format,
-              options.strict ? Utf8Filter::Mode::refuse : Utf8Filter::Mode::drop),
+SampledLines::SampledLines(const LinesOptions& options, int threads)
+    : source_(expand_patterns(options.input, "--input"), options.format, options.limits, threads),
       sample_(options.sample) {
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
@@ -70,8 +134,8 @@ bool SampledLines::next(std::string& line) {
     ++summary_.lines;
     return true;
   }
-  if (summary_.dropped_bytes == 0) source_.utf8().warn();
-  summary_.dropped_bytes = source_.utf8().dropped_bytes();
+  source_.faults().finish();
+  summary_.dropped_bytes = source_.faults().dropped_bytes();
   progress_.reset();
   return false;
 }
@@ -95,9 +159,16 @@ WordSplitter white_space_words() {
   };
 }
 
-WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads) {
+WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads,
+                       std::int64_t memory) {
+  if (memory < kLeastMemory)
+    throw UsageError(str("vocab: --memory ", memory, " is less than ", kLeastMemory, " bytes"),
+                     "leave it out for 4GB");
+  const auto bytes = static_cast<std::size_t>(memory);
   BoundedQueue<std::string> queue(2 * static_cast<std::size_t>(threads));
-  std::vector<Table> tables(static_cast<std::size_t>(threads));
+  WordRuns runs;
+  std::vector<WordTable> tables(static_cast<std::size_t>(threads),
+                                WordTable(bytes / 2 / static_cast<std::size_t>(threads), runs));
   run_parallel(
       threads + 1,
       [&](int worker) {
@@ -106,13 +177,24 @@ WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threa
           return queue.close();
         }
         while (const auto batch = queue.pop())
-          count_batch(*batch, split, tables[static_cast<std::size_t>(worker)]);
+          tables[static_cast<std::size_t>(worker)].count(*batch, split);
       },
       [&] { queue.close(); });
-  WordCounts counts;
-  for (const Table& table : tables)
-    for (const auto& [word, count] : table) counts[word] += count;
-  return counts;
+  if (runs.empty()) {
+    WordCounts counts;
+    for (const WordTable& table : tables)
+      for (const auto& [word, count] : table.counts()) counts[word] += count;
+    std::uint64_t needed = 0;
+    for (const auto& [word, count] : counts) needed += bytes_of_word(word.size());
+    if (needed <= bytes) return counts;
+    return keep_most_frequent(
+        [&](const WordRuns::Visit& visit) {
+          for (const auto& [word, count] : counts) visit(word, count);
+        },
+        bytes);
+  }
+  for (WordTable& table : tables) table.flush();
+  return keep_most_frequent([&](const WordRuns::Visit& visit) { runs.merge(visit); }, bytes);
 }
 
 }  // namespace smelt

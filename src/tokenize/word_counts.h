@@ -16,23 +16,27 @@
 
 namespace smelt {
 
+constexpr std::int64_t kWordMemory = std::int64_t{4} << 30;  // bytes
+
 struct LinesOptions {
   std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
   TextFormat format = {};
-  bool strict = false;  // refuse text that is not UTF-8, rather than to drop those bytes and warn
+  TextLimits limits = {};             // of what is left out because it cannot be read
+  std::int64_t memory = kWordMemory;  // for counts of words and what is made of them
   double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
 };
 
 struct LinesSummary {
-  std::int64_t lines = 0;          // that were taken
-  std::int64_t dropped_bytes = 0;  // of all lines
+  std::int64_t lines = 0;           // that were taken
+  std::uint64_t dropped_bytes = 0;  // of all lines
 };
 
 // The lines of many files one after another, perhaps a sample of them.
 class SampledLines {
  public:
   // UsageError for a missing file or a share that is not above 0 and at most 1.
-  explicit SampledLines(const LinesOptions& options);
+  // `threads` as LineSource's.
+  explicit SampledLines(const LinesOptions& options, int threads = 0);
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }
@@ -55,7 +59,13 @@ using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>
 WordSplitter bert_words(const TokenizerOptions& options);
 WordSplitter white_space_words();
 
-// The same for any number of threads.
-WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads);
+// What the counts and the trainer hold of a word with so many bytes, about.
+constexpr std::size_t bytes_of_word(std::size_t length) { return 256 + 24 * length; }
+
+// The same for any number of threads. Beyond half of `memory` (bytes) counts lie in a temporary
+// file. Of more words than it holds (bytes_of_word) those that stand least often are left out, all
+// of the same count together, of which one warning tells. UsageError for less than 1 MB.
+WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads,
+                       std::int64_t memory = kWordMemory);
 
 }  // namespace smelt

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/str.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/word_scanner.h"
@@ -113,8 +115,20 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
 void BertTokenizer::save(const std::string& path) const {
   if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
   vocabulary_.check_fits_text(path);
-  save_tokenizer_config(path, options_);
-  vocabulary_.save(path);
+  const std::string config = tokenizer_config_path(path),
+                    settings = tokenizer_config_json(options_).dump(2) + "\n";
+  OutputFile vocabulary(path);
+  vocabulary.write(join(vocabulary_.tokens(), "\n") + "\n");
+  vocabulary.flush();
+  if (!exists(config) || read_file(config, kSmallFileBytes) != settings) {
+    OutputFile other(config);
+    other.write(settings);
+    other.flush();
+    // So that no vocabulary is ever read with the settings of another.
+    if (const auto old = file_status(path); old && old->size > 0) remove_file(canonical_path(path));
+    other.commit();
+  }
+  vocabulary.commit();
 }
 
 void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {

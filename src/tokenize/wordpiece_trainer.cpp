@@ -109,25 +109,37 @@ class Trainer {
 
   void add_words(const SpelledWords& words) {
     const std::set<char32_t> kept = alphabet(words, options_.alphabet_limit);
-    std::set<std::string> forms;
-    std::vector<std::pair<std::vector<std::string>, std::int64_t>> spelled;
-    for (const auto& [characters, count] : words) {
+    std::set<char32_t> first, later;  // where they stand in words
+    std::vector<const SpelledWords::value_type*> known;
+    for (const auto& word : words) {
+      const std::u32string& characters = word.first;
       if (!std::ranges::all_of(characters, [&](char32_t c) { return kept.contains(c); })) continue;
-      std::vector<std::string> spelling;
-      for (const char32_t c : characters)
-        spelling.push_back((spelling.empty() ? "" : "##") + utf8(c));
-      forms.insert(spelling.begin(), spelling.end());
-      spelled.emplace_back(std::move(spelling), count);
+      known.push_back(&word);
+      for (std::size_t i = 0; i < characters.size(); ++i)
+        (i == 0 ? first : later).insert(characters[i]);
     }
+    std::set<std::string> forms;
+    for (const char32_t c : first) forms.insert(utf8(c));
+    for (const char32_t c : later) forms.insert("##" + utf8(c));
     pieces_ = first_tokens(options_.reserved);
     if (std::ssize(pieces_) + std::ssize(forms) > options_.vocab_size)
       throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for ",
                            pieces_.size(), " special tokens and an alphabet of ", forms.size()),
                        "raise the vocabulary's size or lower the alphabet's");
+    // A reserved token that the text gives, too, is that token.
+    for (std::size_t id = 0; id < pieces_.size(); ++id)
+      ids_.emplace(pieces_[id], static_cast<PieceId>(id));
     for (const std::string& form : forms) add_piece(form);
-    for (const auto& [spelling, count] : spelled) {
-      Word& word = words_.emplace_back(Word{.pieces = {}, .count = count});
-      for (const std::string& form : spelling) word.pieces.push_back(ids_.at(form));
+    std::map<char32_t, PieceId> id_of_first, id_of_later;
+    for (const char32_t c : first) id_of_first[c] = ids_.at(utf8(c));
+    for (const char32_t c : later) id_of_later[c] = ids_.at("##" + utf8(c));
+    words_.reserve(known.size());
+    for (const auto* spelled : known) {
+      const std::u32string& characters = spelled->first;
+      Word& word = words_.emplace_back(Word{.pieces = {}, .count = spelled->second});
+      word.pieces.reserve(characters.size());
+      for (std::size_t i = 0; i < characters.size(); ++i)
+        word.pieces.push_back((i == 0 ? id_of_first : id_of_later).at(characters[i]));
     }
   }
 

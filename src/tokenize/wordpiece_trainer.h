@@ -18,7 +18,8 @@ struct WordPieceTrainerOptions {
   std::int64_t min_frequency = 2;   // a rarer pair is not merged
   std::int64_t alphabet_limit =
       1000;  // the most frequent characters are kept; words with others are left out
-  std::vector<std::string> reserved = {};  // tokens that stand after the special ones
+  // Tokens that stand after the special ones; one that is also a piece of the text is both.
+  std::vector<std::string> reserved = {};
 };
 
 // [PAD] [UNK] [CLS] [SEP] [MASK], then the reserved ones. UsageError for a reserved token that

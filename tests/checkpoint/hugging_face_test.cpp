@@ -179,6 +179,21 @@ TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
                         "model whose positions are absolute"));
 }
 
+TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  config["tie_word_embeddings"] = false;
+  write_file(dir_.file("hf/config.json"), config.dump());
+  import_hugging_face(dir_.file("hf"));  // which has none of its own
+  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  TensorMap tensors = file.tensors();
+  tensors["cls.predictions.decoder.weight"] = tensors.at("bert.embeddings.word_embeddings.weight");
+  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("hf: tie_word_embeddings is false, and cls.predictions.decoder.weight "
+                        "would be lost"));
+}
+
 TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
   const TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
   bert_.parameters.emplace("bert/pooler/dense/bias/adam_m", slot);

@@ -69,6 +69,7 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                        HasSubstr("with commas: a.txt,b.txt")));
   expect_refused("train: {steps: 0}", "",
                  HasSubstr("r.yaml: train.steps is 0, must be at least 1"));
+  expect_refused("text: {max_bad: 2}", "", HasSubstr("text.max_bad is 2, must be from 0 to 1"));
   expect_refused("text: {heldout: 0.9}", "", HasSubstr("text.heldout is 0.9"));
   expect_refused("text: {heldout: 0}", "", HasSubstr("text.heldout is 0, must be above 0"));
   expect_refused("out: x", "--set train.steps=0",

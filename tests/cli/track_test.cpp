@@ -127,6 +127,16 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
               testing::StartsWith("{\"global_step\":10,"));
 
+  // As after a run that went back to before step 20 and came to another one.
+  lines = read_file(dir_.file("m/model/evaluations.jsonl"));
+  const std::size_t mark = lines.rfind("\"checkpoint\":\"") + 14;
+  lines[mark] = lines[mark] == 'x' ? 'y' : 'x';
+  const std::string beyond = "{\"global_step\":30,\"loss\":1.0}\n";
+  write_file(dir_.file("m/model/evaluations.jsonl"), lines + beyond);
+  EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
+              testing::StartsWith("{\"global_step\":20,"));
+  EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
+
   REQUIRE_ORACLE();
   const CommandOutput tensorboard =
       run_command(str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ",

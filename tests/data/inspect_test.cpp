@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/bert_records.h"
 #include "support/paths.h"
 
@@ -100,6 +102,27 @@ TEST_F(Inspect, CountsTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(a.first_bad->record, 500u);
   EXPECT_EQ(b.first_bad->record, 500u);
   EXPECT_EQ(a.first_bad->fault, b.first_bad->fault);
+}
+
+// Bytes that this process has read so far, from files of any kind.
+std::uint64_t bytes_this_process_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  io >> name >> bytes;
+  EXPECT_EQ(name, "rchar:");
+  return bytes;
+}
+
+TEST_F(Inspect, NothingIsReadAgainForABadRecord) {
+  write_test_examples(dir_.file("a.tfrecord"), 0, 3000, [](int number, TestExample& e) {
+    if (number > 0) e.segment_ids.clear();
+  });
+  InspectOptions one = options();
+  one.threads = 1;
+  const std::uint64_t size = file_size(dir_.file("a.tfrecord")), before = bytes_this_process_read();
+  EXPECT_EQ(inspect_records(one).bad_records, 2999u);
+  EXPECT_LT(bytes_this_process_read() - before, 4 * size);
 }
 
 TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {

@@ -128,11 +128,25 @@ TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
 
 TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
   BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
-  latin1.text.strict = true;
+  latin1.text.limits.strict = true;
   EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 byte)"));
-  latin1.text.strict = false;
+  latin1.text.limits.strict = false;
   EXPECT_EQ(build_bert_examples(latin1).text.dropped_bytes, 1u);
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out"));
+}
+
+TEST_F(BertExamplesTest, TakesFilesWhoseNamesAreNotUtf8) {
+  for (const ExampleOrder order : {ExampleOrder::original, ExampleOrder::shuffled}) {
+    BertExamplesJob named = job("One sentence here.\nAnother one.\n\nA second document.\n");
+    write_file(dir_.file("gr\xfc.txt"), read_file(named.text.input));
+    named.text.input = dir_.file("gr\xfc.txt");
+    named.output = dir_.file("\xfc.tfrecord");
+    named.order = order;
+    named.overwrite = true;
+    EXPECT_GT(build_bert_examples(named).examples, 0u);
+    const auto description = nlohmann::json::parse(read_file(named.output + ".json"));
+    EXPECT_THAT(std::string(description["text"]["files"][0]), HasSubstr("gr\xef\xbf\xbd.txt"));
+  }
 }
 
 TEST_F(BertExamplesTest, WarnsOfMoreMasksThanTokens) {

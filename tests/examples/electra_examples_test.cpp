@@ -361,9 +361,9 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
                         "  hint: take the shuffled order"));
   wrong = job("The caf\xe9.\n");
   wrong.order = ExampleOrder::original;
-  wrong.text.strict = true;
+  wrong.text.limits.strict = true;
   EXPECT_THAT(refusal(wrong), HasSubstr("in.txt:1: not UTF-8 (1 byte)"));
-  wrong.text.strict = false;
+  wrong.text.limits.strict = false;
   EXPECT_EQ(build_electra_examples(wrong).text.dropped_bytes, 1u);
 }
 

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <set>
 
+#include "store/file.h"
+#include "support/paths.h"
+
 namespace smelt {
 namespace {
 
@@ -29,6 +32,31 @@ TEST(ShardWriter, AsManyShardsAsThereAreLanesAreBegunSideBySide) {
   EXPECT_EQ(begun, (std::set<std::size_t>{0, 1, 2, 3}));
   EXPECT_EQ(order[4 * 5].shard, 4u);
   EXPECT_EQ(order[8 * 5 + 3].range, 1u);  // the last three
+}
+
+// However it is cut into pieces. In the middle of a large file nothing is read.
+TEST(ShardSeal, KnowsAFileAgainByItsSizeAndItsEnds) {
+  const TempDir dir;
+  for (const std::size_t size : {0, 1, 1000, 65536, 65537, 131072, 1 << 20}) {
+    std::string bytes(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * i >> 3);
+    ShardSeal seal;
+    for (std::size_t at = 0, piece = 1; at < size; at += piece, piece = piece * 3 + 1)
+      seal.add(std::string_view(bytes).substr(at, piece));
+    write_file(dir.file("seal"), seal.text());
+    const auto is_it = [&](const std::string& content) {
+      write_file(dir.file("records"), content);
+      return is_sealed(dir.file("records"), dir.file("seal"));
+    };
+    EXPECT_TRUE(is_it(bytes)) << size;
+    EXPECT_FALSE(is_it(bytes + "x")) << size;
+    if (size == 0) continue;
+    for (const std::size_t at : {std::size_t{0}, size - 1}) {
+      std::string other = bytes;
+      other[at] ^= 1;
+      EXPECT_FALSE(is_it(other)) << size;
+    }
+  }
 }
 
 }  // namespace

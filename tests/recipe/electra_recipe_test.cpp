@@ -172,6 +172,20 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
                 HasSubstr("vocab.txt is not the vocabulary that the model was made with: its crc"));
 }
 
+TEST_F(ElectraRecipe, AGeneratorWithoutAClassOfTransformersIsLeftOut) {
+  SMELT_OPEN_CPU(client, 1);
+  write_text();
+  testing::internal::CaptureStdout();
+  run_recipe(recipe({"model.hidden_act=relu", "train.steps=1", "train.warmup_steps=0"}));
+  testing::internal::GetCapturedStdout();
+  const std::string made = recipe().path("huggingface");
+  EXPECT_TRUE(std::filesystem::exists(made + "/discriminator/config.json"));
+  EXPECT_FALSE(std::filesystem::exists(made + "/generator"));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { recipe({"model.hidden_act=relu", "model.electra_objective=false"}); }),
+              HasSubstr("model.hidden_act is 'relu': transformers' ElectraForMaskedLM has gelu"));
+}
+
 // Whatever the kind: encoders and embeddings of its own or shared, or a masked LM alone.
 TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
   SMELT_OPEN_CPU(client, 1);

@@ -110,6 +110,23 @@ TEST(OpenDevice, MoreDevicesThanThereAreIsTheUsersToMend) {
               StartsWith("device gpu: 4 devices wanted, 1 is here"));
 }
 
+TEST(OpenDevice, OpensADeviceOnceWhileClientsAreKept) {
+  const ScopedVariable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
+  const std::shared_ptr<const Plugin> plugin = Plugin::load(SMELT_FAKE_PLUGIN);
+  control().reset();
+  {
+    const KeptClients kept;
+    open_device("gpu", 1);
+    open_device("gpu");
+    EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }), HasSubstr("1 is here"));
+    EXPECT_EQ(control().calls["PJRT_Client_Create"], 1);
+    EXPECT_EQ(control().live["client"], 1);
+  }
+  EXPECT_EQ(control().live["client"], 0);
+  open_device("gpu");
+  EXPECT_EQ(control().calls["PJRT_Client_Create"], 2);
+}
+
 class FakePlugin : public testing::Test {
  protected:
   void SetUp() override {

@@ -143,6 +143,15 @@ TEST(RemoveAbandoned, TakesNothingButUnfinishedFilesOfThesePaths) {
   EXPECT_EQ(entries(dir), others.size() + 2);
 }
 
+TEST(RemoveAbandoned, LeavesWhatALivingProcessIsWriting) {
+  const TempDir dir;
+  OutputFile file(dir.file("f"));
+  file.write("all of it");
+  remove_abandoned({dir.file("f")});
+  file.commit();
+  EXPECT_EQ(read_file(dir.file("f")), "all of it");
+}
+
 TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
   const TempDir dir;
   const ::mode_t before = ::umask(027);
@@ -207,6 +216,9 @@ TEST(Patterns, ThatMatchNothingAreNamed) {
     return error_of([&] { expand_patterns(text, "--input"); });
   };
   EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("--input: no file matches '"));
+  EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("hint: check the pattern, and quote it"));
+  EXPECT_THAT(error_of([&] { expand_patterns(dir.file("*.txt"), "text.input"); }),
+              HasSubstr("hint: check the pattern; it counts from the folder that smelt is run in"));
   EXPECT_THAT(expand(dir.file("none")), HasSubstr("none: No such file or directory"));
   EXPECT_THAT(expand(" , "), HasSubstr("--input: no input files"));
 }

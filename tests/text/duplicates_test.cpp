@@ -63,5 +63,40 @@ TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
   EXPECT_TRUE(duplicates.seen(" "));
 }
 
+// With room for four texts: the older two go when a fifth comes.
+template <class Duplicates>
+void expect_forgetting() {
+  Duplicates few(4 * Duplicates::kBytesOfText);
+  for (const char* text : {"a", "b", "c", "d"}) EXPECT_FALSE(few.seen(text));
+  EXPECT_TRUE(few.seen("a"));
+  EXPECT_FALSE(few.forgot());
+  EXPECT_FALSE(few.seen("e"));
+  EXPECT_TRUE(few.forgot());
+  EXPECT_EQ(few.reach(), 2u);
+  EXPECT_TRUE(few.seen("c"));
+  EXPECT_TRUE(few.seen("d"));
+  EXPECT_FALSE(few.seen("a"));
+}
+
+TEST(Duplicates, BeyondTheirMemoryAreForgottenTheOldestFirst) {
+  expect_forgetting<ExactDuplicates>();
+  expect_forgetting<NearDuplicates>();
+}
+
+// Two generations that hold all texts see what one does.
+TEST(NearDuplicates, AreTheSameWhereverTheGenerationsAreCut) {
+  StreamRandom random(7, 0, 0);
+  NearDuplicates one, cut(260 * NearDuplicates::kBytesOfText);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    for (int word = 0; word < 30; ++word) text += str(random.below(300), " ");
+    if (i % 2 == 1) text = texts[random.below(static_cast<std::uint32_t>(i))];
+    texts.push_back(text);
+    EXPECT_EQ(one.seen(text), cut.seen(text)) << i;
+  }
+  EXPECT_FALSE(cut.forgot());
+}
+
 }  // namespace
 }  // namespace smelt

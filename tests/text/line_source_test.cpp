@@ -10,6 +10,7 @@
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "text/lines.h"
 
 namespace smelt {
 namespace {
@@ -19,8 +20,7 @@ using testing::HasSubstr;
 
 TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
-    return error_of<UsageError>(
-        [&] { LineSource({"none.txt", last}, format, Utf8Filter::Mode::drop); });
+    return error_of<UsageError>([&] { LineSource({"none.txt", last}, format, {}); });
   };
   EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
   EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
@@ -45,17 +45,17 @@ TEST(LineSource, SaysWhichFileIsBinary) {
   const TempDir dir;
   write_file(dir.file("a.txt"), "words\n");
   write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
-  const auto read = [&](Utf8Filter::Mode mode) {
-    LineSource source({dir.file("a.txt"), dir.file("b.txt")}, {}, mode);
+  const auto read = [&](bool strict) {
+    LineSource source({dir.file("a.txt"), dir.file("b.txt")}, {}, {.strict = strict});
     std::string line;
     while (source.next(line) != LineSource::Event::end) continue;
-    source.utf8().warn();
+    source.faults().finish();
   };
   const CapturedLog log;
-  read(Utf8Filter::Mode::drop);
-  EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes stand in the text, the first in "),
+  read(false);
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes were left out, the first in "),
                                 HasSubstr("b.txt:2: is that a text file?")));
-  EXPECT_THAT(error_of<UsageError>([&] { read(Utf8Filter::Mode::refuse); }),
+  EXPECT_THAT(error_of<UsageError>([&] { read(true); }),
               HasSubstr("b.txt:2: 2 NUL bytes, which no text has\n"
                         "  hint: leave the file out if it is no text"));
 }
@@ -64,7 +64,7 @@ TEST(LineSource, KnowsEndingsInCapitals) {
   const TempDir dir;
   write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
   write_file(dir.file("A.CSV"), "text\nTwo.\n");
-  LineSource source({dir.file("A.JSONL"), dir.file("A.CSV")}, {}, Utf8Filter::Mode::drop);
+  LineSource source({dir.file("A.JSONL"), dir.file("A.CSV")}, {}, {});
   std::vector<std::string> lines;
   std::string line;
   for (LineSource::Event event; (event = source.next(line)) != LineSource::Event::end;)

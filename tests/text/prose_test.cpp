@@ -143,7 +143,7 @@ TEST_F(Prose, RefusesWhatCannotBeSplit) {
     EXPECT_THAT(refusal(wrong), HasSubstr("must be above 0 and below 1")) << share;
   }
   ProseJob strict = job("fine\n\nbad \xff\n", Cut::prose);
-  strict.text.strict = true;
+  strict.text.limits.strict = true;
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 byte)"));
 }
 

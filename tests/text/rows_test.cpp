@@ -8,6 +8,7 @@
 #include <parquet/arrow/writer.h>
 
 #include "base/error.h"
+#include "store/arrow_file.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -39,18 +40,21 @@ class Rows : public testing::Test {
   }
   std::vector<Row> read(const std::string& path, const std::vector<Field>& fields = kTextAndLabel,
                         FileFormat format = FileFormat::by_name) {
-    const auto rows = open_rows(path, format, fields, utf8_);
+    const auto rows =
+        open_rows(path, format, fields, [&](const TextFault& fault) { faults_.add(fault, path); });
     std::vector<Row> out;
     for (Row row; rows->next(row);) out.push_back(row);
     EXPECT_EQ(rows->bytes_read(), read_file(path).size());
     return out;
   }
+  // Strictly.
   std::string refusal(const std::string& path, const std::vector<Field>& fields = kTextAndLabel) {
+    faults_ = TextFaults({.strict = true});
     return error_of<UsageError>([&] { read(path, fields); });
   }
 
   TempDir dir_;
-  Utf8Filter utf8_{Utf8Filter::Mode::drop};
+  TextFaults faults_;
 };
 
 template <class Builder, class Value>
@@ -161,8 +165,9 @@ TEST_F(Rows, AreRefusedWithoutTheirFields) {
   EXPECT_THAT(refusal(write("b.jsonl", "{\"text\": \"a\", \"label\": [1]}\n")),
               HasSubstr("b.jsonl:1: field 'label' is array, not a string or a number"));
   EXPECT_THAT(refusal(write("a.tsv", "text\nx\n")), HasSubstr("a.tsv:1: no column 'label'"));
-  EXPECT_THAT(refusal(write("b.tsv", "text\tlabel\nx\n")),
-              HasSubstr("b.tsv:2: 1 columns, one that is wanted is column 2"));
+  EXPECT_THAT(
+      refusal(write("b.tsv", "text\tlabel\nx\n")),
+      HasSubstr("b.tsv:2: 1 columns, the first line has 2\n  hint: give every line as many"));
   EXPECT_THAT(refusal(write("a.txt", "x\n")), HasSubstr("a.txt: plain text has no field 'text'"));
   const auto of = [&](const std::shared_ptr<arrow::Array>& labels) {
     return refusal(
@@ -186,7 +191,7 @@ TEST_F(Rows, OfParquetAreReadInMemoryBoundedByPages) {
       write_parquet("a.parquet", table_of({{"text", texts(many)}}), std::ssize(many));
   many.clear();
   const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
-  const auto rows = open_rows(path, FileFormat::parquet, {{.name = "text"}}, utf8_);
+  const auto rows = open_rows(path, FileFormat::parquet, {{.name = "text"}}, {});
   std::int64_t most = 0, count = 0;
   for (Row row; rows->next(row); ++count)
     most = std::max(most, arrow::default_memory_pool()->bytes_allocated() - before);
@@ -200,6 +205,60 @@ TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
   const std::string path = write_parquet("a.parquet", table_of({{"text", texts(cells)}}));
   EXPECT_THAT(refusal(path, {{.name = "text"}}),
               HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: cut the text"));
+}
+
+TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
+  EXPECT_THAT(refusal(dir_.file("none.parquet")), HasSubstr("none.parquet: No such file"));
+  const ArrowFile failing("/proc/self/mem");
+  EXPECT_FALSE(failing.get()->ReadAt(0, 8).ok());
+  EXPECT_THAT(error_of<SystemError>([&] { failing.check(); }),
+              HasSubstr("read: /proc/self/mem: Input/output error"));
+}
+
+// The same rules in every format: what cannot be read is told and passed over.
+TEST_F(Rows, ThatAreBadArePassedOverInEveryFormat) {
+  const auto wanted = ElementsAre(Row{"One.", "1"}, Row{"Four.", "4"});
+  const auto labels = column<arrow::Int32Builder, std::int32_t>({1, {}, 3, 4});
+  const std::vector<std::string> paths{
+      write("a.jsonl",
+            "{\"text\": \"One.\", \"label\": 1}\n{\"text\": \"x\", \"label\": null}\n"
+            "{\"text\": null, \"label\": 3}\n{\"text\": \"Four.\", \"label\": 4}\n"),
+      write("a.tsv", "text\tlabel\nOne.\t1\nx\n\ty\t3\nFour.\t4\n"),
+      write("a.csv", "text,label\nOne.,1\nx\n\"y\"z,3\nFour.,4\n"),
+      write_parquet("a.parquet",
+                    table_of({{"text", texts({"One.", "x", {}, "Four."})}, {"label", labels}}))};
+  for (const std::string& path : paths) {
+    faults_ = TextFaults();
+    EXPECT_THAT(read(path), wanted) << path;
+    EXPECT_EQ(faults_.bad_rows(), 2u) << path;
+  }
+}
+
+TEST_F(Rows, AreNotJudgedByFieldsThatNobodyAskedFor) {
+  const std::vector<Field> text{{.name = "text"}};
+  faults_ = TextFaults({.strict = true});
+  EXPECT_THAT(
+      read(write(
+               "a.jsonl",
+               "{\"score\": NaN, \"text\": \"One.\"}\n"
+               "{\"text\": \"Two.\", \"size\": 1e999, \"more\": {\"a\": [\"]\\\"}\", -Infinity]}}\n"
+               "{\"latin1\": \"\xe9\", \"half\": \"\\ud800\", \"te\\u0078t\": \"Three.\"}\n"),
+           text),
+      ElementsAre(Row{"One."}, Row{"Two."}, Row{"Three."}));
+  EXPECT_THAT(read(write("a.csv", "x,text\n\xe9,One.\n"), text), ElementsAre(Row{"One."}));
+  EXPECT_THAT(read(write("a.tsv", "x\ttext\n\xe9\tOne.\n"), text), ElementsAre(Row{"One."}));
+}
+
+TEST_F(Rows, OfJsonlAreWholeObjects) {
+  for (const char* bad : {"[1]", "{\"text\": \"a\"", "{\"text\": \"a\"}}", "{\"text\" \"a\"}",
+                          "{\"text\": \"a\", \"b\": [}]}", "{\"text\": \"a\\\"}", "{text: \"a\"}"})
+    EXPECT_THAT(refusal(write("a.jsonl", str(bad, "\n"))),
+                HasSubstr("a.jsonl:1: not a JSON object"))
+        << bad;
+  EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\tb\"}\n")),
+              HasSubstr("a.jsonl:1: field 'text' is no string of JSON"));
+  EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\", \"label\": NaN}\n")),
+              HasSubstr("a.jsonl:1: field 'label' is no value of JSON, not a string or a number"));
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(missing); }),
               HasSubstr("no file matches"));
   VocabularyJob strict = job("good\nbad \xff\xfe\n");
-  strict.text.strict = true;
+  strict.text.limits.strict = true;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(strict); }),
               HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
   EXPECT_FALSE(std::filesystem::exists(strict.out));
@@ -246,6 +246,47 @@ TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
     EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }),
                 HasSubstr("did you mean 'body'?"));
   }
+}
+
+TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
+  VocabularyJob lines = job("The cat sat. The cat ran.\n"), json = lines;
+  train_vocabulary(lines);
+  json.out = dir_.file("tokenizer.json");
+  train_vocabulary(json);
+  EXPECT_EQ(Vocabulary::load(json.out).tokens(), Vocabulary::load(lines.out).tokens());
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("tokenizer.tokenizer_config.json")));
+}
+
+TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {
+  for (const VocabularyType type : {VocabularyType::wordpiece, VocabularyType::unigram}) {
+    VocabularyJob same = job("the cat sat on the mat. the cat ran to the hat.\n");
+    same.type = type;
+    same.trainer.vocab_size = 60;
+    same.trainer.reserved = {"the", "c"};
+    same.overwrite = true;
+    train_vocabulary(same);
+    const Vocabulary vocabulary = Vocabulary::load(same.out);
+    EXPECT_EQ(vocabulary.id("the"), 5);
+    EXPECT_EQ(vocabulary.id("c"), 6);
+    EXPECT_EQ(vocabulary.size(), 60);
+  }
+}
+
+TEST_F(VocabularyJobTest, NoVocabularyStandsBesideTheSettingsOfAnother) {
+  VocabularyJob first = job("The cat sat.\n");
+  train_vocabulary(first);
+  first.overwrite = true;
+  first.tokenizer.lower_case = false;
+  // The settings cannot take their place: a folder is there.
+  std::filesystem::remove(dir_.file("tokenizer_config.json"));
+  std::filesystem::create_directories(dir_.file("tokenizer_config.json/x"));
+  const std::string before = read_file(first.out);
+  EXPECT_THROW(train_vocabulary(first), Error);
+  EXPECT_EQ(read_file(first.out), before);
+  std::filesystem::remove_all(dir_.file("tokenizer_config.json"));
+  train_vocabulary(first);
+  EXPECT_TRUE(Vocabulary::load(first.out).find("T"));
+  EXPECT_FALSE(load_tokenizer_config(first.out)->lower_case);
 }
 
 TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {

@@ -282,9 +282,8 @@ TEST_F(VocabularyTools, ExtensionKeepsThePrefixOfATokenizerJson) {
 TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {
   write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##c\nd\n");
   write_file(dir_.file("in.txt"), "abc ab\nd \xCE\xB1\xCE\xB2 ab\n");
-  const VocabularyReport r = report_vocabulary(
-      "v.txt", *load_tokenizer(dir_.file("v.txt"), {}),
-      words_of_report({.input = dir_.file("in.txt"), .strict = false, .sample = 1}, 2));
+  const VocabularyReport r = report_vocabulary("v.txt", *load_tokenizer(dir_.file("v.txt"), {}),
+                                               words_of_report({.input = dir_.file("in.txt")}, 2));
   EXPECT_EQ(r.size, 8);
   EXPECT_EQ(r.used, 4);
   EXPECT_EQ(r.words, 5);
