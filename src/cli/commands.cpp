@@ -34,7 +34,7 @@ void settle_options(CLI::App& app) {
       {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
   booleans.description("");  // which --help would show of each flag
   for (CLI::Option* option : app.get_options()) {
-    // Of a flag's value that is no boolean CLI11 says "stoll" and no more.
+    // CLI11 says "stoll" and no more of a flag's value that is no boolean.
     if (option->get_expected_max() == 0) option->check(booleans);
     if (option->get_required()) option->check(is_not_empty, "");
     // A flag takes one value each time, as it is: not all that follow, nor "[a, b]" for a list.

@@ -94,7 +94,7 @@ std::string recipe_meant(const CLI::App* command, const std::string& word) {
       hint.empty() ? what_was_meant(command, flag) : hint);
 }
 
-// Of one that was given more often than it takes values CLI11 says numbers and no more.
+// CLI11 says numbers and no more of an option that was given more often than it takes values.
 void check_given_once(const CLI::App* command) {
   for (const CLI::Option* option : command->get_options())
     if (option->count() > 1 && option->get_expected_max() == 1 &&
