@@ -42,7 +42,8 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
       return str("did you mean '", name, "'?");
   constexpr std::size_t kFew = 30;
-  if (known.size() > kFew && !nearest_name(flag, known))
+  const bool many = known.size() > kFew || command->get_parent() == nullptr;
+  if (many && !nearest_name(flag, known))
     return str("`", full_name(command), " --help` lists what it knows");
   return did_you_mean(flag, known);
 }

@@ -45,6 +45,7 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
         {"--out", "write --set out=…"},
         {"--set out=~/mine", "write out=$HOME/mine"}})
     expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
+  expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
   expect_refusal("bench recipes/demo.yaml",
                  testing::HasSubstr("smelt bench takes no recipe; `smelt run recipes/demo.yaml"));
 }
