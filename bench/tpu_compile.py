@@ -67,7 +67,7 @@ def figures(args, case, form, precision, dropout, folder):
     if out is None:
         raise SystemExit(f"error: {form} gave no program\n{why}")
     flops = FlopCounter(Path(program).read_text()).count() / devices
-    out, why = run([args.smelt, "compile", program, f"--topology={topology}"])
+    out, why = run([args.smelt, "compile", program, "--json", f"--topology={topology}"])
     if out is None:
         return {"flops": flops, "error": (re.search(r"Used [^.]*\.\d*\w* of [^.]*\.\d*\w*", why) or [why.strip()[:60]])[0]}
     got = json.loads(out)

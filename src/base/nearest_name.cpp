@@ -27,7 +27,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known) {
-  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
+  const std::size_t few = name.size() < 4 ? 1 : 2;
+  std::size_t best = std::max(few, name.size() / 3) + 1;
   std::optional<std::string> nearest;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);

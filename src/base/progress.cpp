@@ -9,18 +9,20 @@
 #include <iomanip>
 #include <sstream>
 
+#include "base/progress_line.h"
 #include "base/str.h"
 
 namespace smelt {
 namespace {
 
-constexpr int kBarWidth = 24;
 constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
 constexpr auto kPlainEvery = std::chrono::seconds(30);
 
-std::string bar(double share) {
-  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
-  return str("[", std::string(filled, '='), std::string(kBarWidth - filled, ' '), "]");
+std::string bar(double share, std::size_t columns) {
+  const auto width = static_cast<double>(std::clamp<std::size_t>(columns / 8, 8, 24));
+  const double filled = std::floor(std::clamp(share, 0.0, 1.0) * width);
+  return str("[", std::string(static_cast<std::size_t>(filled), '='),
+             std::string(static_cast<std::size_t>(width - filled), ' '), "]");
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ Progress::Progress(std::string_view label, std::int64_t total, std::string_view 
 }
 
 Progress::~Progress() {
-  if (drawn_ && terminal_) std::fputs("\n", stderr);
+  if (terminal_) end_line(this);
 }
 
 double Progress::seconds() const { return seconds_since(start_); }
@@ -71,23 +73,35 @@ void Progress::update(std::int64_t done, std::string_view detail) {
   draw(done, detail);
 }
 
-void Progress::draw(std::int64_t done, std::string_view detail) {
+// Numbers that the work tells are the first to go, but for the first, which is a run's loss.
+void Progress::draw(std::int64_t done, std::string_view detail) const {
   const double elapsed = seconds();
   const double rate = elapsed > 0 ? static_cast<double>(done - first_) / elapsed : 0;
   const double share = total_ > 0 ? static_cast<double>(done) / static_cast<double>(total_) : 0;
-  std::ostringstream out;
-  out << label_ << " ";
-  if (terminal_) out << bar(share) << " ";
-  out << (unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done)) << "/"
-      << amount(static_cast<double>(total_), 0) << std::fixed << std::setprecision(1) << " ("
-      << 100 * share << " %)";
-  if (rate > 0)
-    out << ", " << amount(rate, 1) << "/s, "
-        << duration_text(static_cast<double>(total_ - done) / rate) << " left";
-  if (!detail.empty()) out << ", " << detail;
-  std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", out.str().c_str());
-  std::fflush(stderr);
-  drawn_ = true;
+  const std::size_t columns = terminal_ ? terminal_columns() : std::string::npos;
+  std::vector<LinePart> parts{{.text = label_}};
+  if (terminal_) parts.push_back({.text = bar(share, columns), .rank = 3});
+  parts.push_back({.text = str(unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done),
+                               "/", amount(static_cast<double>(total_), 0)),
+                   .rank = 2});
+  parts.push_back({.text = str(std::fixed, std::setprecision(1), "(", 100 * share, " %)")});
+  if (rate > 0) {
+    parts.push_back({.text = amount(rate, 1) + "/s", .rank = 4, .after_comma = true});
+    parts.push_back({.text = duration_text(static_cast<double>(total_ - done) / rate) + " left",
+                     .rank = 1,
+                     .after_comma = true});
+  }
+  int rank = 2;
+  for (std::string_view rest = detail; !rest.empty(); rank = 5) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    parts.push_back({.text = std::string(rest.substr(0, end)), .rank = rank, .after_comma = true});
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  const std::string text = fitted_line(std::move(parts), columns - 1);
+  if (terminal_)
+    draw_line(this, text);
+  else
+    std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 std::string Progress::amount(double value, int digits) const {
@@ -96,8 +110,8 @@ std::string Progress::amount(double value, int digits) const {
 }
 
 void Progress::line(std::string_view text) {
-  std::fprintf(stderr, terminal_ ? "\r\033[K%.*s\n" : "%.*s\n", static_cast<int>(text.size()),
-               text.data());
+  const LineAside aside;
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
 }
 
 }  // namespace smelt

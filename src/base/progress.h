@@ -1,5 +1,5 @@
-// Progress of long work on standard error: a bar with rate and time left on a terminal, plain timed
-// lines otherwise.
+// Progress of long work on standard error: a bar with rate and time left on a terminal, in one line
+// however narrow that is, plain timed lines otherwise.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Draws at most a few times a second on a terminal, every half minute otherwise.
+  // `detail` are figures, separated by ", ", the most useful first: a narrow terminal leaves out
+  // the others. Draws at most a few times a second on a terminal, every half minute otherwise.
   void update(std::int64_t done, std::string_view detail = {});
   // Whether update() would draw.
   bool is_due(std::int64_t done) const;
@@ -31,13 +32,13 @@ class Progress {
   bool on_terminal() const { return terminal_; }
 
  private:
-  void draw(std::int64_t done, std::string_view detail);
+  void draw(std::int64_t done, std::string_view detail) const;
   std::string amount(double value, int digits) const;
 
   std::string label_, unit_;
   std::int64_t total_, first_;
   Clock::time_point start_ = Clock::now(), next_draw_;
-  bool terminal_, drawn_ = false;
+  bool terminal_;
 };
 
 // "999 B", "1.5 kB", "20.0 GB"

@@ -21,7 +21,6 @@ namespace smelt {
 namespace {
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
-  refuse_recipes_folder(folder, "init");
   refuse_renamed_checkpoint(folder, "init");
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
@@ -112,11 +111,13 @@ GivenWeights of_tensorflow(const std::string& prefix) {
 
 }  // namespace
 
-void refuse_recipes_folder(const std::string& folder, std::string_view where) {
+std::optional<std::string> model_in_run(const std::string& folder, std::string_view where) {
   const std::string inner = join_path(folder, "model");
-  if (is_folder(inner) && latest_checkpoint(inner))
-    throw UsageError(str(where, ": ", folder, " is no model's folder"),
-                     str("did you mean '", inner, "'?"));
+  if (is_folder(inner) && latest_checkpoint(inner)) return inner;
+  if (is_folder(folder) && exists(join_path(folder, ".stages")))
+    throw UsageError(str(where, ": ", folder, ": no checkpoint yet"),
+                     str("`smelt run ", folder, "` trains, from where it was"));
+  return std::nullopt;
 }
 
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where) {
@@ -149,14 +150,16 @@ GivenWeights load_weights(const std::string& folder) {
   if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
   GivenWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};
   for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, out);
-  if (out.owners.empty()) throw_no_weights(folder);
-  return out;
+  if (!out.owners.empty()) return out;
+  if (const auto inner = model_in_run(folder, "init")) return load_weights(*inner);
+  throw_no_weights(folder);
 }
 
 void check_weights_folder(const std::string& folder) {
   if (is_checkpoint_path(folder)) return;
   if (is_folder(folder) && latest_checkpoint(folder)) return;
-  if (!tensorflow_prefix(folder) && hugging_face_folders(folder).empty()) throw_no_weights(folder);
+  if (tensorflow_prefix(folder) || !hugging_face_folders(folder).empty()) return;
+  if (!model_in_run(folder, "init")) throw_no_weights(folder);
 }
 
 }  // namespace smelt

@@ -44,9 +44,9 @@ void check_weights_folder(const std::string& folder);
 // The Hugging Face folders in a folder: itself, or those of an ELECTRA's two parts.
 std::vector<std::string> hugging_face_folders(const std::string& folder);
 
-// UsageError beginning with `where` that names "<folder>/model", where that holds checkpoints, as a
-// recipe's folder has it.
-void refuse_recipes_folder(const std::string& folder, std::string_view where);
+// "<folder>/model" where that holds checkpoints, as a recipe's folder has it. UsageError beginning
+// with `where` for a recipe's folder without one yet.
+std::optional<std::string> model_in_run(const std::string& folder, std::string_view where);
 
 // UsageError beginning with `where` for a whole checkpoint of smelt's whose folder was renamed: a
 // folder's name is what says that it is one.

@@ -254,7 +254,8 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
   if (!exists(path)) throw_missing(where, path);
-  refuse_recipes_folder(path, where);
+  if (const auto inner = model_in_run(path, where))
+    return open_stored_model(*inner, where, any_names);
   refuse_renamed_checkpoint(path, where);
   throw UsageError(
       str(where, ": ", path,

@@ -37,11 +37,12 @@ nlohmann::json take_objective(nlohmann::json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a
-// Hugging Face folder of a BERT or an ELECTRA. One of smelt's is in memory and its checksums have
-// been held; of the others each tensor is read, and of TensorFlow's checked, when it is wanted.
-// UsageError beginning with `where` when it is none of these, for what cannot be read, for a
-// generator whose sizes are none that smelt gives one beside its discriminator and, unless
-// `any_names`, for names of TensorFlow's objects. A generator's folder alone is a masked LM.
+// Hugging Face folder of a BERT or an ELECTRA; a recipe's folder stands for its model/. One of
+// smelt's is in memory and its checksums have been held; of the others each tensor is read, and of
+// TensorFlow's checked, when it is wanted. UsageError beginning with `where` when it is none of
+// these, for what cannot be read, for a generator whose sizes are none that smelt gives one beside
+// its discriminator and, unless `any_names`, for names of TensorFlow's objects. A generator's
+// folder alone is a masked LM.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 

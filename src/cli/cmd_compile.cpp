@@ -9,6 +9,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/progress.h"
+#include "base/words.h"
+#include "runtime/device_memory.h"
 #include "runtime/topology.h"
 #include "state/compiled_step.h"
 #include "store/file.h"
@@ -18,6 +22,7 @@ namespace {
 
 struct CompileCommand {
   std::string program, topology;
+  bool json = false;
 };
 
 // "mhlo.num_partitions = 32" in the module's head; 1 where it says nothing.
@@ -99,18 +104,41 @@ nlohmann::json compile_program(const CompileCommand& c) {
           {"peak_bytes", memory.peak_bytes}};
 }
 
+// For a person. What does not fit was not compiled.
+std::string compiled_text(const nlohmann::json& f, const std::string& program) {
+  const auto bytes = [&](const char* name) { return bytes_text(f.at(name).get<double>()); };
+  const auto capacity = device_memory_bytes(f.at("device_kind").get<std::string>());
+  const std::string of =
+      capacity ? str(" of a device's ", bytes_text(*capacity), ", some of which is the runtime's")
+               : "";
+  return str("program   ", program, ", for ", f.at("topology").get<std::string>(), ": ",
+             counted(f.at("devices").get<int>(), "device"), ", each a ",
+             f.at("device_kind").get<std::string>(), "\nfits      yes, ", bytes("peak_bytes"),
+             " at the peak", of, "\nmemory    ", bytes("argument_bytes"), " of arguments, ",
+             bytes("output_bytes"), " of results (", bytes("alias_bytes"),
+             " of them in the arguments' place), ", bytes("temporary_bytes"), " temporary, ",
+             bytes("code_bytes"), " of code\nwork      ",
+             rounded(f.at("flops").get<double>() / 1e9, 1), " GFLOP and ", bytes("bytes_accessed"),
+             " moved on a device, by the compiler's count, where a loop's body counts once\n",
+             "compiled  in ", rounded(f.at("compile_s").get<double>(), 1), " s\n");
+}
+
 }  // namespace
 
 void add_compile_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "compile",
-      "compile a StableHLO program for TPUs that are not here; figures of one device as JSON");
+      "compile a StableHLO program for TPUs that are not here: whether it fits a device");
   auto c = std::make_shared<CompileCommand>();
   command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
       ->required();
   command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
       ->required();
-  command->callback([c] { std::cout << compile_program(*c).dump() << "\n"; });
+  command->add_flag("--json", c->json, "one JSON object: the figures of one device");
+  command->callback([c] {
+    const nlohmann::json figures = compile_program(*c);
+    std::cout << (c->json ? figures.dump() + "\n" : compiled_text(figures, c->program));
+  });
 }
 
 }  // namespace smelt

@@ -40,7 +40,7 @@ void add_eval_command(CLI::App& app) {
   command->add_flag("--follow", *follow,
                     "each checkpoint as it appears, the oldest first, until that of train.steps");
   command->callback([recipe, json, follow] {
-    const Recipe loaded = recipe->load();
+    const Recipe loaded = *follow ? recipe->load() : recipe->load_trained("eval");
     const auto print = [&](const Evaluation& evaluation) {
       std::cout << (*json ? evaluation_json(evaluation).dump() + "\n"
                           : evaluation_report(loaded, evaluation))
@@ -58,10 +58,10 @@ void add_fill_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
-    print_filled(model->is_stored()
-                     ? StoredAnswers("fill", model->recipe.path, model->stored)
-                           .fill(options->texts, options->top)
-                     : fill_with_model(model->recipe.load(), options->texts, options->top));
+    print_filled(model->is_stored() ? StoredAnswers("fill", model->recipe.path, model->stored)
+                                          .fill(options->texts, options->top)
+                                    : fill_with_model(model->recipe.load_trained("fill"),
+                                                      options->texts, options->top));
   });
 }
 
@@ -70,7 +70,7 @@ void add_export_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   auto out = std::make_shared<std::string>();
   command->add_option("--out", *out, "the folder to make")->required();
-  command->callback([recipe, out] { export_model(recipe->load(), *out); });
+  command->callback([recipe, out] { export_model(recipe->load_trained("export"), *out); });
 }
 
 }  // namespace smelt

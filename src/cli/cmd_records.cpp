@@ -28,7 +28,7 @@ struct ReadingBench {
 constexpr std::int64_t kWindowTokens = 512;
 
 // The integers and reals of the first record, whatever their values; no more than are read at once.
-// Of tokens windows.
+// Tokens are counted as windows.
 Features bench_features(const ReadingBench& o) {
   constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
   if (holds_tokens(data_paths(o.input, "bench").front()))

@@ -9,9 +9,29 @@
 #include "cli/recipe_option.h"
 #include "recipe/dry_run.h"
 #include "recipe/evaluation.h"
+#include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
+namespace {
+
+// What to do with the model that is there now.
+void print_next_commands(const Recipe& recipe) {
+  const std::string& out = recipe.out;
+  const std::int64_t more = recipe.train.steps * 2;
+  std::cout << "next:\n";
+  if (recipe.type->fill) std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
+  if (recipe.type->detect) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  std::cout << "  smelt report " << out
+            << "      # a page of curves: " << join_path(out, "report.html") << "\n  smelt run "
+            << out << " --set train.steps=" << more << "      # goes on training\n";
+  if (recipe.type->export_folder)
+    std::cout << "  " << RecipePaths(recipe).hugging_face
+              << "      # is for Hugging Face transformers; "
+              << "smelt export " << out << " --out FOLDER makes another\n";
+}
+
+}  // namespace
 
 void add_run_command(CLI::App& app) {
   auto* command =
@@ -23,12 +43,14 @@ void add_run_command(CLI::App& app) {
                     "only check what the run needs and print what it would do");
   command->callback([recipe, begin, dry_run] {
     const Recipe loaded = begin->load(*recipe);
-    if (*dry_run)
+    if (*dry_run) {
       std::cout << dry_run_text(loaded, begin->beginning());
-    else
+    } else {
       run_recipe(loaded, begin->beginning(), [&](const Evaluation& evaluation) {
         std::cout << evaluation_report(loaded, evaluation) << std::flush;
       });
+      print_next_commands(loaded);
+    }
   });
 }
 

@@ -1,5 +1,7 @@
 #include "cli/cmd_track.h"
 
+#include <spdlog/spdlog.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/recipe_option.h"
 #include "recipe/stage.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -23,17 +26,36 @@ namespace smelt {
 namespace {
 
 struct TrackOptions {
-  std::vector<std::string> runs;
+  std::vector<std::string> runs, settings;
   std::string out;
   bool json = false;
 };
 
 std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
   auto options = std::make_shared<TrackOptions>();
-  command.add_option("run", options->runs, "a recipe's `out` folder, or the folder of a model")
+  command
+      .add_option("run", options->runs,
+                  "the folder of a run or of a model, or a run's recipe (YAML)")
       ->required();
+  add_set_option(command, options->settings);
   if (json) command.add_flag("--json", options->json, "one JSON object instead of lines");
   return options;
+}
+
+// The folders of what was named.
+std::vector<std::string> run_folders(const TrackOptions& options, const char* command) {
+  std::vector<std::string> out;
+  bool of_recipe = false;
+  for (const std::string& run : options.runs) {
+    const auto status = file_status(run);
+    const bool recipe = status && !status->is_folder;
+    out.push_back(recipe ? load_recipe(run, options.settings).out : run);
+    of_recipe = of_recipe || recipe;
+  }
+  if (!options.settings.empty() && !of_recipe)
+    throw UsageError(str(command, ": --set is for recipes, ", options.runs.front(), " is a run"),
+                     "leave it out");
+  return out;
 }
 
 // Not a device, which nothing is lost of.
@@ -62,13 +84,30 @@ bool print_beginning(const TrackOptions& options, const std::string& run) {
   return true;
 }
 
+void write_report(const TrackOptions& options) {
+  const auto runs = run_folders(options, "report");
+  if (options.out.empty() && runs.size() > 1)
+    throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
+                     "say where it goes, with --out runs.html");
+  const std::string out =
+      options.out.empty() ? join_path(runs.front(), "report.html") : options.out;
+  if (is_other_file(out))
+    throw UsageError(str("report: --out ", out, " is there, and is no earlier report"),
+                     "choose another name");
+  const std::string page = runs_page(read_runs(runs));
+  const std::string folder = parent_path(out);
+  const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
+  write_file(out, page);
+  spdlog::info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
+}
+
 }  // namespace
 
 void add_status_command(CLI::App& app) {
   auto* command = app.add_subcommand("status", "what a run does now, its last line and time left");
   const auto options = add_track_options(*command, true);
   command->callback([options] {
-    for (const std::string& run : options->runs) {
+    for (const std::string& run : run_folders(*options, "status")) {
       if (print_beginning(*options, run)) continue;
       const RunStatus status = status_of_run(run);
       std::cout << (options->json ? status_json(status).dump() + "\n" : status_text(status));
@@ -81,7 +120,7 @@ void add_compare_command(CLI::App& app) {
       app.add_subcommand("compare", "runs beside one another: settings that differ, last figures");
   const auto options = add_track_options(*command, true);
   command->callback([options] {
-    const auto runs = read_runs(options->runs);
+    const auto runs = read_runs(run_folders(*options, "compare"));
     std::cout << (options->json ? compare_json(runs).dump() + "\n" : compare_text(runs));
   });
 }
@@ -90,13 +129,9 @@ void add_report_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("report", "a page about runs: curves, goodput, evaluations, settings");
   const auto options = add_track_options(*command, false);
-  command->add_option("--out", options->out, "the HTML file to write")->required();
-  command->callback([options] {
-    if (is_other_file(options->out))
-      throw UsageError(str("report: --out ", options->out, " is there, and is no earlier report"),
-                       "choose another name");
-    write_file(options->out, runs_page(read_runs(options->runs)));
-  });
+  command->add_option("--out", options->out,
+                      "the HTML file to write; default: report.html in the run's folder");
+  command->callback([options] { write_report(*options); });
 }
 
 }  // namespace smelt

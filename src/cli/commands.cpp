@@ -1,14 +1,12 @@
 #include "cli/commands.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <iostream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_convert.h"
@@ -32,10 +30,11 @@ namespace {
 
 // What all options of all commands have in common.
 void settle_options(CLI::App& app) {
-  const CLI::IsMember booleans(
+  CLI::Validator booleans = CLI::IsMember(
       {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
+  booleans.description("");  // which --help would show of each flag
   for (CLI::Option* option : app.get_options()) {
-    // Of a flag's value that is no boolean CLI11 says "stoll" and no more.
+    // CLI11 says "stoll" and no more of a flag's value that is no boolean.
     if (option->get_expected_max() == 0) option->check(booleans);
     if (option->get_required()) option->check(is_not_empty, "");
     // A flag takes one value each time, as it is: not all that follow, nor "[a, b]" for a list.
@@ -83,8 +82,7 @@ void add_commands(CLI::App& app) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("smelt"));
-  spdlog::set_pattern("%H:%M:%S %^%v%$");
+  set_up_log();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {

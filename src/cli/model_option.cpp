@@ -1,22 +1,37 @@
 #include "cli/model_option.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "console/text_flags.h"
+#include "recipe/kept_recipe.h"
 
 namespace smelt {
 
+constexpr std::array kModelFlags{
+    "--vocab", "--device",        "--precision",         "--lower-case",
+    "--cased", "--strip-accents", "--control-characters"};
+
+const char* ModelOption::model_flag() const {
+  const auto given = [&](const char* flag) { return command->get_option(flag)->count() > 0; };
+  const auto* found = std::ranges::find_if(kModelFlags, given);
+  return found == kModelFlags.end() ? nullptr : *found;
+}
+
 bool ModelOption::is_stored() const {
-  const bool stored = is_stored_model(recipe.path);
+  const std::string& path = recipe.path;
+  const char* flag = model_flag();
+  // A run's folder is both: its model answers as its recipe says, or as flags do.
+  if (run_named_by(path) == path && flag == nullptr) return false;
+  const bool stored = is_stored_model(path);
   const std::string name = command->get_name();
   if (stored && !recipe.settings.empty())
-    throw UsageError(str(name, ": --set is for recipes, ", recipe.path, " is a model"),
-                     "leave it out");
-  for (const char* flag : {"--vocab", "--device", "--precision", "--lower-case", "--cased",
-                           "--strip-accents", "--control-characters"})
-    if (!stored && command->get_option(flag)->count() > 0)
-      throw UsageError(str(name, ": ", flag, " is for a model's folder, ", recipe.path,
-                           " is a recipe, which says it"),
-                       "leave it out, or change the recipe with --set");
+    throw UsageError(str(name, ": --set is for recipes, ", path, " is a model"), "leave it out");
+  if (!stored && flag != nullptr)
+    throw UsageError(
+        str(name, ": ", flag, " is for a model's folder, ", path, " is a recipe, which says it"),
+        "leave it out, or change the recipe with --set");
   return stored;
 }
 
@@ -25,11 +40,11 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   option->command = &command;
   command
       .add_option("model", option->recipe.path,
-                  "a recipe (YAML), or a trained model: a folder or checkpoint of smelt's, "
+                  "a run's folder, its recipe (YAML), or a trained model: a folder or checkpoint "
+                  "of smelt's, "
                   "TensorFlow's or Hugging Face's")
       ->required();
-  command.add_option("--set", option->recipe.settings,
-                     "a field over the recipe's, e.g. train.steps=1000");
+  add_set_option(command, option->recipe.settings);
   StoredModelFlags& stored = option->stored;
   command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
   command.add_option("--device", stored.device, "for a folder: cpu, gpu or tpu")

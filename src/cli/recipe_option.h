@@ -1,9 +1,11 @@
-// The RECIPE argument and --set flag that several commands share.
+// The RECIPE argument and --set flag that several commands share. A run's folder, in which its
+// recipe is kept, is taken for its recipe.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipe/recipe.h"
@@ -14,13 +16,12 @@ struct RecipeOption {
   std::string path;
   std::vector<std::string> settings;
   Recipe load() const { return load_recipe(path, settings); }
+  // The same for a command that asks the trained model. UsageError beginning with its name where
+  // there is no checkpoint yet.
+  Recipe load_trained(std::string_view command) const;
 };
 
-inline std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command) {
-  auto option = std::make_shared<RecipeOption>();
-  command.add_option("recipe", option->path, "a recipe (YAML); recipes/ holds some")->required();
-  command.add_option("--set", option->settings, "a field over the recipe's, e.g. train.steps=1000");
-  return option;
-}
+std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);
+void add_set_option(CLI::App& command, std::vector<std::string>& settings);
 
 }  // namespace smelt

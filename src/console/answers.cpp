@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "console/number_check.h"
 #include "text/unicode.h"
 
@@ -45,10 +46,22 @@ nlohmann::ordered_json judged_json(const std::string& text, const std::vector<Ju
 void print_judged(const std::string& text, const std::vector<JudgedToken>& tokens,
                   const DetectOptions& flags) {
   std::cout << marked_text(text, tokens, flags.threshold, ::isatty(STDOUT_FILENO) == 1) << "\n";
-  for (const auto& [span, probability] : tokens)
-    if (probability >= flags.threshold)
-      std::cout << "    " << text.substr(span.begin, span.end - span.begin) << " " << std::fixed
-                << std::setprecision(1) << 100 * probability << " %\n";
+  const auto print = [&](const JudgedToken& token) {
+    const auto& [span, probability] = token;
+    std::cout << text.substr(span.begin, span.end - span.begin) << " " << std::fixed
+              << std::setprecision(1) << 100 * probability << " %\n";
+  };
+  bool found = false;
+  for (const JudgedToken& token : tokens)
+    if (token.probability >= flags.threshold) {
+      std::cout << "    ";
+      print(token);
+      found = true;
+    }
+  if (found) return;
+  std::cout << "    nothing found from " << rounded(100 * flags.threshold, 1)
+            << " % on; the likeliest: ";
+  print(*std::ranges::max_element(tokens, {}, &JudgedToken::probability));
 }
 
 }  // namespace

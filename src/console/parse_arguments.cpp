@@ -42,22 +42,60 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
       return str("did you mean '", name, "'?");
   constexpr std::size_t kFew = 30;
-  if (known.size() > kFew && !nearest_name(flag, known))
+  const bool many = known.size() > kFew || command->get_parent() == nullptr;
+  if (many && !nearest_name(flag, known))
     return str("`", full_name(command), " --help` lists what it knows");
   return did_you_mean(flag, known);
+}
+
+// Whether it reads as a field's dotted name.
+bool names_field(const std::string& word) {
+  return word.find('.') != word.npos &&
+         word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_.") == word.npos;
+}
+
+// The form of --set that a word wants to be, if it does: "= b", "--train.steps=10",
+// "train.steps=10",
+// "--out mine". `next` follows it.
+std::string setting_meant(const CLI::App* command, const std::string& word,
+                          const std::string& next) {
+  if (command->get_option_no_throw("--set") == nullptr) return {};
+  if (word.starts_with("="))
+    return "write --set name=value without a space, as --set train.steps=10";
+  const bool dashes = word.starts_with("--");
+  const std::string bare = dashes ? word.substr(2) : word;
+  const std::size_t equals = std::min(bare.find('='), bare.size());
+  const std::string name = bare.substr(0, equals);
+  if (!(names_field(name) && (dashes || equals < bare.size())) && !(dashes && name == "out"))
+    return {};
+  const std::string value = equals < bare.size() ? bare.substr(equals + 1) : next;
+  return str("write --set ", name, "=", value.empty() || value.starts_with("--") ? "…" : value);
+}
+
+// A recipe for a command that takes none.
+std::string recipe_meant(const CLI::App* command, const std::string& word) {
+  if (command->get_option_no_throw("--set") != nullptr ||
+      !(word.ends_with(".yaml") || word.ends_with(".yml")))
+    return {};
+  return str(full_name(command), " takes no recipe; `smelt run ", word,
+             " --dry-run` says what a run would take");
 }
 
 // A word that the command does not know.
 [[noreturn]] void throw_unknown(const CLI::App* command) {
   const auto unknown = command->remaining();
   const std::string word = unknown.empty() ? "" : unknown.front();
-  const std::string flag = word.substr(0, word.find('='));
+  const std::string next = unknown.size() > 1 ? unknown[1] : "";
+  std::string flag = word.substr(0, word.find('='));
+  if (flag.empty()) flag = word;
+  std::string hint = setting_meant(command, word, next);
+  if (hint.empty()) hint = recipe_meant(command, word);
   throw UsageError(
       str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
-      what_was_meant(command, flag));
+      hint.empty() ? what_was_meant(command, flag) : hint);
 }
 
-// Of one that was given more often than it takes values CLI11 says numbers and no more.
+// CLI11 says numbers and no more of an option that was given more often than it takes values.
 void check_given_once(const CLI::App* command) {
   for (const CLI::Option* option : command->get_options())
     if (option->count() > 1 && option->get_expected_max() == 1 &&
@@ -75,9 +113,10 @@ void check_values(const CLI::App* command) {
       if (value.starts_with("--") && !option->get_positional())
         throw UsageError(str(where, " has no value: ", value, " follows it"),
                          str("put the value behind it, or leave ", option->get_name(), " out"));
-      if (value.starts_with("~/"))
+      const std::size_t begin = option->check_lname("set") ? value.find('=') + 1 : 0;
+      if (value.substr(begin).starts_with("~/"))
         throw UsageError(str(where, ": '", value, "': a shell puts no home in place of this ~"),
-                         str("write $HOME", value.substr(1)));
+                         str("write ", value.substr(0, begin), "$HOME", value.substr(begin + 1)));
     }
 }
 

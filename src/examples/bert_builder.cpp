@@ -155,8 +155,9 @@ void BertBuilder::check(const CorpusCounts& text) const {
   throw UsageError(str("training data: none of the ", text.documents,
                        " documents has more than one sentence, so every next sentence would be "
                        "random"),
-                   "put a sentence on a line and an empty line only between documents, or say "
-                   "--no-next-sentence");
+                   "put a sentence on a line and an empty line only between documents, cut prose "
+                   "with --sentences prose, or learn no next sentences: --no-next-sentence, in a "
+                   "recipe --set data.next_sentence=false");
 }
 
 std::unique_ptr<ExampleDrawer> BertBuilder::drawer(const DocumentGroup& group,

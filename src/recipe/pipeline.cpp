@@ -200,6 +200,7 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   job.track.log_every = r.train.log_every;
   job.track.settings = r.sections;
   job.accepted = [&] {
+    keep_recipe(r);
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };

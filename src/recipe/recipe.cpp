@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/recipe_sections.h"
@@ -73,8 +74,8 @@ std::string expanded_home(const std::string& path, const std::string& where) {
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
   if (is_folder(path))
-    throw UsageError(str(path, ": is a folder, not a recipe"),
-                     "give a recipe's file; recipes/ holds examples");
+    throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
+                     "give a run's folder, or a recipe's file; recipes/ holds examples");
   try {
     const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
     if (!root.IsMap() && !root.IsNull())
@@ -176,8 +177,12 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
   return out;
 }
 
-Recipe load_recipe(const std::string& path, const std::vector<std::string>& over) {
-  const Settings settings = read_settings(path, over);
+Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
+  const auto run = run_named_by(given);
+  const std::string path = run ? kept_recipe_path(*run) : given;
+  Settings settings = read_settings(path, over);
+  // The folder may have been moved.
+  if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
   const auto type = settings.find("model.type");
   Recipe recipe;
   recipe.type =

@@ -144,8 +144,9 @@ struct RecipeField {
 // With the fields of one model.type. UsageError for an unknown one.
 std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 
-// The file, then the settings ("train.steps=1000") over it. UsageError naming file and field for an
-// unknown field (with the nearest name), a value of another type, or one out of range.
+// The file, or the one that a run keeps in its folder (recipe/kept_recipe.h), whose `out` is that
+// folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for
+// an unknown field (with the nearest name), a value of another type, or one out of range.
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
 
 }  // namespace smelt

@@ -24,10 +24,20 @@ std::string record_path(const std::string& out, const std::string& name) {
   return join_path(stages_folder(out), name + ".json");
 }
 
-// A file of the recipe's own folder by its name in there, so that the folder may be moved.
+// A file of the recipe's own folder by its name in there, so that the folder may be moved; another
+// by its whole name, so that the program may be started anywhere.
 std::string name_in(const std::string& out, const std::string& path) {
   const std::string folder = join_path(out, "");
-  return path.starts_with(folder) ? path.substr(folder.size()) : path;
+  if (path.starts_with(folder)) return path.substr(folder.size());
+  return is_remote(path) ? path : canonical_path(path);
+}
+
+// The same of a name that was recorded: older records have paths as they were given.
+std::string recorded_name(const std::string& out, const std::string& name) {
+  const std::string folder = join_path(out, "");
+  if (name.starts_with(folder)) return name.substr(folder.size());
+  const bool given = !is_remote(name) && exists(name) && !exists(join_path(out, name));
+  return given ? canonical_path(name) : name;
 }
 
 // The files of these paths, each as [name, size, time of the last change]. Of a folder all that it
@@ -65,7 +75,7 @@ nlohmann::json recorded(const std::string& out, const Stage& stage) {
   if (!exists(record)) return nullptr;
   auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
-  for (auto& input : was.at("inputs")) input[0] = name_in(out, input.at(0));  // in older records
+  for (auto& input : was.at("inputs")) input[0] = recorded_name(out, input.at(0));
   return was;
 }
 

@@ -7,6 +7,7 @@
 #include "checkpoint/given_weights.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -52,10 +53,17 @@ StagePaths model_at(const std::string& model_dir) {
   };
 }
 
+// A section as a stage records it: the files that it names are inputs, by whatever path.
+nlohmann::json without_paths(nlohmann::json section) {
+  for (const char* name : {"input", "file", "init", "records", "heldout_records"})
+    section.erase(name);
+  return section;
+}
+
 Stage text_stage(const Recipe& r) {
   const RecipePaths p(r);
   return {.name = "text",
-          .settings = r.sections.at("text"),
+          .settings = without_paths(r.sections.at("text")),
           .inputs = always(text_inputs(r)),
           .outputs = always({p.train_text, p.heldout_text}),
           .make = [r] { make_text(r); }};
@@ -63,7 +71,7 @@ Stage text_stage(const Recipe& r) {
 
 Stage vocabulary_stage(const Recipe& r) {
   const RecipePaths p(r);
-  nlohmann::json settings = r.sections.at("vocab");
+  nlohmann::json settings = without_paths(r.sections.at("vocab"));
   if (r.type->control) settings["control_characters"] = name(*r.type->control);
   const std::string given = given_vocabulary(r);
   return {.name = "vocab",
@@ -76,7 +84,7 @@ Stage vocabulary_stage(const Recipe& r) {
 Stage data_stage(const Recipe& r) {
   const RecipePaths p(r);
   const char* beside = r.type->reads_text ? "vocab" : "model";
-  nlohmann::json data = r.sections.at("data");
+  nlohmann::json data = without_paths(r.sections.at("data"));
   data["model.type"] = r.type->name;
   std::vector<std::string> inputs;
   if (r.type->reads_text) inputs = {p.train_text, p.heldout_text, p.vocab};
@@ -84,7 +92,7 @@ Stage data_stage(const Recipe& r) {
   for (const std::string_view records : {p.train_records, p.heldout_records})
     for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   return {.name = "data",
-          .settings = {data, r.sections.at(beside)},
+          .settings = {data, without_paths(r.sections.at(beside))},
           .inputs = always(inputs),
           .outputs = always(outputs),
           .make = [r] { make_examples(r); }};
@@ -131,7 +139,8 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}) {
   const RecipePaths p(r);
   const auto section = [&](const char* name) { return r.sections.at(name); };
-  const nlohmann::json training{section("model"), section("train"), section("data")};
+  const nlohmann::json training{section("model"), without_paths(section("train")),
+                                without_paths(section("data"))};
   std::vector<Stage> stages = data_stages(r);
   stages.push_back({.name = "train",
                     .settings = training,
@@ -197,6 +206,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
+  keep_recipe(r);
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// Of the drawing, in units of its view box; they are CSS pixels on a narrow screen.
+// The drawing, in units of its view box, which are CSS pixels on a narrow screen.
 constexpr double kWidth = 460, kHeight = 250, kLeft = 58, kRight = 14, kTop = 12, kBottom = 34;
 constexpr std::size_t kMostPoints = 600;
 

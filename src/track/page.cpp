@@ -70,23 +70,39 @@ std::string overview(const std::vector<RunRecord>& runs) {
       rows);
 }
 
+std::string spaced(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 struct Named {
   std::string name, title, unit;
+  double scale = 1;           // of what is drawn
+  std::string baseline = {};  // the measure that it has to beat, drawn with it
 };
 
-// Of the lines as they are, of the checks' validation dashed.
+Curve scaled(Curve curve, double by) {
+  for (CurvePoint& point : curve) point.value *= by;
+  return curve;
+}
+
+// What lines and checks tell of the training examples is drawn as it is, validation dashed.
 std::string chart_of(const std::vector<RunRecord>& runs, const Named& named) {
   Chart chart{.title = named.title, .unit = named.unit, .series = {}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto add = [&](const std::map<std::string, Curve>& curves, const char* word,
-                         bool dashed) {
-      const auto found = curves.find(named.name);
+    const auto add = [&](const std::map<std::string, Curve>& curves, const std::string& name,
+                         const std::string& word, bool dashed) {
+      const auto found = curves.find(name);
       if (found == curves.end()) return;
-      chart.series.push_back(
-          {.label = str(runs[i].name, word), .run = i, .dashed = dashed, .curve = found->second});
+      chart.series.push_back({.label = runs[i].name + word,
+                              .run = i,
+                              .dashed = dashed,
+                              .curve = scaled(found->second, named.scale)});
     };
-    add(runs[i].lines.contains(named.name) ? runs[i].lines : runs[i].train, "", false);
-    add(runs[i].valid, ", held out", true);
+    add(runs[i].lines.contains(named.name) ? runs[i].lines : runs[i].train, named.name, "", false);
+    add(runs[i].valid, named.name, ", held out", true);
+    if (!named.baseline.empty())
+      add(runs[i].valid, named.baseline, ", held out: " + spaced(named.baseline), true);
   }
   return chart_html(chart);
 }
@@ -98,6 +114,8 @@ const std::vector<Named> kThroughput{{"sequences_per_second", "sequences", "per 
                                      {"mfu", "MFU", "share of the devices' peak"},
                                      {"input_share", "waiting for input", "share of time"}};
 
+constexpr const char* kMajority = "majority_token_accuracy";  // what always one answer has
+
 // What the runs were trained on and measured by: every curve that is none of the others.
 std::vector<Named> measures_of(const std::vector<RunRecord>& runs) {
   std::set<std::string> rest{"seconds_left", "of"};
@@ -106,12 +124,22 @@ std::vector<Named> measures_of(const std::vector<RunRecord>& runs) {
   std::vector<Named> out;
   const auto add = [&](const std::map<std::string, Curve>& curves) {
     for (const auto& [name, curve] : curves)
-      if (rest.insert(name).second) out.push_back({name, name, ""});
+      if (rest.insert(name).second) out.push_back({.name = name, .title = name, .unit = ""});
   };
   for (const RunRecord& run : runs)
     for (const auto* curves : {&run.lines, &run.train, &run.valid}) add(*curves);
   std::ranges::stable_partition(out, [](const Named& named) { return named.name == "loss"; });
-  for (Named& named : out) std::ranges::replace(named.title, '_', ' ');
+  const auto learned = std::ranges::find(out, "masked_lm_accuracy", &Named::name);
+  if (learned != out.end()) {
+    learned->baseline = kMajority;
+    std::erase_if(out, [](const Named& named) { return named.name == kMajority; });
+  }
+  for (Named& named : out) {
+    named.title = spaced(named.title);
+    if (!named.name.ends_with("accuracy")) continue;
+    named.unit = "%";
+    named.scale = 100;
+  }
   return out;
 }
 

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nearest_name.h"
 #include "base/philox.h"
 #include "base/progress.h"
@@ -29,6 +31,9 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
   EXPECT_EQ(nearest_name("--inptu", known), "--input");
   EXPECT_EQ(nearest_name("--ouput", known), "--output");
   EXPECT_EQ(nearest_name("--learning-rate", known), std::nullopt);
+  const std::vector<std::string> commands{"run", "fill"};
+  EXPECT_EQ(nearest_name("rm", commands), std::nullopt);
+  EXPECT_EQ(nearest_name("un", commands), "run");
   EXPECT_EQ(did_you_mean("--vocb", known), "did you mean '--vocab'?");
   EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
 }
@@ -72,9 +77,58 @@ TEST(Progress, OnATerminalIsABarWithRateAndTimeLeft) {
     bytes.update(2'000'000);
   }
   EXPECT_THAT(terminal.text(),
-              AllOf(HasSubstr("train [============            ] 2/4 steps (50.0 %), "),
-                    HasSubstr(" steps/s, 0:"), HasSubstr(" left, loss 1.5"), HasSubstr("saved\r\n"),
+              AllOf(HasSubstr("train [=====     ] 2/4 steps (50.0 %), "), HasSubstr(" steps/s, 0:"),
+                    HasSubstr(" left, loss 1.5"), HasSubstr("saved\r\n"),
                     HasSubstr("2.0 MB/2.0 MB (100.0 %), "), HasSubstr("B/s, 0:00 left")));
+}
+
+TEST(Progress, FitsTheTerminalAsItIsNow) {
+  const StderrTerminal terminal(80);
+  const std::string detail = "loss 1.500, masked_lm_accuracy 0.250, next_sentence_accuracy 0.500";
+  const auto drawn = [&](unsigned short columns) {
+    (void)terminal.text();
+    terminal.resize(columns);
+    Progress fresh("train", 1000, "steps", 999);
+    fresh.update(1000, detail);
+    const std::string text = terminal.text();
+    return text.substr(text.find("\033[K") + 3);
+  };
+  EXPECT_THAT(drawn(250), HasSubstr("left, " + detail));
+  EXPECT_THAT(drawn(80),
+              testing::MatchesRegex("train .==========. 1000/1000 steps .100.0 %., 0:00 left, "
+                                    "loss 1.500"));
+  EXPECT_EQ(drawn(50), "train 1000/1000 steps (100.0 %), 0:00 left");
+  EXPECT_EQ(drawn(30), "train (100.0 %), 0:00 left");
+  EXPECT_EQ(drawn(12), "train (100…");
+}
+
+TEST(Progress, MakesWayForMessagesAndIsDrawnAgain) {
+  const auto before = spdlog::default_logger();
+  {
+    const StderrTerminal terminal(80);
+    set_up_log();
+    Progress steps("train", 4, "steps", 1);
+    steps.update(2);
+    const std::string bar = terminal.text();
+    spdlog::warn("the disk is nearly full");
+    const std::string text = terminal.text();
+    EXPECT_THAT(text, testing::StartsWith("\r\033[K"));
+    EXPECT_THAT(text, HasSubstr("the disk is nearly full"));
+    EXPECT_THAT(text, testing::EndsWith("\r\n" + bar));
+  }
+  spdlog::set_default_logger(before);
+}
+
+TEST(Log, MarksWarningsWhereNoColourDoes) {
+  const auto before = spdlog::default_logger();
+  testing::internal::CaptureStderr();
+  set_up_log();
+  spdlog::warn("a");
+  spdlog::info("b");
+  spdlog::error("c");
+  const std::string text = testing::internal::GetCapturedStderr();
+  spdlog::set_default_logger(before);
+  EXPECT_THAT(text, testing::MatchesRegex("..:..:.. warning: a\n..:..:.. b\n..:..:.. error: c\n"));
 }
 
 TEST(Error, SaysWhatAndThenTheHint) {

@@ -87,8 +87,8 @@ TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
 TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
   REQUIRE_PLUGIN("tpu");
   emitted("--depth 1 --device tpu --devices 4");
-  const CommandOutput output =
-      run(str("compile ", dir_.file("step.mlir"), " --topology v5e:2x2 2>", dir_.file("messages")));
+  const CommandOutput output = run(str("compile ", dir_.file("step.mlir"),
+                                       " --json --topology v5e:2x2 2>", dir_.file("messages")));
   ASSERT_EQ(output.status, 0) << output.text << read_file(dir_.file("messages"));
   const auto figures = nlohmann::json::parse(output.text);
   EXPECT_EQ(figures["topology"], "v5e:2x2");
@@ -97,6 +97,9 @@ TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
   for (const char* name : {"compile_s", "flops", "bytes_accessed", "argument_bytes", "output_bytes",
                            "alias_bytes", "temporary_bytes", "code_bytes", "peak_bytes"})
     EXPECT_GT(figures.at(name).get<double>(), 0) << name;
+  EXPECT_THAT(run(str("compile ", dir_.file("step.mlir"), " --topology v5e:2x2")).text,
+              AllOf(HasSubstr("for v5e:2x2: 4 devices, each a TPU v5 lite\nfits      yes, "),
+                    HasSubstr(" at the peak of a device's 17.2 GB"), HasSubstr("\ncompiled  in ")));
 }
 
 TEST_F(BenchTest, TimesAStepOnTheCpu) {

@@ -35,6 +35,27 @@ TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
   expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: No such file"));
 }
 
+TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
+  for (const auto& [typed, hint] :
+       {std::pair{"--set train.steps = 10", "write --set name=value without a space"},
+        {"--train.steps=10", "write --set train.steps=10"},
+        {"--train.steps 10", "write --set train.steps=10"},
+        {"train.steps=10", "write --set train.steps=10"},
+        {"--out mine", "write --set out=mine"},
+        {"--out", "write --set out=…"},
+        {"--set out=~/mine", "write out=$HOME/mine"}})
+    expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
+  expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
+  expect_refusal("bench recipes/demo.yaml",
+                 testing::HasSubstr("smelt bench takes no recipe; `smelt run recipes/demo.yaml"));
+}
+
+TEST(CommandLine, AFlagIsNotShownWithItsWordsOfTrueAndFalse) {
+  const CommandOutput help = run_smelt("run --help");
+  EXPECT_THAT(help.text, testing::HasSubstr("--dry-run"));
+  EXPECT_THAT(help.text, testing::Not(testing::HasSubstr("{true")));
+}
+
 TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
   expect_refusal("bench --devices 0",
                  HasSubstr("error: smelt bench: --devices: 0 is less than 1\n"));

@@ -122,7 +122,7 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   const std::string out = str("out: ", dir_.file("out"), "\n");
   expect_refused("out: ''", "", HasSubstr("r.yaml: out is empty"));
   for (const char* command : {"eval ", "fill --text '[MASK]' "})
-    expect_refusal(command + recipe(out), HasSubstr("no vocabulary here yet"));
+    expect_refusal(command + recipe(out), HasSubstr("out: no checkpoint yet\n  hint: `smelt run "));
   expect_refused(out, "", HasSubstr("text.input: no text"));
   expect_refused(out, str("--set text.input='", dir_.file("*.none"), "'"),
                  HasSubstr("no file matches"));

@@ -232,7 +232,7 @@ TEST(Status, OfNoRunIsSaid) {
   const TempDir dir;
   EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
   EXPECT_THAT(program("eval " + dir.path()).text,
-              HasSubstr(" is a folder, not a recipe\n  hint: give a recipe's file"));
+              HasSubstr(" is a folder in which no run has kept its recipe.yaml\n  hint: give"));
 }
 
 TEST(Help, ListsCommandsFirstInGroups) {

@@ -16,5 +16,14 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
   EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
 }
 
+TEST(Detected, NothingFoundIsSaid) {
+  testing::internal::CaptureStdout();
+  print_detected({.texts = {"The cat"}, .threshold = 0.9}, [](const auto&) {
+    return std::vector<std::vector<JudgedToken>>{{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "The cat\n    nothing found from 90 % on; the likeliest: cat 25.0 %\n");
+}
+
 }  // namespace
 }  // namespace smelt

@@ -152,7 +152,8 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
   EXPECT_THAT(dry_run_text(few, {}),
               AllOf(HasSubstr("  examples held out "), Not(HasSubstr("  vocabulary  "))));
   run_recipe(few);
-  EXPECT_THAT(list_folder(few.out), testing::ElementsAre(".stages", "data", "model"));
+  EXPECT_THAT(list_folder(few.out),
+              testing::ElementsAre(".stages", "data", "model", "recipe.yaml"));
   EXPECT_THAT(dry_run_text(few, {}), HasSubstr("   step 3\n"));
   EXPECT_THAT(error_of([&] { dry_run_text(recipe("few", {"train.seed=9"}), {}); }),
               HasSubstr("checkpoint-3: was made with train.seed 12345, this run has 9"));

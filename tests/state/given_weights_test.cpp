@@ -251,9 +251,7 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
                        "Hugging Face folder of a BERT or an ELECTRA"));
   std::filesystem::create_directory(dir_.file("out"));
   std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
-  EXPECT_THAT(refusal("out", [](auto&) {}),
-              EndsWith(str("out is no model's folder\n  hint: did you mean '",
-                           dir_.file("out/model"), "'?")));
+  EXPECT_EQ(load_weights(dir_.file("out")).where, load_weights(dir_.file("out/model")).where);
   std::filesystem::rename(dir_.file("out/model/checkpoint-5"), dir_.file("mine"));
   EXPECT_THAT(refusal("mine", [](auto&) {}),
               EndsWith("mine is checkpoint-5 of a run, but is not called so\n  hint: rename the "

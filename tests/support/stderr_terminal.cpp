@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,7 +11,7 @@
 
 namespace smelt {
 
-StderrTerminal::StderrTerminal() {
+StderrTerminal::StderrTerminal(unsigned short columns) {
   int program = -1;
   CHECK(::openpty(&terminal_, &program, nullptr, nullptr, nullptr) == 0);
   CHECK(::fcntl(terminal_, F_SETFL, O_NONBLOCK) == 0);
@@ -18,6 +19,13 @@ StderrTerminal::StderrTerminal() {
   before_ = ::dup(STDERR_FILENO);
   CHECK(::dup2(program, STDERR_FILENO) == STDERR_FILENO);
   ::close(program);
+  resize(columns);
+}
+
+void StderrTerminal::resize(unsigned short columns) const {
+  winsize size{};
+  size.ws_col = columns;
+  CHECK(::ioctl(terminal_, TIOCSWINSZ, &size) == 0);
 }
 
 StderrTerminal::~StderrTerminal() {

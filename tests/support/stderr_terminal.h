@@ -7,9 +7,11 @@ namespace smelt {
 
 class StderrTerminal {
  public:
-  StderrTerminal();
+  // Of so many columns; 0: it does not say.
+  explicit StderrTerminal(unsigned short columns = 0);
   ~StderrTerminal();
   StderrTerminal(const StderrTerminal&) = delete;
+  void resize(unsigned short columns) const;
   // What was written to it since the last call; at most a few kilobytes may wait there.
   std::string text() const;
 

@@ -71,6 +71,17 @@ class PageTest : public testing::Test {
   if (!std::filesystem::exists(kBrowser)) \
   SKIP_OR_FAIL_WITHOUT("browser", kBrowser << " is missing; scripts/test installs it")
 
+TEST_F(PageTest, AnAccuracyIsInPercentBesideWhatItHasToBeat) {
+  MetricsFile(dir_.file("m"), 0, {{"of", 10}, {"settings", Record::object()}})
+      .add("check", 5,
+           {{"valid", {{"masked_lm_accuracy", 0.25}, {"majority_token_accuracy", 0.125}}}}, {});
+  const std::string page = runs_page({read_run(dir_.file("m"))});
+  EXPECT_THAT(page, HasSubstr("<figcaption>masked lm accuracy <small>%</small>"));
+  EXPECT_THAT(page, Not(HasSubstr("<figcaption>majority")));
+  EXPECT_THAT(page, HasSubstr("m, held out <b>25</b>"));
+  EXPECT_THAT(page, HasSubstr("m, held out: majority token accuracy <b>12.5</b>"));
+}
+
 TEST_F(PageTest, IsWholeInItself) {
   const std::string page = runs_page({read_run(make_run("<a>", 1e-3))});
   EXPECT_THAT(page, Not(HasSubstr("http")));

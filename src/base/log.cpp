@@ -1,0 +1,48 @@
+#include "base/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "base/progress_line.h"
+
+namespace smelt {
+namespace {
+
+class LevelWord : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string_view word = message.level >= spdlog::level::err    ? "error: "
+                                  : message.level == spdlog::level::warn ? "warning: "
+                                                                         : "";
+    out.append(word.data(), word.data() + word.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<LevelWord>();
+  }
+};
+
+class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
+ public:
+  void log(const spdlog::details::log_msg& message) override {
+    const LineAside aside;
+    spdlog::sinks::ansicolor_stderr_sink_mt::log(message);
+  }
+};
+
+}  // namespace
+
+void set_up_log() {
+  auto sink = std::make_shared<LogSink>();
+  auto pattern = std::make_unique<spdlog::pattern_formatter>();
+  pattern->add_flag<LevelWord>('*');
+  pattern->set_pattern(sink->should_color() ? "%H:%M:%S %^%v%$" : "%H:%M:%S %*%v");
+  auto logger = std::make_shared<spdlog::logger>("smelt", std::move(sink));
+  logger->set_formatter(std::move(pattern));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+#include "cli/recipe_option.h"
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "recipe/kept_recipe.h"
+#include "recipe/pipeline.h"
+
+namespace smelt {
+
+Recipe RecipeOption::load_trained(std::string_view command) const {
+  Recipe recipe = load();
+  if (latest_checkpoint(RecipePaths(recipe).model_dir)) return recipe;
+  // The folder says it shortest, where it keeps the recipe.
+  const bool kept = run_named_by(recipe.out).has_value();
+  throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
+                   kept ? str("`smelt run ", recipe.out, "` trains, from where it was")
+                        : str("`smelt run ", path, "` with the same --set trains"));
+}
+
+void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "a field over the recipe's, e.g. train.steps=1000");
+}
+
+std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command) {
+  auto option = std::make_shared<RecipeOption>();
+  command
+      .add_option("recipe", option->path,
+                  "a recipe (YAML; recipes/ holds some), or the folder of a run")
+      ->required();
+  add_set_option(command, option->settings);
+  return option;
+}
+
+}  // namespace smelt

@@ -1,0 +1,104 @@
+// What a run's folder alone is enough for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    std::string text;
+    for (int document = 0; document < 40; ++document) {
+      for (int i = 0; i < 8; ++i)
+        text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
+      text += "\n";
+    }
+    write_file(dir_.file("text.txt"), text);
+    write_file(dir_.file("r.yaml"),
+               "text: {sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
+               "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+               "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+               "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 4, warmup_steps: 2, "
+               "save_every: 2, log_every: 2}\neval: {batch_size: 4}\n");
+  }
+  CommandOutput in(const std::string& folder, const std::string& arguments) const {
+    return run_command(str("cd ", dir_.file(folder), " && ", smelt_program(), " ", arguments));
+  }
+  void make_run() const {
+    const CommandOutput made = in(".", "run r.yaml --set out=mine --set text.input='tex*.txt'");
+    ASSERT_EQ(made.status, 0) << made.text;
+    EXPECT_THAT(made.text, AllOf(HasSubstr("next:\n  smelt fill mine --text "),
+                                 HasSubstr("\n  smelt run mine --set train.steps=8 ")));
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
+  make_run();
+  fs::create_directory(dir_.file("sub"));
+  const CommandOutput same = in("sub", "run ../mine");
+  EXPECT_EQ(same.status, 0) << same.text;
+  for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
+    EXPECT_THAT(same.text, HasSubstr(str(stage, ": finished before")));
+  fs::rename(dir_.file("mine"), dir_.file("sub/moved"));
+  const CommandOutput longer = in("sub", "run moved/ --set train.steps=6");
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, AllOf(HasSubstr("data: finished before"), HasSubstr("step 6/6")));
+  EXPECT_FALSE(exists(dir_.file("mine")));
+  EXPECT_THAT(in(".", "eval sub/moved --json").text, HasSubstr("\"global_step\":6"));
+  EXPECT_THAT(read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
+}
+
+TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
+  make_run();
+  for (const char* command :
+       {"run mine", "run mine/recipe.yaml", "pretrain mine/model", "eval mine", "eval mine/model",
+        "fill mine --text 'a [MASK]'", "fill mine --device cpu --text 'a [MASK]'",
+        "export mine --out hf", "status mine", "status r.yaml --set out=mine", "report mine",
+        "inspect mine", "convert mine tf/model.ckpt",
+        "report r.yaml --set out=mine --out new/page.html",
+        "run r.yaml --set train.init=mine "
+        "--set vocab.file=mine/vocab.txt --set out=second --set text.input='text.txt'"}) {
+    const CommandOutput output = in(".", command);
+    EXPECT_EQ(output.status, 0) << command << "\n" << output.text;
+  }
+  EXPECT_TRUE(exists(dir_.file("mine/report.html")));
+  EXPECT_THAT(in(".", "report mine --out other/page.html").text,
+              HasSubstr("report: other/page.html (other is a new folder)"));
+  EXPECT_THAT(in(".", "report mine second").text,
+              HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: say where"));
+  EXPECT_THAT(in(".", "status mine --set out=mine").text,
+              HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
+}
+
+TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
+  make_run();
+  fs::remove_all(dir_.file("mine/model"));
+  for (const char* command : {"fill mine --text 'a [MASK]'", "eval mine", "export mine --out x",
+                              "inspect mine", "fill mine --device cpu --text 'a [MASK]'"}) {
+    const CommandOutput output = in(".", command);
+    EXPECT_EQ(output.status, 2) << output.text;
+    EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
+  }
+  EXPECT_THAT(in(".", "run .").text,
+              HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
+}
+
+}  // namespace
+}  // namespace smelt
