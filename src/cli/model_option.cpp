@@ -1,6 +1,7 @@
 #include "cli/model_option.h"
 
 #include "base/error.h"
+#include "console/form_flags.h"
 #include "console/text_flags.h"
 
 namespace smelt {
@@ -32,9 +33,7 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
                      "a field over the recipe's, e.g. train.steps=1000");
   StoredModelFlags& stored = option->stored;
   command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
-  command.add_option("--device", stored.device, "for a folder: cpu, gpu or tpu")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
-      ->capture_default_str();
+  add_device_flag(command, stored.device, "for a folder: cpu, gpu, tpu, or auto: what is there");
   command.add_option("--precision", stored.precision, "for a folder: f32 or f32_exact")
       ->check(CLI::IsMember({"f32", "f32_exact"}))
       ->capture_default_str();

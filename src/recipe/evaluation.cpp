@@ -29,10 +29,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   EvaluateJob job;
   job.task = r.type->task(r);
   job.batch_size = r.eval.batch_size;
-  job.devices = r.train.devices;
-  job.mesh = mesh_choice(r.train);
-  job.compute = compute_choice(r.train);
-  job.device = r.train.device;
+  job.on = run_on(r.train);
   job.data = paths.heldout_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;

@@ -9,6 +9,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/recipe_sections.h"
+#include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -168,6 +169,7 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& over
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
   recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
+  recipe.train.device = chosen_device(recipe.train.device);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
   recipe.model = recipe.sections["model"];

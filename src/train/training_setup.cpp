@@ -21,7 +21,7 @@ namespace {
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);
-  return open_device(job.device, static_cast<int>(job.config.devices));
+  return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void Trainer::begin_log() {
               .step = step_,
               .total = job_.config.schedule.total_steps,
               .batch_size = job_.config.batch_size,
-              .devices = job_.config.devices,
+              .devices = job_.on.devices,
               .examples = source_->size(),
               .parameters = program_.state.parameters(),
               .device_kind = client_->device_kind(),
