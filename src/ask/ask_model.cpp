@@ -5,8 +5,11 @@
 namespace smelt {
 namespace {
 
-Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) {
-  Batch batch = empty_batch(features, std::ssize(rows));
+// As many rows as divide over the placement: those beyond the texts are empty.
+Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
+                   const Placement& placement) {
+  const std::int64_t parts = placement.row_parts();
+  Batch batch = empty_batch(features, (std::ssize(rows) + parts - 1) / parts * parts);
   const auto put = [&](std::string_view name, std::size_t row, const auto& values) {
     for (std::size_t i = 0; i < features.size(); ++i)
       if (features[i].name == name)
@@ -25,13 +28,14 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows) 
 
 ModelQuestion::ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
                              const Prediction& prediction, const std::vector<TokenRow>& rows,
-                             bool exact_products)
+                             bool exact_products, const Placement& placement)
     : client_(std::move(client)),
-      program_(predict_program(prediction, std::ssize(rows), {.exact_products = exact_products})),
+      batch_(padded_batch(prediction.features, rows, placement)),
+      program_(
+          predict_program(prediction, batch_.rows, {.exact_products = exact_products}, placement)),
       advice_{str(command, ": the model with these texts"),
               "give fewer texts at a time, or shorter ones"},
-      step_(client_, program_, advice_),
-      batch_(padded_batch(prediction.features, rows)) {}
+      step_(client_, program_, advice_) {}
 
 Execution ModelQuestion::ask(const SlicedTensors& tensors, const std::string& where) const {
   return fitting(advice_, [&] {

@@ -16,8 +16,8 @@ struct TokenRow {
   std::vector<std::int32_t> ids, positions = {};
 };
 
-// A prediction's program with the rows that it is asked about, on one device, for any state of its
-// model.
+// A prediction's program with the rows that it is asked about, on one device or a mesh, for any
+// state of its model.
 class ModelQuestion {
  public:
   // `command` begins messages about memory. The prediction's features are input_ids, input_mask,
@@ -25,16 +25,16 @@ class ModelQuestion {
   // masked_lm_positions.
   ModelQuestion(std::string_view command, std::shared_ptr<const Client> client,
                 const Prediction& prediction, const std::vector<TokenRow>& rows,
-                bool exact_products);
+                bool exact_products, const Placement& placement = {});
   // The state's values by name; `where` begins the message where one is missing.
   Execution ask(const SlicedTensors& tensors, const std::string& where) const;
 
  private:
   std::shared_ptr<const Client> client_;
+  Batch batch_;
   StepProgram program_;
   MemoryAdvice advice_;
   CompiledStep step_;
-  Batch batch_;
 };
 
 }  // namespace smelt

@@ -80,14 +80,14 @@ Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
 
 struct MaskFiller::Asked {
   Asked(std::shared_ptr<const Client> client, const FillMaskJob& job,
-        const BertTokenizer& tokenizer, std::vector<std::string> of)
+        const BertTokenizer& tokenizer, std::vector<std::string> of, const Placement& placement)
       : vocabulary(tokenizer.vocabulary()),
         top(job.top),
         asked(job.top + spare_guesses(job, vocabulary)),
         texts(std::move(of)),
         rows(encode_all(job, tokenizer, texts)),
         question("fill", std::move(client), guesses_for(job, vocabulary, rows), rows,
-                 job.exact_products) {}
+                 job.exact_products, placement) {}
 
   const Vocabulary& vocabulary;
   std::int64_t top, asked;  // guesses: to be told, to be asked for
@@ -97,8 +97,10 @@ struct MaskFiller::Asked {
 };
 
 MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
-                       const BertTokenizer& tokenizer, std::vector<std::string> texts)
-    : asked_(std::make_unique<Asked>(std::move(client), job, tokenizer, std::move(texts))) {}
+                       const BertTokenizer& tokenizer, std::vector<std::string> texts,
+                       const Placement& placement)
+    : asked_(std::make_unique<Asked>(std::move(client), job, tokenizer, std::move(texts),
+                                     placement)) {}
 
 MaskFiller::~MaskFiller() = default;
 

@@ -9,6 +9,7 @@
 
 #include "checkpoint/slices.h"
 #include "runtime/client.h"
+#include "step/placement.h"
 #include "tasks/task.h"
 #include "tokenize/wordpiece.h"
 
@@ -43,9 +44,11 @@ struct FillMaskJob {
 // Texts that are filled by one state of a model after another.
 class MaskFiller {
  public:
-  // As fill_masks() has them; the job's files are not looked at. The tokenizer must outlive it.
+  // As fill_masks() has them; the job's files are not looked at. The tokenizer must outlive it. The
+  // model lies on one device, or over the placement's mesh (as predict_program takes it).
   MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
-             const BertTokenizer& tokenizer, std::vector<std::string> texts);
+             const BertTokenizer& tokenizer, std::vector<std::string> texts,
+             const Placement& placement = {});
   ~MaskFiller();
   // By the values of a state; `where` begins the message where one is missing.
   std::vector<FilledText> fill(const SlicedTensors& tensors, const std::string& where) const;

@@ -22,6 +22,10 @@ constexpr std::int64_t kStep = 0;
 constexpr std::chrono::years kLongest{1};  // what a clock has room for behind now
 std::atomic<std::int64_t> step_under_way = -1;
 
+std::chrono::steady_clock::duration ticks(std::chrono::duration<double> of) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(of);
+}
+
 void write_out(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
@@ -63,15 +67,15 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Watchdog::begin(std::int64_t number, const std::string& what) {
-  under_way_[number] = {what, std::chrono::steady_clock::now()};
+void Watchdog::begin(std::int64_t number, const std::string& what, WorkOf of) {
+  under_way_[number] = {what, of, std::chrono::steady_clock::now() + ticks(limit_)};
   changed_.notify_all();
 }
 
 void Watchdog::at(std::int64_t step) {
   step_under_way = step;
   const std::lock_guard lock(mutex_);
-  begin(kStep, str("step ", step));
+  begin(kStep, str("step ", step), WorkOf::device);
 }
 
 void Watchdog::rest() {
@@ -80,11 +84,12 @@ void Watchdog::rest() {
   under_way_.erase(kStep);
 }
 
-Watchdog::Watch::Watch(Watchdog* watchdog, const std::string& what) : watchdog_(watchdog) {
+Watchdog::Watch::Watch(Watchdog* watchdog, const std::string& what, WorkOf of)
+    : watchdog_(watchdog) {
   if (watchdog_ == nullptr) return;
   const std::lock_guard lock(watchdog_->mutex_);
   number_ = ++watchdog_->newest_;
-  watchdog_->begin(number_, what);
+  watchdog_->begin(number_, what, of);
 }
 
 Watchdog::Watch::~Watch() {
@@ -93,25 +98,39 @@ Watchdog::Watch::~Watch() {
   watchdog_->under_way_.erase(number_);
 }
 
+void Watchdog::overdue(Work& work) const {
+  const double minutes = limit_.count() / 60 * work.limits;
+  if (work.of == WorkOf::compiler) {
+    std::cerr << str("warning: train: ", work.what, " has not ended after ", minutes,
+                     " minutes; it may go on\n")
+              << std::flush;
+    ++work.limits;
+    work.due += ticks(limit_);
+    return;
+  }
+  const char* hung = work.of == WorkOf::store ? "the data's or the checkpoints' store hangs"
+                                              : "the device or its plugin hangs";
+  std::cerr << str("error: train: ", work.what, " has not ended after ", minutes,
+                   " minutes: ", hung, "\n  hint: checkpoints are good: go on from them; ", field_,
+                   " allows more\n")
+            << std::flush;
+  std::_Exit(1);
+}
+
 void Watchdog::watch() {
-  const auto begun = [](const auto& numbered) { return numbered.second.begun; };
-  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
+  const auto due = [](const auto& numbered) { return numbered.second.due; };
   std::unique_lock lock(mutex_);
   while (!over_) {
     if (under_way_.empty()) {
       changed_.wait(lock);
       continue;
     }
-    const Work oldest = std::ranges::min_element(under_way_, {}, begun)->second;
-    if (std::chrono::steady_clock::now() < oldest.begun + limit) {
-      changed_.wait_until(lock, oldest.begun + limit);
-      continue;
-    }
-    std::cerr << "error: train: " << oldest.what << " has not ended after " << limit_.count() / 60
-              << " minutes: the device or its plugin hangs\n  hint: "
-              << "checkpoints are good: go on from them; " << field_ << " allows more\n"
-              << std::flush;
-    std::_Exit(1);
+    Work& first = std::ranges::min_element(under_way_, {}, due)->second;
+    const auto at = first.due;  // the work may be gone when the wait ends
+    if (std::chrono::steady_clock::now() < at)
+      changed_.wait_until(lock, at);
+    else
+      overdue(first);
   }
 }
 

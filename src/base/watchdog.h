@@ -11,16 +11,23 @@
 
 namespace smelt {
 
-// While it lives: a step, or other work of a device, that has not ended `limit` after it began ends
-// the process with status 1, and a crash says during which step it came, and both that the
-// checkpoints are good. One at a time.
+// What hangs when work does not end.
+enum class WorkOf {
+  device,    // ends the process
+  store,     // ends the process: data or a store do not come or go
+  compiler,  // may take its time: each `limit` that it takes is told
+};
+
+// While it lives: a step, or other work of a device or a store, that has not ended `limit` after it
+// began ends the process with status 1, and a crash says during which step it came, and both that
+// the checkpoints are good. One at a time.
 class Watchdog {
  public:
   // Work besides the steps, of any thread, while this lives; `what` it is begins the message. No
   // watchdog: nothing.
   class Watch {
    public:
-    Watch(Watchdog* watchdog, const std::string& what);
+    Watch(Watchdog* watchdog, const std::string& what, WorkOf of = WorkOf::device);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
@@ -44,12 +51,15 @@ class Watchdog {
  private:
   struct Work {
     std::string what;
-    std::chrono::steady_clock::time_point begun;
+    WorkOf of;
+    std::chrono::steady_clock::time_point due;
+    int limits = 1;  // that have passed when it is due
   };
-  void begin(std::int64_t number, const std::string& what);
+  void begin(std::int64_t number, const std::string& what, WorkOf of);
+  void overdue(Work& work) const;
   void watch();
 
-  std::chrono::duration<double> limit_;
+  std::chrono::duration<double> limit_;  // 0: none
   std::string field_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,13 +26,16 @@ struct SaveOptions {
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<std::int64_t> spare = {};  // a step that stays however old it is
   bool alone = false;                      // removes those of all other steps, also of later ones
+  // Called before anything is removed and again right before the marker is written: throws, which
+  // ends the save, where the folder is no longer this process's.
+  std::function<void()> require_held = [] {};
 };
 
 // Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
 // the oldest ones beyond max_to_keep. `state` is whatever else a resumed run needs. An earlier
-// checkpoint of the same step is replaced; steps above `step` are left alone. Remains of killed
-// saves are removed. SystemError on a full disk: nothing of it remains and the older checkpoints
-// are untouched.
+// checkpoint of the same step is replaced, and is whole somewhere at every instant; steps above
+// `step` are left alone. Remains of killed saves are removed. SystemError on a full disk: nothing
+// of it remains and the older checkpoints are untouched.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const nlohmann::json& state, const SaveOptions& options = {});
 // The same of a state that lies split over devices: slices are written as they are given, and

@@ -113,9 +113,9 @@ Checkpoint put_together(SlicedCheckpoint sliced) {
   Checkpoint out{
       sliced.step, std::move(sliced.path), {}, std::move(sliced.state), std::move(sliced.owners)};
   for (const auto& [name, tensor] : sliced.tensors) {
-    const auto room = std::make_shared<Room>();
-    out.tensors.emplace_hint(out.tensors.end(), name, whole(tensor, *room));
-    if (!tensor.is_whole()) out.owners.push_back(room);
+    const auto scratch = std::make_shared<Scratch>();
+    out.tensors.emplace_hint(out.tensors.end(), name, whole(tensor, *scratch));
+    if (!tensor.is_whole()) out.owners.push_back(scratch);
   }
   return out;
 }

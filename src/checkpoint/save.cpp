@@ -62,7 +62,7 @@ TensorMap pieces_of(const SlicedTensors& tensors) {
 }
 
 void write_members(const OutputDirectory& directory, std::int64_t step,
-                   const SlicedTensors& tensors, const json& state, std::uint64_t shard_bytes) {
+                   const SlicedTensors& tensors, const json& state, const SaveOptions& options) {
   const bool whole =
       std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
   json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
@@ -70,7 +70,7 @@ void write_members(const OutputDirectory& directory, std::int64_t step,
                    {"files", json::array()},
                    {"tensors", json::object()},
                    {"state", state}};
-  const std::vector<TensorMap> parts = shards(pieces_of(tensors), shard_bytes);
+  const std::vector<TensorMap> parts = shards(pieces_of(tensors), options.shard_bytes);
   std::vector<json> lines(parts.size());
   std::atomic<std::size_t> next = 0;
   run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
@@ -88,6 +88,7 @@ void write_members(const OutputDirectory& directory, std::int64_t step,
     manifest["tensors"][name] = tensor_line(name, tensor, files);
   const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   write_file(directory.file(kManifestFile), text);
+  options.require_held();
   write_file(directory.file(kCommitFile), commit_text(text));
 }
 
@@ -186,21 +187,49 @@ namespace {
 
 using WriteMembers = std::function<void(const OutputDirectory&)>;
 
+void write_directory(const std::string& path, const WriteMembers& write) {
+  OutputDirectory directory(path);
+  write(directory);
+  directory.commit();
+}
+
+// The members of a committed checkpoint once more, the marker last.
+WriteMembers members_of(const std::string& from, const SaveOptions& options) {
+  return [&options, from](const OutputDirectory& directory) {
+    for (const std::string& name : list_folder(from))
+      if (name != kCommitFile) share_file(join_path(from, name), directory.file(name));
+    options.require_held();
+    share_file(join_path(from, kCommitFile), directory.file(kCommitFile));
+  };
+}
+
+// Nothing can be renamed there: the new one is whole under the step's other name, which is read as
+// well, before the earlier one goes.
+void replace_on_store(const std::string& path, const std::string& other_path,
+                      const SaveOptions& options, const WriteMembers& write) {
+  remove_committed(other_path);  // beside it, of a save that was killed here
+  write_directory(other_path, write);
+  remove_checkpoint(path);
+  write_directory(path, members_of(other_path, options));
+}
+
 void publish(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
              const WriteMembers& write) {
   CHECK(step >= 0 && options.max_to_keep >= 0);
+  options.require_held();
   take_back_checkpoints(model_dir);
   remove_remains(model_dir);
   const std::string path = checkpoint_path(model_dir, step, options.names);
-  // An object store cannot rename: there the earlier one goes before the new one comes.
-  if (is_remote(path)) remove_committed(path);
-  const bool replaces = is_committed(path);
-  const std::string place = replaces ? str(path, kNew) : path;
-  OutputDirectory directory(place);
-  write(directory);
-  directory.commit();
-  if (replaces) replace(path, place);
-  remove_committed(checkpoint_path(model_dir, step, other(options.names)));
+  const std::string other_path = checkpoint_path(model_dir, step, other(options.names));
+  if (!is_committed(path)) {
+    write_directory(path, write);
+  } else if (is_remote(path)) {
+    replace_on_store(path, other_path, options, write);
+  } else {
+    write_directory(str(path, kNew), write);
+    replace(path, str(path, kNew));
+  }
+  remove_committed(other_path);
   rotate(model_dir, step, options);
 }
 
@@ -221,18 +250,13 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SaveOptions& options) {
   CHECK(options.shard_bytes > 0);
   publish(model_dir, step, options, [&](const OutputDirectory& directory) {
-    write_members(directory, step, tensors, state, options.shard_bytes);
+    write_members(directory, step, tensors, state, options);
   });
 }
 
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options) {
-  const std::string from = committed_path(model_dir, step);
-  publish(folder, step, options, [&](const OutputDirectory& directory) {
-    for (const std::string& name : list_folder(from))
-      if (name != kCommitFile) share_file(join_path(from, name), directory.file(name));
-    share_file(join_path(from, kCommitFile), directory.file(kCommitFile));
-  });
+  publish(folder, step, options, members_of(committed_path(model_dir, step), options));
 }
 
 }  // namespace smelt

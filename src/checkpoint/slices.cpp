@@ -76,18 +76,19 @@ void copy_part(std::span<const TensorSlice> slices, const Dims& begin, const Sha
 }
 
 std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
-                                   const Shape& part, Room& room) {
+                                   const Shape& part, Scratch& scratch) {
   const auto same = std::ranges::find_if(slices, [&](const TensorSlice& slice) {
     return slice.begin == begin && slice.part.shape == part;
   });
   if (same != slices.end()) return same->part.data;
-  const std::span<std::byte> bytes = room.of(part.size_bytes());
+  const std::span<std::byte> bytes = scratch.of(part.size_bytes());
   copy_part(slices, begin, part, bytes);
   return bytes;
 }
 
-TensorView whole(const SlicedTensor& tensor, Room& room) {
-  return {tensor.shape, part_of(tensor.slices, Dims(tensor.shape.dims.size()), tensor.shape, room)};
+TensorView whole(const SlicedTensor& tensor, Scratch& scratch) {
+  return {tensor.shape,
+          part_of(tensor.slices, Dims(tensor.shape.dims.size()), tensor.shape, scratch)};
 }
 
 }  // namespace smelt

@@ -38,7 +38,7 @@ void copy_part(std::span<const TensorSlice> slices, const Dims& begin, const Sha
                std::span<std::byte> to);
 
 // Memory that serves one tensor after another.
-class Room {
+class Scratch {
  public:
   std::span<std::byte> of(std::size_t size) {
     if (size > size_) memory_ = std::make_unique_for_overwrite<std::byte[]>(size_ = size);
@@ -50,10 +50,10 @@ class Room {
   std::size_t size_ = 0;
 };
 
-// The same without a copy where one slice is that part; else in the room.
+// The same without a copy where one slice is that part; else in the scratch memory.
 std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
-                                   const Shape& part, Room& room);
-// All of the tensor, in the room where it lies in several slices.
-TensorView whole(const SlicedTensor& tensor, Room& room);
+                                   const Shape& part, Scratch& scratch);
+// All of the tensor, in the scratch memory where it lies in several slices.
+TensorView whole(const SlicedTensor& tensor, Scratch& scratch);
 
 }  // namespace smelt

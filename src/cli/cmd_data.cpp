@@ -67,7 +67,11 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   command.add_option("--memory", job.memory, "about so much, at least 256MB")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
-  command.add_option("--work", job.work, "local folder for temporary files; default: beside --out");
+  command.add_option("--work", job.work,
+                     "local folder for temporary files; default: beside --out, for gs:// and s3:// "
+                     "in TMPDIR or /tmp");
+  command.add_flag("--ignore-space", job.ignore_space,
+                   "begin even if disks seem too small for temporary files and examples");
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");
 }
 

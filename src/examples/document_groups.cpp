@@ -1,6 +1,7 @@
 #include "examples/document_groups.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "base/progress.h"
 #include "examples/example_files.h"
 #include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -156,10 +158,9 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
   return whole;
 }
 
-}  // namespace
-
-ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
-                                     const ShuffleOptions& options) {
+// Read and scattered; not yet cut.
+ScatteredDocuments read_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+                                  const ShuffleOptions& options) {
   const ShuffleSizes& sizes = options.sizes;
   SpillFile file(options.folder + "/documents-1");
   SpillWriter writer(
@@ -171,6 +172,31 @@ ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& to
   std::vector<SpillRange> ranges = writer.finish();
   file.close();
   out.spill = Spill(file.path(), std::move(ranges));
+  out.counts.files = reader.files().size();
+  out.counts.dropped_bytes = reader.counts().dropped_bytes;
+  out.counts.duplicate_documents = reader.counts().duplicate_documents;
+  out.counts.duplicate_lines = reader.counts().duplicate_lines;
+  return out;
+}
+
+}  // namespace
+
+ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+                                     const ShuffleOptions& options,
+                                     const std::function<void(const CorpusCounts&)>& check) {
+  const ShuffleSizes& sizes = options.sizes;
+  const std::string list = join_path(options.folder, kDocumentsList);
+  ScatteredDocuments out{.spill = {}, .counts = {}, .codec = IdCodec(tokenizer.size())};
+  if (exists(list)) {
+    out.spill = Spill::load(list);
+    out.counts = corpus_counts(out.spill.note());
+    out.spill.remove_others(options.folder, "documents");
+  } else {
+    out = read_documents(reader, tokenizer, options);
+    check(out.counts);
+    out.spill.note() = to_json(out.counts);
+    out.spill.save(list);
+  }
   out.spill.split({.folder = options.folder,
                    .name = "documents",
                    .limit = sizes.group_bytes / 4,
@@ -178,11 +204,8 @@ ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& to
                    .least_chunk = sizes.least_chunk,
                    .most_chunk = sizes.most_chunk,
                    .memory = options.buffers(),
-                   .threads = options.threads});
-  out.counts.files = reader.files().size();
-  out.counts.dropped_bytes = reader.counts().dropped_bytes;
-  out.counts.duplicate_documents = reader.counts().duplicate_documents;
-  out.counts.duplicate_lines = reader.counts().duplicate_lines;
+                   .threads = options.threads,
+                   .list = list});
   return out;
 }
 

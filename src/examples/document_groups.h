@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "examples/id_codec.h"
@@ -20,11 +21,16 @@ struct ScatteredDocuments {
   IdCodec codec;
 };
 
+// Saved when all documents are read, with their counts: from then on a killed run goes on.
+inline constexpr const char* kDocumentsList = "documents.ranges";
+
 // Numbers the documents as they come. A document's key depends on its number and the seed alone.
 // No range is larger than a quarter of a group, but for a document that is. The spill's files are
-// documents-*.
+// documents-*. What a killed run has left in the folder is gone on with. `check` throws where
+// nothing can be made of so much text.
 ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
-                                     const ShuffleOptions& options);
+                                     const ShuffleOptions& options,
+                                     const std::function<void(const CorpusCounts&)>& check);
 
 // Documents in the order of their numbers in the input.
 struct DocumentGroup {

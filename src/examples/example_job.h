@@ -32,6 +32,7 @@ struct ExampleJob {
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
   std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
                      // system's folder for temporary files when the output is no local file
+  bool ignore_space = false;  // begins however little room there is (examples/disk_space.h)
   ShuffleSizes sizes;
 };
 

@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "data/record_index.h"
 #include "data/record_index_file.h"
+#include "examples/disk_space.h"
 #include "examples/example_shuffle.h"
 #include "examples/shard_writer.h"
 #include "examples/work_folder.h"
@@ -23,8 +24,8 @@ namespace {
 using Json = ExampleBuilder::Json;
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 4;
-// Written last before the shards are: drawing is over.
+constexpr int kWorkVersion = 5;
+// Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
 // All that decides the bytes of the result, and where it goes.
@@ -56,30 +57,30 @@ std::string work_folder_path(const CheckedJob& checked) {
 }
 
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {
-  const CorpusCounts& c = drawn.text;
   drawn.examples.spill.save(folder.file(kRanges));
-  const Json text{c.files,          c.documents,     c.sentences,           c.tokens,
-                  c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines};
-  write_file(
-      folder.file(kState),
-      Json{{"examples", drawn.examples.examples}, {"counts", drawn.examples.counts}, {"text", text}}
-          .dump());
+  write_file(folder.file(kState), Json{{"examples", drawn.examples.examples},
+                                       {"counts", drawn.examples.counts},
+                                       {"text", to_json(drawn.text)}}
+                                      .dump());
 }
 
 DrawnExamples load(const WorkFolder& folder) {
-  const Json state = Json::parse(read_file(folder.file(kState)));
-  const Json& text = state["text"];
+  const nlohmann::json state = nlohmann::json::parse(read_file(folder.file(kState)));
   return {.examples = {.spill = Spill::load(folder.file(kRanges)),
                        .examples = state["examples"],
                        .counts = state["counts"]},
-          .text = {.files = text[0],
-                   .documents = text[1],
-                   .sentences = text[2],
-                   .tokens = text[3],
-                   .unknown_tokens = text[4],
-                   .dropped_bytes = text[5],
-                   .duplicate_documents = text[6],
-                   .duplicate_lines = text[7]}};
+          .text = corpus_counts(state["text"])};
+}
+
+// What the drawing went on from is of no more use once all is drawn.
+void forget_drawing(const WorkFolder& folder) {
+  remove_file(folder.file(kDrawingList));
+  remove_file(folder.file(kDocumentsList));
+  Spill().remove_others(folder.path(), "documents");
+}
+
+bool holds_work(const WorkFolder& folder) {
+  return exists(folder.file(kState)) || exists(folder.file(kDocumentsList));
 }
 
 // Hours of work are not thrown away for a slip in the command.
@@ -87,7 +88,7 @@ void check_other_job(const WorkFolder& folder, const Json& job, const ExampleFil
   const bool own = !files.own_name.empty();  // and with it all that --overwrite replaces
   if (own && files.overwrite) return;
   const auto other = folder.job();
-  if (!other || !exists(folder.file(kState))) return;
+  if (!other || !holds_work(folder)) return;
   const Json before = other->flatten(), now = job.flatten();
   Json all = now;
   all.update(before);
@@ -120,10 +121,11 @@ class Run {
                 .threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads(),
                 .memory = static_cast<std::size_t>(job.memory),
                 .sizes = job.sizes};
-    if (folder_.job() == job_ && exists(folder_.file(kState)))
+    const bool goes_on = folder_.job() == job_ && holds_work(folder_);
+    if (goes_on && exists(folder_.file(kState)))
       go_on();
     else
-      begin(draw);
+      draw_all(draw, builder.passes(), goes_on);
   }
 
   ExampleSummary finish(const ExampleBuilder& builder) {
@@ -153,18 +155,32 @@ class Run {
     made_.assign(made.begin(), made.end());
     check_free(files_, std::vector<bool>(sealed.begin(), sealed.end()));
     drawn_ = load(folder_);
+    forget_drawing(folder_);
     remove_abandoned(files_.all());
     spdlog::info("going on with a run that was stopped: {} of {} files are whole",
                  std::ranges::count(made_, true), made_.size());
   }
 
-  void begin(const DrawExamples& draw) {
-    check_other_job(folder_, job_, files_);
+  void draw_all(const DrawExamples& draw, std::uint64_t passes, bool goes_on) {
+    if (!goes_on) check_other_job(folder_, job_, files_);
     check_free(files_);
-    folder_.begin(job_);
+    if (goes_on) {
+      spdlog::info("going on with a run that was stopped: the documents are read");
+    } else {
+      std::vector<std::uint64_t> sizes;
+      for (const Json& input : job_["inputs"]) sizes.push_back(input[0]);
+      check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
+      folder_.begin(job_);
+    }
     remove_abandoned(files_.all());
-    drawn_ = draw(options_);
-    save(folder_, drawn_);
+    try {
+      drawn_ = draw(options_);
+      save(folder_, drawn_);
+    } catch (...) {
+      folder_.keep(holds_work(folder_));
+      throw;
+    }
+    forget_drawing(folder_);
   }
 
   const CheckedJob& checked_;

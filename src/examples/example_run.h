@@ -1,5 +1,5 @@
 // A job from its drawn examples to its files, in whichever order they were drawn; a run that was
-// killed after the drawing goes on with what was drawn.
+// killed goes on with what was drawn.
 #pragma once
 
 #include <functional>

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/progress.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -43,6 +46,12 @@ class Drawing {
         order_key_(random_key(options.seed, "order of examples")),
         parts_(static_cast<std::size_t>(options.threads)),
         progress_("drawing", static_cast<std::int64_t>(documents.counts.documents), "documents") {}
+
+  // What was drawn of so many documents before.
+  void go_on(std::uint64_t documents, std::uint64_t examples, const ExampleCounts& counts) {
+    parts_.front() = {.examples = examples, .counts = counts};
+    done_ = static_cast<std::int64_t>(documents);
+  }
 
   void draw(const DocumentGroup& group) {
     const std::size_t documents = group.numbers.size();
@@ -110,24 +119,93 @@ class Drawing {
   std::int64_t done_ = 0;
 };
 
+// The ranges and, in their note, how far the drawing has come.
+class SavedDrawing {
+ public:
+  SavedDrawing(const ScatteredDocuments& documents, const ShuffleOptions& options)
+      : documents_(documents),
+        list_(join_path(options.folder, kDrawingList)),
+        file_(options.folder + "/examples-1"),
+        groups_(group_ranges(documents.spill.ranges(), options.sizes.group_bytes)) {
+    if (exists(list_)) spill_ = Spill::load(list_);
+    spill_.remove_others(options.folder, "examples");
+  }
+
+  const std::string& list() const { return list_; }
+  Spill take() { return std::move(spill_); }
+  std::uint64_t examples() const { return spill_.note()["examples"]; }
+  ExampleCounts counts() const { return spill_.note()["counts"]; }
+  bool is_whole() const { return begun() && done() == groups_.size(); }
+
+  void draw(const ExampleBuilder& builder, std::size_t shards, const ShuffleOptions& options) {
+    const ShuffleSizes& sizes = options.sizes;
+    if (!begun()) begin(shard_cuts(shards, first_ranges(documents_, builder, shards, options)));
+    SpillFile file(file_, spill_.note()["bytes"].get<std::uint64_t>());
+    const std::size_t ranges = spill_.ranges().size();
+    SpillWriter writer(file, spill_.ranges(),
+                       std::clamp(options.buffers() / ranges, sizes.least_chunk, sizes.most_chunk));
+    Drawing drawing(documents_, builder, writer, options);
+    drawing.go_on(documents_before(done()), examples(), counts());
+    // Saved so often that the chunks of a range are hardly smaller for it.
+    const std::uint64_t often = ranges * sizes.least_chunk;
+    for (std::size_t group = done(); group < groups_.size(); ++group) {
+      drawing.draw(gather_documents(documents_, groups_[group]));
+      const bool is_last = group + 1 == groups_.size();
+      if (is_last || writer.bytes() - spill_.bytes() >= often || seconds_since(saved_) >= kSeconds)
+        save(file, writer.flush(), group + 1, drawing);
+    }
+    file.close();
+  }
+
+ private:
+  static constexpr double kSeconds = 60;
+
+  bool begun() const { return spill_.note().is_object(); }
+  std::size_t done() const { return spill_.note()["groups"]; }
+
+  void begin(const std::vector<std::uint64_t>& first_keys) {
+    SpillFile file(file_);
+    SpillWriter writer(file, first_keys, 1);
+    spill_ = Spill(file_, writer.finish());
+    spill_.note() = {{"groups", 0}, {"bytes", 0}, {"examples", 0}, {"counts", ExampleCounts()}};
+  }
+
+  void save(const SpillFile& file, std::vector<SpillRange> ranges, std::size_t groups,
+            const Drawing& drawing) {
+    spill_ = Spill(file_, std::move(ranges));
+    spill_.note() = {{"groups", groups},
+                     {"bytes", file.size()},
+                     {"examples", drawing.examples()},
+                     {"counts", drawing.counts()}};
+    spill_.save(list_);
+    saved_ = Clock::now();
+  }
+
+  std::uint64_t documents_before(std::size_t group) const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < group; ++i)
+      for (std::size_t range = groups_[i].first; range < groups_[i].last; ++range)
+        sum += documents_.spill.ranges()[range].records;
+    return sum;
+  }
+
+  const ScatteredDocuments& documents_;
+  std::string list_, file_;
+  std::vector<RangeRun> groups_;
+  Spill spill_;
+  Clock::time_point saved_ = Clock::now();
+};
+
 }  // namespace
 
 ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
                                   const ExampleBuilder& builder, std::size_t shards,
                                   const ShuffleOptions& options) {
   const ShuffleSizes& sizes = options.sizes;
-  const auto cuts = shard_cuts(shards, first_ranges(documents, builder, shards, options));
-  SpillFile file(options.folder + "/examples-1");
-  SpillWriter writer(
-      file, cuts, std::clamp(options.buffers() / cuts.size(), sizes.least_chunk, sizes.most_chunk));
-  Drawing drawing(documents, builder, writer, options);
-  for (const RangeRun run : group_ranges(documents.spill.ranges(), sizes.group_bytes))
-    drawing.draw(gather_documents(documents, run));
-  std::vector<SpillRange> ranges = writer.finish();
-  file.close();
-  ShuffledExamples out{.spill = Spill(file.path(), std::move(ranges)),
-                       .examples = drawing.examples(),
-                       .counts = drawing.counts()};
+  SavedDrawing drawing(documents, options);
+  if (!drawing.is_whole()) drawing.draw(builder, shards, options);
+  ShuffledExamples out{.spill = {}, .examples = drawing.examples(), .counts = drawing.counts()};
+  out.spill = drawing.take();
   out.spill.split({.folder = options.folder,
                    .name = "examples",
                    .limit = sizes.range_bytes,
@@ -135,7 +213,8 @@ ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
                    .least_chunk = sizes.least_chunk,
                    .most_chunk = sizes.most_chunk,
                    .memory = options.buffers(),
-                   .threads = options.threads});
+                   .threads = options.threads,
+                   .list = drawing.list()});
   return out;
 }
 

@@ -23,7 +23,11 @@ struct ShuffledExamples {
   ExampleCounts counts;  // the builder's
 };
 
-// The spill's files are examples-*. No range is larger than the sizes say.
+// Saved after each group of documents, or several small ones, with what was drawn of them.
+inline constexpr const char* kDrawingList = "drawing.ranges";
+
+// The spill's files are examples-*. No range is larger than the sizes say. What a killed run has
+// drawn in the folder is gone on with.
 ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
                                   const ExampleBuilder& builder, std::size_t shards,
                                   const ShuffleOptions& options);

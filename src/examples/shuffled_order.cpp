@@ -10,14 +10,14 @@ ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenize
                                        const ExampleBuilder& builder) {
   DocumentReader reader(checked.job.text);  // which refuses before any work is looked at
   return run_examples(checked, builder, "shuffled", [&](const ShuffleOptions& options) {
-    ScatteredDocuments documents = scatter_documents(reader, tokenizer, options);
-    if (documents.counts.documents == 0) throw_no_text(checked.inputs.size());
-    builder.check(documents.counts);
-    DrawnExamples drawn{
+    const ScatteredDocuments documents =
+        scatter_documents(reader, tokenizer, options, [&](const CorpusCounts& text) {
+          if (text.documents == 0) throw_no_text(checked.inputs.size());
+          builder.check(text);
+        });
+    return DrawnExamples{
         .examples = scatter_examples(documents, builder, checked.files.outputs.size(), options),
         .text = documents.counts};
-    documents.spill.remove();
-    return drawn;
   });
 }
 

@@ -41,6 +41,16 @@ SpillFile::SpillFile(std::string path)
   if (descriptor_ < 0) throw_errno("make", path_, errno);
 }
 
+SpillFile::SpillFile(std::string path, std::uint64_t size)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)),
+      size_(size) {
+  if (descriptor_ < 0) throw_errno("open", path_, errno);
+  if (const std::uint64_t held = file_size(path_); held < size)
+    throw UsageError(str(path_, ": damaged: ", held, " bytes, not ", size), kHint);
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) throw_errno("cut", path_, errno);
+}
+
 SpillFile::~SpillFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -67,13 +77,22 @@ SpillWriter::SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& firs
   for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i].range.first_key = first_keys_[i];
 }
 
+SpillWriter::SpillWriter(SpillFile& file, const std::vector<SpillRange>& ranges,
+                         std::size_t chunk_bytes)
+    : file_(file), chunk_bytes_(chunk_bytes), buckets_(ranges.size()) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    first_keys_.push_back(ranges[i].first_key);
+    buckets_[i].range = ranges[i];
+  }
+}
+
 void SpillWriter::append(std::uint64_t key, std::string_view record) {
   const auto next = std::ranges::upper_bound(first_keys_, key);
   Bucket& bucket = buckets_[static_cast<std::size_t>(next - first_keys_.begin()) - 1];
   const std::size_t size = kSpillRecordHead + record.size();
   const std::lock_guard lock(bucket.mutex);
   std::string& chunk = bucket.chunk;
-  if (!chunk.empty() && chunk.size() + size > chunk_bytes_) flush(bucket);
+  if (!chunk.empty() && chunk.size() + size > chunk_bytes_) write(bucket);
   if (chunk.empty()) {
     chunk.reserve(std::max(chunk_bytes_, sizeof(SpillLink) + size));
     chunk.resize(sizeof(SpillLink));
@@ -85,7 +104,7 @@ void SpillWriter::append(std::uint64_t key, std::string_view record) {
   ++bucket.range.records;
 }
 
-void SpillWriter::flush(Bucket& bucket) {
+void SpillWriter::write(Bucket& bucket) {
   std::string& chunk = bucket.chunk;
   std::memcpy(chunk.data(), &bucket.range.last, sizeof(SpillLink));
   CHECK(std::in_range<std::uint32_t>(chunk.size()), chunk.size());
@@ -96,13 +115,24 @@ void SpillWriter::flush(Bucket& bucket) {
   chunk.clear();
 }
 
-std::vector<SpillRange> SpillWriter::finish() {
+std::vector<SpillRange> SpillWriter::flush() {
   std::vector<SpillRange> ranges;
   ranges.reserve(buckets_.size());
   for (Bucket& bucket : buckets_) {
-    if (!bucket.chunk.empty()) flush(bucket);
+    if (!bucket.chunk.empty()) write(bucket);
     ranges.push_back(bucket.range);
   }
+  return ranges;
+}
+
+std::uint64_t SpillWriter::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Bucket& bucket : buckets_) sum += bucket.range.bytes;
+  return sum;
+}
+
+std::vector<SpillRange> SpillWriter::finish() {
+  std::vector<SpillRange> ranges = flush();
   std::vector<Bucket>().swap(buckets_);
   return ranges;
 }
@@ -120,7 +150,9 @@ std::uint64_t Spill::bytes() const {
 void Spill::save(const std::string& list) const {
   const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
                                 ranges_.size() * sizeof(SpillRange));
-  nlohmann::json head{{"crc32c", crc32c(ranges)}, {"files", nlohmann::json::array()}};
+  nlohmann::json head{{"crc32c", crc32c(ranges, crc32c(note_.dump()))},
+                      {"files", nlohmann::json::array()},
+                      {"note", note_}};
   for (const auto& file : files_) head["files"].push_back(file ? path_name(file->path()) : "");
   write_file(list, str(head.dump(), "\n", ranges));
 }
@@ -130,10 +162,12 @@ Spill Spill::load(const std::string& list) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const auto ranges = std::string_view(bytes).substr(std::min(bytes.size(), end + 1));
   const auto head = nlohmann::json::parse(bytes.substr(0, end), nullptr, false);
-  if (!head.is_object() || head.value("crc32c", 0u) != crc32c(ranges) ||
+  const nlohmann::json note = head.is_object() ? head.value("note", nlohmann::json()) : head;
+  if (!head.is_object() || head.value("crc32c", 0u) != crc32c(ranges, crc32c(note.dump())) ||
       ranges.size() % sizeof(SpillRange) != 0)
     throw UsageError(str(list, ": damaged"), kHint);
   Spill spill;
+  spill.note_ = note;
   const std::string folder = parent_path(list);
   for (const std::string name : head["files"])
     spill.files_.push_back(
@@ -170,10 +204,10 @@ void Spill::split(const SplitOptions& o) {
   const std::size_t buffers = std::max<std::size_t>(1, o.memory / (o.fan_out * o.least_chunk));
   const auto threads = std::min(static_cast<std::size_t>(o.threads), buffers);
   const std::size_t chunk = std::clamp(o.memory / threads / o.fan_out, o.least_chunk, o.most_chunk);
-  for (int pass = 2;; ++pass) {
+  while (true) {
     const std::vector<std::size_t> large = find_large(o.limit);
     if (large.empty()) return;
-    SpillFile file(str(o.folder, "/", o.name, "-", pass));
+    SpillFile file(str(o.folder, "/", o.name, "-", files_.size() + 1));
     std::vector<std::vector<SpillRange>> parts(ranges_.size());
     std::atomic<std::size_t> next = 0;
     run_parallel(static_cast<int>(threads), [&](int) {
@@ -192,11 +226,12 @@ void Spill::split(const SplitOptions& o) {
       }
     });
     file.close();
-    replace(file.path(), std::move(parts));
+    replace(file.path(), std::move(parts), o.list);
   }
 }
 
-void Spill::replace(const std::string& file, std::vector<std::vector<SpillRange>> parts) {
+void Spill::replace(const std::string& file, std::vector<std::vector<SpillRange>> parts,
+                    const std::string& list) {
   const auto number = static_cast<std::uint32_t>(files_.size());
   files_.push_back(std::make_shared<RandomAccessFile>(file));
   std::vector<SpillRange> ranges;
@@ -208,23 +243,37 @@ void Spill::replace(const std::string& file, std::vector<std::vector<SpillRange>
     }
   }
   ranges_ = std::move(ranges);
-  drop_unused();
+  drop_unused(list);
 }
 
-void Spill::drop_unused() {
+// The list names them no more before they go.
+void Spill::drop_unused(const std::string& list) {
   std::vector<bool> used(files_.size());
   for (const SpillRange& range : ranges_)
     if (range.records > 0) used[range.file] = true;
+  std::vector<std::string> unused;
   for (std::size_t i = 0; i < files_.size(); ++i)
     if (files_[i] && !used[i]) {
-      remove_file(files_[i]->path());
+      unused.push_back(files_[i]->path());
       files_[i].reset();
     }
+  if (!list.empty()) save(list);
+  for (const std::string& path : unused) remove_file(path);
 }
 
 void Spill::remove() {
   ranges_.clear();
-  drop_unused();
+  drop_unused("");
+}
+
+void Spill::remove_others(const std::string& folder, std::string_view name) const {
+  const std::string begin = str(name, "-");
+  for (const std::string& found : list_folder(folder)) {
+    const std::string path = join_path(folder, found);
+    const bool ours = std::ranges::any_of(
+        files_, [&](const auto& file) { return file && path_name(file->path()) == found; });
+    if (found.starts_with(begin) && !ours) remove_file(path);
+  }
 }
 
 std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,16 +45,20 @@ inline std::string_view spill_records(const std::string& chunk) {
 // Takes the next of them.
 SpillRecord take_record(std::string_view& records);
 
-// A new file, for this user alone, that several threads append to.
+// A file for this user alone that several threads append to.
 class SpillFile {
  public:
-  explicit SpillFile(std::string path);
+  explicit SpillFile(std::string path);  // a new one
+  // One that is there, of which what follows its first `size` bytes is dropped. UsageError when
+  // there are fewer.
+  SpillFile(std::string path, std::uint64_t size);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
   std::uint64_t append(std::string_view bytes);  // where they are; SystemError on a full disk
   void close();                                  // SystemError when what was written is lost
+  std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
  private:
@@ -70,8 +75,15 @@ class SpillWriter {
   SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& first_keys,
               std::size_t chunk_bytes);
 
+  // Goes on with ranges that flush() has given, behind what the file holds.
+  SpillWriter(SpillFile& file, const std::vector<SpillRange>& ranges, std::size_t chunk_bytes);
+
   void append(std::uint64_t key, std::string_view record);
-  // Writes what is left; nothing may be appended afterwards.
+  // Writes what is left: all that was appended lies in these ranges of the file. Nothing may be
+  // appended meanwhile.
+  std::vector<SpillRange> flush();
+  std::uint64_t bytes() const;  // of all records, as Spill's; none may be appended meanwhile
+  // As flush(); nothing may be appended afterwards.
   std::vector<SpillRange> finish();
 
  private:
@@ -80,7 +92,7 @@ class SpillWriter {
     std::string chunk;
     SpillRange range;
   };
-  void flush(Bucket& bucket);
+  void write(Bucket& bucket);
 
   SpillFile& file_;
   std::vector<std::uint64_t> first_keys_;
@@ -96,6 +108,7 @@ struct SplitOptions {
   std::size_t least_chunk = 0, most_chunk = 0;
   std::size_t memory = 0;  // bytes, for buffers
   int threads = 1;
+  std::string list = {};  // not empty: where what has come out is saved after each pass
 };
 
 // What was written. Reading is thread-safe.
@@ -106,6 +119,9 @@ class Spill {
   // As saved, with the files that lie beside the list. UsageError when the list is damaged.
   static Spill load(const std::string& list);
   void save(const std::string& list) const;
+  // Whatever else is to be saved with it.
+  nlohmann::json& note() { return note_; }
+  const nlohmann::json& note() const { return note_; }
 
   const std::vector<SpillRange>& ranges() const { return ranges_; }  // by their keys
   std::uint64_t bytes() const;
@@ -116,19 +132,25 @@ class Spill {
 
   // Cuts each range of more than the limit, pass after pass, until none is or a single key is left
   // of it. The ranges that come out depend on the records, the limit and the fan-out alone. A pass
-  // needs room on the disk for what it cuts; files that are then empty are removed.
+  // needs room on the disk for what it cuts; files that are then empty are removed. Of a pass that
+  // was cut off nothing remains in the saved list.
   void split(const SplitOptions& options);
   // Removes the files.
   void remove();
+  // Removes the files of the name, <folder>/<name>-1, …, that are not this spill's: a killed
+  // process left them.
+  void remove_others(const std::string& folder, std::string_view name) const;
 
  private:
   std::vector<std::size_t> find_large(std::uint64_t limit) const;
   std::uint64_t last_key(std::size_t range) const;
-  void replace(const std::string& file, std::vector<std::vector<SpillRange>> parts);
-  void drop_unused();
+  void replace(const std::string& file, std::vector<std::vector<SpillRange>> parts,
+               const std::string& list);
+  void drop_unused(const std::string& list);
 
   std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // none where it was removed
   std::vector<SpillRange> ranges_;
+  nlohmann::json note_;
 };
 
 // floor(a * b / c), which must fit.

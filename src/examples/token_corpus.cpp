@@ -1,9 +1,27 @@
 #include "examples/token_corpus.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/words.h"
 
 namespace smelt {
+
+nlohmann::json to_json(const CorpusCounts& c) {
+  return {c.files,          c.documents,     c.sentences,           c.tokens,
+          c.unknown_tokens, c.dropped_bytes, c.duplicate_documents, c.duplicate_lines};
+}
+
+CorpusCounts corpus_counts(const nlohmann::json& json) {
+  return {.files = json[0],
+          .documents = json[1],
+          .sentences = json[2],
+          .tokens = json[3],
+          .unknown_tokens = json[4],
+          .dropped_bytes = json[5],
+          .duplicate_documents = json[6],
+          .duplicate_lines = json[7]};
+}
 
 void throw_no_text(std::size_t files) {
   throw UsageError(str("training data: the input holds no text (", counted(files, "file"), ")"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct CorpusCounts {
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
+
+nlohmann::json to_json(const CorpusCounts& counts);
+CorpusCounts corpus_counts(const nlohmann::json& json);  // as to_json() gave it
 
 // UsageError: the input holds no text.
 [[noreturn]] void throw_no_text(std::size_t files);

@@ -243,7 +243,7 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   const auto tokenizer = load_tokenizer(job.vocab, job.tokenizer);
   check_apart({job.output}, reader.files());
   check_free(job.output, job.overwrite);
-  if (!is_remote(job.output)) remove_abandoned({job.output});
+  remove_abandoned({job.output});
   OutputFile file(job.output);
   const TokenVocabulary vocabulary = vocabulary_of(job.vocab, *tokenizer);
   TokenStoreWriter store(vocabulary, vocabulary.id_bytes(),
@@ -281,7 +281,7 @@ void convert_snapshots(const SnapshotTokensJob& job,
     std::optional<ConvertedSnapshot> made;
     try {
       if (!job.skip_existing || !exists(outputs[i])) {
-        if (!is_remote(outputs[i])) remove_abandoned({outputs[i]});
+        remove_abandoned({outputs[i]});
         made = converter.convert(inputs[i], outputs[i]);
       }
     } catch (const UsageError& error) {

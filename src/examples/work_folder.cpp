@@ -112,7 +112,7 @@ int WorkFolder::open_lock(int folder) const {
 bool WorkFolder::lock(int folder) {
   Descriptor lock(open_lock(folder));
   if (lock.get() < 0) return false;
-  const Locked locked = lock_file(lock, file(kLock));
+  const Locked locked = lock_or_warn(lock, file(kLock), "work folder");
   if (locked == Locked::by_another)
     refuse(path_, "another process is making these files", "wait for it, or stop it");
   if (locked == Locked::gone) return false;

@@ -128,7 +128,7 @@ void check_program(const Recipe& r, const Task& task) {
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
   job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
@@ -194,8 +194,8 @@ static auto filler_of(const Recipe& r) {
   job.exact_products = r.train.precision == "f32_exact";
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
-  return [job, texts, tokenizer](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts);
+  return [job, texts, tokenizer](std::shared_ptr<const Client> client, const Placement& placement) {
+    return std::make_unique<const MaskFiller>(std::move(client), job, *tokenizer, texts, placement);
   };
 }
 

@@ -73,7 +73,7 @@ std::vector<std::size_t> by_size(const StateLayout& layout) {
 
 class ModelState::Staging {
  public:
-  Room whole, part;
+  Scratch whole, part;
 };
 
 ModelState::ModelState(const Placement& placement, const StateLayout& layout)

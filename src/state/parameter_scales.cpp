@@ -10,10 +10,10 @@ namespace smelt {
 
 std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state) {
   std::vector<ParameterScale> out;
-  Room room;
+  Scratch scratch;
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names()) {
-      const TensorView view = whole(state.tensors.at(name), room);
+      const TensorView view = whole(state.tensors.at(name), scratch);
       CHECK(view.shape.dtype == DType::f32, name);
       const std::span values(reinterpret_cast<const float*>(view.data.data()),
                              view.data.size() / sizeof(float));

@@ -43,8 +43,9 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
 }
 
 // The state is the last of the arguments, and the first of a training step's results.
-void place(Program& p, const Placement& placement, const StateLayout& state,
+void place(Program& p, const Placement& placement, const Compute& compute, const StateLayout& state,
            bool state_is_result = false) {
+  p.form.exact_products = compute.exact_products;
   p.form.sums_as_products = placement.sums_as_products;
   p.replicas = placement.replicas();
   if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
@@ -258,7 +259,6 @@ struct Lesson {
 Lesson lesson_of(const Task& task, const TrainingConfig& c, StepProgram& out,
                  Parameters& parameters) {
   Program& p = out.program;
-  p.form.exact_products = c.compute.exact_products;
   const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows, out.placement);
   Lesson lesson{.random = random_arguments(out, c, rows),
@@ -325,7 +325,7 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
     p.donated_by.push_back(lesson.first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));
   p.donated_by.push_back(-1);
-  place(p, placement, out.state, true);
+  place(p, placement, c.compute, out.state, true);
   return out;
 }
 
@@ -348,7 +348,7 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
   }
   out.program.results = {vector_of(figures)};
   out.state = values_layout(parameters, *lesson.partition);
-  place(out.program, placement, out.state);
+  place(out.program, placement, config.compute, out.state);
   return out;
 }
 
@@ -359,7 +359,6 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
                      "set eval.passes to 1");
   StepProgram out{.features = task.features, .placement = placement};
   Program& p = out.program;
-  p.form.exact_products = compute.exact_products;
   const auto batch =
       batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;
@@ -374,26 +373,27 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   p.results = {concatenate({vector_of({loss}), totals}, 0)};
   out.state = values_layout(parameters, *root.compute().partition);
   out.report = {.figures = {"loss"}, .measures = measures.reported};
-  place(p, placement, out.state);
+  place(p, placement, compute, out.state);
   return out;
 }
 
-StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
-                            Compute compute) {
-  StepProgram out{.features = prediction.features};
+StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size, Compute compute,
+                            const Placement& placement) {
+  CHECK(placement.replicas() == 1 && batch_size % placement.row_parts() == 0, batch_size);
+  StepProgram out{.features = prediction.features, .placement = placement};
   Program& p = out.program;
-  p.form.exact_products = compute.exact_products;
-  const auto batch = batch_arguments(p, prediction.features, batch_size, out.placement);
+  const auto batch = batch_arguments(p, prediction.features, batch_size, placement);
   Parameters parameters;
   const auto random = numbered_examples(prediction.draws > 0, out, batch_size);
   compute.save = Save::none;
-  const Scope root(p.graph, parameters, random, std::move(compute));
+  compute.partition = std::make_shared<const Partition>(placement.partition);
+  const Scope root(p.graph, parameters, random, compute);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   if (prediction.draws > 1)
     p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
                            p.results);
-  out.state = values_layout(parameters);
-  place(p, out.placement, out.state);
+  out.state = values_layout(parameters, placement.partition);
+  place(p, placement, compute, out.state);
   return out;
 }
 

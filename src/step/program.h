@@ -62,8 +62,10 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 // where the task draws nothing.
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
                          Compute compute = {}, std::int64_t passes = 1);
-// Results: the prediction's outputs; one device.
+// Results: the prediction's outputs, of all rows on each device. One program: one device, or the
+// placement's mesh with the names of the model's dimensions in its partition; `batch_size` rows
+// over all of it, which divides them.
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
-                            Compute compute = {});
+                            Compute compute = {}, const Placement& placement = {});
 
 }  // namespace smelt

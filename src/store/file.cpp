@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "store/path.h"
 #include "store/remote_file.h"
 
@@ -94,6 +95,22 @@ void rename_into_place(const std::string& from, const std::string& to) {
   }
 }
 
+// Locks a partial file for as long as it is open, by which it is known not to be abandoned. False
+// when another process took it for that before.
+bool claim(const Descriptor& file, const std::string& partial) try {
+  return lock_file(file, partial) == Locked::held;
+} catch (const SystemError&) {  // no locks here: then nothing is ever taken for abandoned either
+  return true;
+}
+
+// Not while the process that writes it lives.
+void remove_if_abandoned(const fs::path& partial) try {
+  const Descriptor file(::open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  std::error_code ignored;
+  if (file.is_open() && lock_file(file, partial) == Locked::held) fs::remove(partial, ignored);
+} catch (const SystemError&) {  // no locks here: nothing tells whether it is abandoned
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path, std::uint64_t most) {
@@ -161,9 +178,11 @@ OutputFile::OutputFile(std::string path, Cache cache) : path_(std::move(path)) {
   }
   place_ = without_links(path_);
   make_parents(place_);
-  std::string partial = partial_name(place_);
-  file_ = open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-  partial_ = std::move(partial);
+  while (partial_.empty()) {
+    std::string partial = partial_name(place_);
+    file_ = open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+    if (claim(file_, partial)) partial_ = std::move(partial);
+  }
   if (cache == Cache::bypassed) buffer_.begin(::fcntl(file_.get(), F_SETFL, O_DIRECT) == 0);
 }
 
@@ -206,6 +225,7 @@ void remove_abandoned(const std::vector<std::string>& paths) {
   std::set<fs::path> folders;
   std::set<std::string, std::less<>> names;
   for (const std::string& path : paths) {
+    if (is_remote(path)) continue;
     const fs::path place = without_links(path), folder = place.parent_path();
     folders.insert(folder.empty() ? "." : folder);
     names.insert(place.filename());
@@ -216,7 +236,7 @@ void remove_abandoned(const std::vector<std::string>& paths) {
       const std::string name = entry.path().filename();
       const auto place = place_of_partial(name);
       if (place && names.contains(*place) && fs::is_regular_file(entry.symlink_status(ignored)))
-        fs::remove(entry.path(), ignored);
+        remove_if_abandoned(entry.path());
     }
 }
 

@@ -91,7 +91,9 @@ class OutputFile {
 // "f.partial-0123456789abcdef" -> "f"; nothing for a name that is none of theirs.
 std::optional<std::string_view> place_of_partial(std::string_view name);
 
-// Removes what OutputFiles of processes that were killed left beside these local paths.
+// Removes what OutputFiles of processes that were killed left beside these local paths. A process
+// holds a lock (flock) on what it is writing, which is left alone; so is everything where the file
+// system has no locks. Nothing is done for objects.
 void remove_abandoned(const std::vector<std::string>& paths);
 
 // write + commit in one call.

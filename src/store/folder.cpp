@@ -1,5 +1,7 @@
 #include "store/folder.h"
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +67,13 @@ void remove_remote_folder(const std::string& path) {
     if (status.ok()) return;
     if (!is_not_found(status)) throw_status("remove", place, Access::remove, status);
   }
+}
+
+// The part of a local path that is there already.
+std::string what_is_there(const std::string& path) {
+  std::string there = path;
+  while (!there.empty() && !exists(there)) there = parent_path(there);
+  return there.empty() ? "." : there;
 }
 
 }  // namespace
@@ -184,15 +193,24 @@ void remove_tree(const std::string& path) {
   require(error, "remove", path);
 }
 
+std::optional<DiskSpace> disk_space(const std::string& path) {
+  if (is_remote(path)) return std::nullopt;
+  const std::string there = what_is_there(path);
+  struct ::statvfs disk{};
+  struct ::stat folder{};
+  if (::statvfs(there.c_str(), &disk) != 0 || ::stat(there.c_str(), &folder) != 0)
+    return std::nullopt;
+  return DiskSpace{.device = folder.st_dev,
+                   .free = std::uint64_t{disk.f_bavail} * std::uint64_t{disk.f_frsize}};
+}
+
 void check_writable(const std::string& folder) {
   if (is_remote(folder)) {
     const std::string probe = join_path(folder, str(".smelt-probe-", std::random_device()()));
     write_file(probe, "");
     return remove_file(probe);
   }
-  std::string there = folder;
-  while (!there.empty() && !exists(there)) there = parent_path(there);
-  if (there.empty()) there = ".";
+  const std::string there = what_is_there(folder);
   if (!file_status(there)->is_folder) throw_errno("write to", there, ENOTDIR);
   if (::access(there.c_str(), W_OK | X_OK) != 0) throw_errno("write to", there, errno);
 }

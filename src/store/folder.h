@@ -44,6 +44,13 @@ void check_bucket(const std::string& path);
 // removing it.
 void check_writable(const std::string& folder);
 
+// Of the disk that a path lies on or will lie on: a number of its own, and the bytes that this user
+// may write there. Nothing for an object store, or where the system does not say.
+struct DiskSpace {
+  std::uint64_t device = 0, free = 0;
+};
+std::optional<DiskSpace> disk_space(const std::string& path);
+
 // Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when
 // unreadable.
 std::vector<std::string> list_folder(const std::string& path);

@@ -37,16 +37,6 @@ void write_owner(const Descriptor& file, const std::string& path) {
     throw_errno("write", path, errno);
 }
 
-// Work goes on where the file system has no locks.
-Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
-  try {
-    return lock_file(file, path);
-  } catch (const SystemError& error) {
-    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
-    return Locked::held;
-  }
-}
-
 }  // namespace
 
 Locked lock_file(const Descriptor& file, const std::string& path) {
@@ -60,8 +50,17 @@ Locked lock_file(const Descriptor& file, const std::string& path) {
   return same ? Locked::held : Locked::gone;
 }
 
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
+  try {
+    return lock_file(file, path);
+  } catch (const SystemError& error) {
+    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
+    return Locked::held;
+  }
+}
+
 std::optional<std::string> folder_worker(const std::string& folder) {
-  if (is_remote(folder)) return std::nullopt;
+  if (is_remote(folder)) return remote_worker(folder);
   const std::string path = join_path(folder, kLockName);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.is_open() || ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)

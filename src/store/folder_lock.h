@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/descriptor.h"
 #include "store/remote_lock.h"
@@ -17,9 +18,12 @@ namespace smelt {
 enum class Locked { held, by_another, gone };
 // SystemError where the file system has no locks. `path` is the file's name.
 Locked lock_file(const Descriptor& file, const std::string& path);
+// The same, but where the file system has no locks work goes on: held, with a warning that nothing
+// keeps a second process out of this `what`.
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what);
 
-// Who holds the lock of a local folder: "process 123 on host a"; nothing where nobody does, and of
-// an object store.
+// Who holds the lock of a folder: "process 123 on host a"; nothing where nobody does. On an object
+// store as remote_worker() says.
 std::optional<std::string> folder_worker(const std::string& folder);
 
 // A folder that one process at a time works in. On a disk the lock is a file in it that says who
@@ -37,6 +41,10 @@ class FolderLock {
   // SystemError when another process has taken it meanwhile.
   void require_held() const {
     if (remote_) remote_->require_held();
+  }
+  // The same, asked of the store now; for what must not be done for another process's folder.
+  void require_held_now() const {
+    if (remote_) remote_->require_held_now();
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -1,13 +1,13 @@
-// A log that others read while it grows. On a disk what is added is at its end at once; an object
-// store has no adding, there the object is written anew as a whole each time.
+// A log that others read while it grows. On a disk what is added is at its end at once; on an
+// object store a thread of its own writes it (store/growing_object.h).
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
 #include "store/descriptor.h"
+#include "store/growing_object.h"
 
 namespace smelt {
 
@@ -18,29 +18,26 @@ class GrowingFile {
   // One that begins with these bytes; an earlier file makes way for it as a whole.
   GrowingFile(std::string path, std::string_view begin);
   GrowingFile(const GrowingFile&) = delete;
-  // What an object lacks is written; a failure is logged.
-  ~GrowingFile();
 
-  // Of what is added within so many seconds an object is written once.
-  void write_objects_every(double seconds) { object_seconds_ = seconds; }
-  // SystemError on a full disk; the file may then end with a part of it.
+  // As GrowingObject::write_every().
+  void write_objects_every(double seconds) {
+    if (object_) object_->write_every(seconds);
+  }
+  // SystemError on a full disk; the file may then end with a part of it. Nobody waits for an object
+  // store, or hears of its failures but in the log.
   void add(std::string_view bytes);
-  // What an object lacks is written now.
-  void write_lacking() {
-    if (lacks_) write_object();
+  // What an object lacks is written now; throws why it cannot be.
+  void flush() {
+    if (object_) object_->flush();
   }
   const std::string& path() const { return path_; }
 
  private:
   void open(int flags);
-  void write_object();
 
   std::string path_;
   Descriptor file_;
-  std::string whole_;  // of an object
-  double object_seconds_ = 0;
-  std::optional<Clock::time_point> written_;  // when the object was last
-  bool lacks_ = false;                        // the object, something that was added
+  std::unique_ptr<GrowingObject> object_;  // instead of file_
 };
 
 }  // namespace smelt

@@ -59,8 +59,8 @@ Identity google_identity() {
   return {"anonymous (no credentials were found)", "allUsers", true};
 }
 
-Identity chosen_anonymous(const std::string& why) {
-  return {str("anonymous (", why, ")"), "allUsers", true};
+Identity chosen_anonymous(const std::string& why, const std::string& remedy) {
+  return {str("anonymous (", why, ")"), "allUsers", true, remedy};
 }
 
 Identity aws_identity() {

@@ -9,7 +9,8 @@ struct Identity {
   std::string words;  // "service account x@y.iam.gserviceaccount.com (…)"
   std::string
       member;  // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
-  bool anonymous = false;  // there are no credentials: only what is public can be read
+  bool anonymous = false;   // there are no credentials: only what is public can be read
+  std::string remedy = {};  // the hint where something is denied, if it is not the usual one
 };
 
 // Where Google's application default credentials come from: the file named by
@@ -22,6 +23,6 @@ Identity google_identity();
 Identity aws_identity();
 
 // Anonymous because somebody asked for it.
-Identity chosen_anonymous(const std::string& why);
+Identity chosen_anonymous(const std::string& why, const std::string& remedy = {});
 
 }  // namespace smelt

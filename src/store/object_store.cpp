@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "store/endpoint.h"
+#include "store/s3_patience.h"
 
 namespace smelt {
 namespace {
@@ -36,75 +38,34 @@ Connections& connections() {
   return all;
 }
 
-// "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"}, {"endpoint_override", "h:1"}}
-std::map<std::string, std::string> options_of(const RemotePath& path) {
-  std::map<std::string, std::string> options;
-  if (path.options.empty()) return options;
-  for (const std::string_view item : split(std::string_view(path.options).substr(1), '&')) {
-    const std::size_t equals = std::min(item.find('='), item.size());
-    options.emplace(item.substr(0, equals), item.substr(std::min(equals + 1, item.size())));
-  }
-  return options;
-}
-
-struct Endpoint {
-  std::string scheme = "https";
-  std::string host;  // "" = Google's
-  std::string why;   // in words, when it is not Google's
-};
-
-// CLOUD_STORAGE_EMULATOR_ENDPOINT as Google's clients understand it, then the path's own options.
-Endpoint google_endpoint(const RemotePath& path) {
-  Endpoint endpoint;
-  if (const char* variable = std::getenv("CLOUD_STORAGE_EMULATOR_ENDPOINT");
-      variable != nullptr && *variable != '\0') {
-    const std::string_view url = variable;
-    const std::size_t mark = url.find("://");
-    endpoint.scheme = mark == std::string_view::npos ? "http" : url.substr(0, mark);
-    endpoint.host = mark == std::string_view::npos ? url : url.substr(mark + 3);
-    while (endpoint.host.ends_with('/')) endpoint.host.pop_back();
-    endpoint.why = "CLOUD_STORAGE_EMULATOR_ENDPOINT is set";
-  }
-  for (const auto& [name, value] : options_of(path)) {
-    if (name == "scheme" && (value == "http" || value == "https"))
-      endpoint.scheme = value;
-    else if (name == "endpoint_override" && !value.empty())
-      endpoint.host = value;
-    else
-      throw UsageError(str("path: gs://", path.bucket, "/", path.key, path.options, ": option ",
-                           name, "=", value),
-                       "options are scheme=http or https, and endpoint_override=HOST:PORT");
-  }
-  const bool here =
-      endpoint.host.starts_with("127.0.0.1:") || endpoint.host.starts_with("localhost:");
-  if (endpoint.why.empty() && endpoint.scheme == "http" && !here)
-    endpoint.why = "nothing secret is sent over http";
-  return endpoint;
-}
-
 FileSystem google_filesystem(const arrow::fs::GcsOptions& options) {
   auto made = arrow::fs::GcsFileSystem::Make(options);
   if (!made.ok()) throw SystemError(str("gs://: ", made.status().message()));
   return *made;
 }
 
+// Asks once whether the store can be reached.
+void require_answer(arrow::fs::FileSystem& system, const RemotePath& path,
+                    const Identity& identity) {
+  const auto first = system.GetFileInfo(path.bucket).status();
+  if (!is_answer(first)) throw_unanswered(str(path.scheme, "://", path.bucket), identity, first);
+}
+
 Connection connect_google(const RemotePath& path) {
-  const Endpoint endpoint = google_endpoint(path);
+  const Endpoint endpoint = endpoint_of(path);
   Identity identity;
   if (!path.user.empty())
     identity = chosen_anonymous("gs://anonymous@…");
-  else if (!endpoint.why.empty())
-    identity = chosen_anonymous(endpoint.why);
+  else if (!endpoint.no_secrets.empty())
+    identity = chosen_anonymous(endpoint.no_secrets, endpoint.remedy);
   else
     identity = google_identity();
   auto options =
       identity.anonymous ? arrow::fs::GcsOptions::Anonymous() : arrow::fs::GcsOptions::Defaults();
-  options.scheme = endpoint.scheme;
+  if (!endpoint.scheme.empty()) options.scheme = endpoint.scheme;
   options.endpoint_override = endpoint.host;
   options.retry_limit_seconds = kFirstRetrySeconds;
-  const auto first = google_filesystem(options)->GetFileInfo(path.bucket).status();
-  if (!first.ok() && !first.IsInvalid() && !is_not_found(first) && !is_denied(first))
-    throw_unanswered(str("gs://", path.bucket), identity, first);
+  require_answer(*google_filesystem(options), path, identity);
   options.retry_limit_seconds = kRetrySeconds;
   return {google_filesystem(options), identity};
 }
@@ -126,18 +87,30 @@ void load_s3() {
 Connection connect_s3(const RemotePath& path) {
   static std::once_flag loaded;
   std::call_once(loaded, load_s3);
-  const std::string uri = str("s3://", path.bucket, path.options);
-  auto made = arrow::fs::FileSystemFromUri(uri);
+  const Endpoint endpoint = endpoint_of(path);
+  const std::string uri = str("s3://", path.bucket, endpoint.options());
+  const auto patience = std::make_shared<S3Patience>(kFirstRetrySeconds);
+  arrow::fs::FileSystemFactoryOptions options{
+      {"retry_strategy", std::shared_ptr<arrow::fs::S3RetryStrategy>(patience)}};
+  Identity identity = aws_identity();
+  if (!endpoint.no_secrets.empty()) {
+    identity = chosen_anonymous(endpoint.no_secrets, endpoint.remedy);
+    for (const char* none : {"access_key", "secret_key"}) options.emplace_back(none, std::string());
+  }
+  auto made = arrow::fs::FileSystemFromUriAndOptions(uri, options);
   // The client must be shut down before the process ends, and before its own statics go: they exist
   // only now.
   static const int registered = std::atexit([] { arrow::fs::EnsureFinalized(); });
   CHECK(registered == 0);
-  if (made.ok()) return {*made, aws_identity()};
   const std::string what = str("path: ", uri, ": ", made.status().message());
   if (made.status().IsInvalid())
     throw UsageError(what, "options are region=…, scheme=…, endpoint_override=…");
-  throw SystemError(
-      what, "does the bucket exist? Its region can be given: s3://bucket/…?region=eu-west-1");
+  if (!made.ok())
+    throw SystemError(
+        what, "does the bucket exist? Its region can be given: s3://bucket/…?region=eu-west-1");
+  require_answer(**made, path, identity);
+  patience->set(kRetrySeconds);
+  return {*made, identity};
 }
 
 Connection connection(const RemotePath& path) {

@@ -53,6 +53,8 @@ Value value_of(arrow::Result<Value> result, std::string_view action, const Place
 // denied.
 bool is_not_found(const arrow::Status& status);
 bool is_denied(const arrow::Status& status);
+// Whether the store has said something, if only that the question was wrong.
+bool is_answer(const arrow::Status& status);
 
 // UsageErrors: when the bucket does not exist; that the object does not.
 void require_bucket(std::string_view action, const Place& place);

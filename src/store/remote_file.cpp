@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 #include "base/error.h"
@@ -108,17 +109,28 @@ void RemoteReader::seek(std::uint64_t offset) {
   next_ = offset;
 }
 
-RemoteWriter::RemoteWriter(const std::string& path) : place_(resolve(path)) {
+std::uint64_t most_object_bytes(const std::string& path) {
+  if (!is_remote(path)) return std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kS3Parts = 10'000, kS3PartBytes = 10 << 20;
+  return parse_remote(path).scheme == "s3" ? kS3Parts * kS3PartBytes : std::uint64_t{5} << 40;
+}
+
+RemoteWriter::RemoteWriter(const std::string& path, std::uint64_t most_bytes)
+    : place_(resolve(path)), left_(most_bytes) {
   stream_ = value_of(place_.system->OpenOutputStream(place_.name), "write", place_, Access::write);
 }
 
 RemoteWriter::~RemoteWriter() {
   if (stream_ == nullptr) return;
   if (sending_.valid()) sending_.wait();
-  if (place_.path.scheme == "gs")
+  if (place_.path.scheme == "gs") {
     abandon(std::move(stream_));
-  else
-    static_cast<void>(stream_->Abort());  // already failing: there is nobody to tell
+    return;
+  }
+  // Parts on their way would come after the end of their upload. This is already failing: there is
+  // nobody to tell.
+  static_cast<void>(stream_->Flush());
+  static_cast<void>(stream_->Abort());
 }
 
 void RemoteWriter::wait() {
@@ -136,6 +148,11 @@ void RemoteWriter::send() {
 }
 
 void RemoteWriter::write(std::string_view bytes) {
+  if (bytes.size() > left_)
+    throw UsageError(str("write: ", place_.path.with_key(place_.path.key),
+                         ": more bytes than an object there may have, written in parts"),
+                     "cut the data into several files, for examples by --shards");
+  left_ -= bytes.size();
   while (!bytes.empty()) {
     if (part_.capacity() < kPartBytes && part_.size() + bytes.size() >= kPartBytes)
       part_.reserve(kPartBytes);

@@ -51,16 +51,22 @@ class RemoteReader {
   std::deque<std::future<std::string>> ahead_;  // last: its threads use file_
 };
 
+// The size that an object may have, written by RemoteWriter: on S3 10,000 parts, whose size Arrow
+// has fixed to 10 MiB; on Google's 5 TiB. Of a local file there is no such limit: 2^64 - 1.
+std::uint64_t most_object_bytes(const std::string& path);
+
 // An object that appears whole at commit(); without it the upload is never finished, and nothing is
 // seen. Parts are sent on another thread while the next one is filled. S3 takes several parts at
 // once; Google's resumable upload takes them one after the other, so there several files written at
 // once go faster than one.
 class RemoteWriter {
  public:
-  explicit RemoteWriter(const std::string& path);
+  explicit RemoteWriter(const std::string& path) : RemoteWriter(path, most_object_bytes(path)) {}
+  RemoteWriter(const std::string& path, std::uint64_t most_bytes);
   ~RemoteWriter();
   RemoteWriter(const RemoteWriter&) = delete;
   RemoteWriter& operator=(const RemoteWriter&) = delete;
+  // UsageError for more bytes than the object may have.
   void write(std::string_view bytes);
   void commit();
 
@@ -70,6 +76,7 @@ class RemoteWriter {
 
   Place place_;
   std::shared_ptr<arrow::io::OutputStream> stream_;  // empty once committed
+  std::uint64_t left_;                               // bytes that it may still get
   std::string part_;
   std::future<arrow::Status> sending_;
 };

@@ -26,6 +26,10 @@ std::string random_name() {
   return name.data();
 }
 
+LockOwner owner_in(std::string_view text) {
+  return LockOwner::parse(text.substr(text.find('\n') + 1));
+}
+
 // Of an object that may go at any moment.
 std::string text_of_claim(const std::string& path) try {
   return read_file(path, kSmallFileBytes);
@@ -35,6 +39,21 @@ std::string text_of_claim(const std::string& path) try {
 }
 
 }  // namespace
+
+std::optional<std::string> remote_worker(const std::string& folder, const LockTimes& times) {
+  const std::string claims = join_path(folder, kLockName);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const std::string& name : list_folder(claims)) {
+    const std::string path = join_path(claims, name), text = text_of_claim(path);
+    const auto status = file_status(path);
+    if (!status || !text.starts_with(kHeld)) continue;
+    const auto age = now - std::chrono::nanoseconds(status->modified);
+    const LockOwner owner = owner_in(text);
+    if (age < std::chrono::duration<double>(times.stale_seconds) && !owner.has_ended())
+      return owner.words;
+  }
+  return std::nullopt;
+}
 
 RemoteLock::RemoteLock(const std::string& folder, const std::string& where, LockTimes times)
     : folder_(join_path(folder, kLockName)),
@@ -116,8 +135,7 @@ RemoteLock::Others RemoteLock::look_at_others() {
   for (const OtherClaim& other : other_claims()) {
     const std::string text = text_of_claim(other.path);
     if (text.empty()) continue;
-    const std::size_t head = text.find('\n') + 1;
-    const LockOwner owner = LockOwner::parse(std::string_view(text).substr(head));
+    const LockOwner owner = owner_in(text);
     if (owner.has_ended() || other.age > times_.stale_seconds) {
       spdlog::warn("{}: the lock of {}, {}, is taken", where_, owner.words,
                    owner.has_ended() ? std::string("which has ended")
@@ -144,13 +162,17 @@ bool RemoteLock::is_held_by_another() const {
   });
 }
 
+void RemoteLock::look() {
+  if (!exists(path_) || is_held_by_another()) lost_ = true;
+}
+
 void RemoteLock::renew() {
   const auto pause = std::chrono::duration<double>(times_.renew_seconds);
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, pause, [this] { return ended_; })) {
     lock.unlock();
     try {
-      lost_ = !exists(path_) || is_held_by_another();
+      look();
       if (!lost_) write(Claim::held);
     } catch (const Error& error) {
       spdlog::warn("{}: the lock is not renewed: {}", where_, error.what());
@@ -158,6 +180,11 @@ void RemoteLock::renew() {
     if (lost_) return;
     lock.lock();
   }
+}
+
+void RemoteLock::require_held_now() {
+  look();
+  require_held();
 }
 
 void RemoteLock::require_held() const {

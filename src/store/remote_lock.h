@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +25,10 @@ struct LockTimes {
   double renew_seconds = 30, stale_seconds = 120, look_seconds = 0.5;
 };
 
+// Who holds the lock of a folder, by the words that it is written with; nothing where nobody does
+// or the holder was not heard of for `times.stale_seconds` by this machine's clock.
+std::optional<std::string> remote_worker(const std::string& folder, const LockTimes& times = {});
+
 class RemoteLock {
  public:
   // UsageError beginning with `where` when another process holds it, and when the folder may not be
@@ -34,8 +39,10 @@ class RemoteLock {
   RemoteLock(const RemoteLock&) = delete;
   RemoteLock& operator=(const RemoteLock&) = delete;
 
-  // SystemError when another process has taken it, as it may once this one was not heard of.
+  // SystemError when another process has taken it, as it may once this one was not heard of: known
+  // when this one is renewed, or asked of the store now.
   void require_held() const;
+  void require_held_now();
 
  private:
   enum class Claim { made, held };
@@ -53,6 +60,7 @@ class RemoteLock {
   [[noreturn]] void refuse(const LockOwner& owner, double age);
   void give_up() const;
   bool is_held_by_another() const;
+  void look();
   void renew();
 
   std::string folder_, where_, name_, path_;

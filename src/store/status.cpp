@@ -58,6 +58,7 @@ std::string permission(bool s3, Access access) {
 }
 
 std::string permission_hint(const RemotePath& path, Access access, const Identity& identity) {
+  if (!identity.remedy.empty()) return identity.remedy;
   if (path.scheme == "s3")
     return str("allow ", permission(true, access), " on bucket '", path.bucket,
                "' in its policy or the identity's, or set AWS_PROFILE or AWS_ACCESS_KEY_ID to "
@@ -103,6 +104,11 @@ bool is_denied(const arrow::Status& status) {
 bool is_not_found(const arrow::Status& status) {
   return arrow::internal::ErrnoFromStatus(status) == ENOENT ||
          says_any(status, {"NO_SUCH_BUCKET", "NO_SUCH_KEY"});
+}
+
+bool is_answer(const arrow::Status& status) {
+  return status.ok() || status.IsInvalid() || is_not_found(status) || is_denied(status) ||
+         is_other_region(status);
 }
 
 void require_bucket(std::string_view action, const Place& place) {

@@ -44,6 +44,7 @@ EventLog::EventLog(const std::string& folder, std::int64_t first_step)
   append_run_start(bytes, wall_seconds(), first_step);
   try {
     file_.add(bytes);
+    file_.flush();          // that nothing may be written there is said now
   } catch (const Error&) {  // nor is a part of a beginning
     remove_file(file_.path());
     throw;

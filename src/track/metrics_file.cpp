@@ -99,7 +99,7 @@ void MetricsFile::begin(const std::string& path, const KeptRecords& kept, const 
 
 void MetricsFile::went_back(std::int64_t step, SpentTimes spent) {
   const std::string path = file_->path();
-  file_->write_lacking();
+  file_->flush();
   const KeptRecords kept = kept_records(read_metrics(path), step);
   spent[Spent::lost] += std::exchange(spent[Spent::step], 0);
   spent += kept.spent;

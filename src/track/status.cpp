@@ -8,7 +8,6 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "store/folder_lock.h"
-#include "store/path.h"
 #include "track/chart.h"
 
 namespace smelt {
@@ -18,7 +17,7 @@ bool is_compiling(const RunRecord& run) { return run.last_kind == "start"; }
 
 std::string state_word(const RunStatus& status) {
   const RunRecord& run = status.run;
-  if (run.end || is_remote(run.folder)) return state_text(run);
+  if (run.end) return state_text(run);
   const std::string since =
       is_compiling(run) ? str(" for ", duration_text(status.now - run.time)) : "";
   return status.worker ? str(state_text(run), since, ", by ", *status.worker)

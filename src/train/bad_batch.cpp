@@ -66,8 +66,8 @@ BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
   for (const Feature& feature : features) {
     const auto found = checkpoint.tensors.find(batch_name(feature));
     if (found == checkpoint.tensors.end()) refuse(str(": its batch has no ", feature.name));
-    Room room;
-    const auto [shape, data] = whole(found->second, room);
+    Scratch scratch;
+    const auto [shape, data] = whole(found->second, scratch);
     const Dims row(shape.dims.begin() + 1, shape.dims.end());
     if (shape.dtype != feature.dtype || row != feature.row)
       refuse(str(": ", feature.name, " is ", shape, ", a row of this model's ",

@@ -308,9 +308,9 @@ bool RunLog::wants_histograms(std::int64_t step) const {
 void RunLog::histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
                         const HostState& after, const HostState* gradients) {
   std::vector<NamedHistogram> all;
-  Room room;
+  Scratch scratch;
   const auto values_of = [&](const HostState& state, const std::string& name) {
-    return tensor_values<float>(whole(state.tensors.at(name), room));
+    return tensor_values<float>(whole(state.tensors.at(name), scratch));
   };
   for (const ParameterScale& p : parameter_scales(layout, after)) {
     std::vector<float> values = values_of(after, p.name);

@@ -56,8 +56,10 @@ struct TrackChoice {
   std::int64_t log_every = 100;                               // steps
   std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
-  // Texts that the state at hand fills at each check; made once the device is open.
-  std::function<std::unique_ptr<const MaskFiller>(std::shared_ptr<const Client>)> filler = {};
+  // Texts that the state at hand fills at each check; made once the device is open, for the
+  // placement that the filler gets.
+  std::function<std::unique_ptr<const MaskFiller>(std::shared_ptr<const Client>, const Placement&)>
+      filler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
   bool gradient_histograms = false;   // with the others; another program is compiled for them
   nlohmann::json settings = {};  // of the run, for who looks at it; null: those of its checkpoints

@@ -65,8 +65,9 @@ std::pair<std::string, std::string> without_hint(const std::string& message) {
 
 }  // namespace
 
-Saver::Saver(const TrainJob& job, const Start& start)
+Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock)
     : job_(job),
+      lock_(lock),
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_) {
@@ -141,9 +142,9 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
                                                const nlohmann::json& settings) const {
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
-  const auto publish = [&](std::string_view name, const std::string& place,
-                           const SaveOptions& options) {
+  const auto publish = [&](std::string_view name, const std::string& place, SaveOptions options) {
     out.push_back({.place = name});
+    if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
     try {
       if (first.empty())
         save_sliced_checkpoint(place, step, host.tensors, settings, options);

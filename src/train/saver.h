@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/watchdog.h"
 #include "state/state_copy.h"
+#include "store/folder_lock.h"
 #include "train/start.h"
 #include "train/trainer.h"
 
@@ -22,7 +23,8 @@ namespace smelt {
 // of the state on the host. A save that fails is told and tried again when the next one is due.
 class Saver {
  public:
-  Saver(const TrainJob& job, const Start& start);
+  // Saves only while the lock of the model folder is held; null: there is none.
+  Saver(const TrainJob& job, const Start& start, const FolderLock* lock);
 
   // Whether the state after this step is to be saved: by the step's number, or by the time that has
   // passed.
@@ -83,6 +85,7 @@ class Saver {
   bool is_kept_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
+  const FolderLock* lock_;
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
   std::optional<double> best_, before_best_;

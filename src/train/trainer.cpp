@@ -28,7 +28,8 @@ constexpr const char* kStopsTraining =
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
-  const Watchdog::Watch watch(&*watchdog_, str("waiting for the batch of step ", step_ + 1));
+  const Watchdog::Watch watch(&*watchdog_, str("waiting for the batch of step ", step_ + 1),
+                              WorkOf::store);
   return batches_->next();
 }
 
@@ -157,7 +158,7 @@ void Trainer::pause(bool check_is_due, bool save_is_due) {
 }
 
 void Trainer::wait_for_save() {
-  const Watchdog::Watch watch(&*watchdog_, "waiting for the save before");
+  const Watchdog::Watch watch(&*watchdog_, "waiting for the save before", WorkOf::store);
   saver_->wait();
 }
 
@@ -249,7 +250,7 @@ void Trainer::run_steps() {
   if (spike_at_) rewind();  // found in the last step before a signal
   {
     const auto saving = log_.during(Spent::save);
-    const Watchdog::Watch watch(&*watchdog_, "waiting for the last save");
+    const Watchdog::Watch watch(&*watchdog_, "waiting for the last save", WorkOf::store);
     saver_->finish();
   }
   tell_saved();

@@ -24,6 +24,7 @@ class Trainer {
   void introduce() const;
   void leave_the_way_behind() const;
   void compile();
+  Placement filling_placement() const;
   void begin_log();
   Batch next_batch();
   void step(const Batch& batch);

@@ -60,7 +60,7 @@ Trainer::Trainer(const TrainJob& job)
   steps_before_ = start.steps_before;
   watchdog_.emplace(std::chrono::duration<double>(60 * job.hang_minutes),
                     job.fields("hang_minutes"));
-  saver_.emplace(job, start);
+  saver_.emplace(job, start, lock_ ? &*lock_ : nullptr);
   state_ = std::move(start.state);
   taken_ = std::move(start.taken);
   spikes_ = start.spikes;
@@ -108,6 +108,15 @@ void Trainer::begin_log() {
              program_.report);
 }
 
+// The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
+// device holds all of it.
+Placement Trainer::filling_placement() const {
+  if (program_.placement.replicas() > 1) return {};
+  Placement out = program_.placement;
+  out.partition.names = job_.task.dim_names;
+  return out;
+}
+
 // A new model's weights are drawn meanwhile.
 void Trainer::compile() {
   introduce();
@@ -118,7 +127,7 @@ void Trainer::compile() {
                                taken_ ? taken_->parameters : TensorMap());
     });
   const auto compiling = log_.during(Spent::compile);
-  const Watchdog::Watch watch(&*watchdog_, "compiling");
+  std::optional<Watchdog::Watch> watch(std::in_place, &*watchdog_, "compiling", WorkOf::compiler);
   const auto start = Clock::now();
   if (step_ < job_.config.schedule.total_steps || unchecked_) {
     if (job_.validation)
@@ -126,12 +135,13 @@ void Trainer::compile() {
                       compute_of(job_, client_->platform_name()), *job_.validation, job_.fields);
     if (scorer_) check_data_vocabulary(settings_, scorer_->source(), "the training data");
     check_best(job_, scorer_);
-    if (job_.track.filler) filler_ = job_.track.filler(client_);
+    if (job_.track.filler) filler_ = job_.track.filler(client_, filling_placement());
     if (job_.track.gradient_histograms && job_.track.histograms_every > 0)
       gradients_.emplace(client_, job_);
     compiled_.emplace(client_, program_, advice("train: a step"));
   }
   summary_.compile_seconds = seconds_since(start);
+  watch.emplace(&*watchdog_, "putting the first state on the devices");
   if (fresh.valid())
     state_.emplace(fitting(advice("train: the state"), [&] { return fresh.get(); }));
   taken_.reset();

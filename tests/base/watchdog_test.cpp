@@ -36,6 +36,31 @@ TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
   EXPECT_EXIT(hang(true), testing::ExitedWithCode(1), message);
 }
 
+TEST(WatchdogDeathTest, AStoreThatHangsIsNotTheDevices) {
+  const auto hang = [] {
+    Watchdog watchdog(milliseconds(50), "--hang-minutes");
+    const Watchdog::Watch watch(&watchdog, "the save of step 7", WorkOf::store);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(1),
+              "the save of step 7 has not ended after .*: the data's or the checkpoints' store "
+              "hangs\n  hint: .*; --hang-minutes allows more");
+}
+
+TEST(WatchdogDeathTest, ACompilerThatTakesLongIsToldAgainAndAgainAndGoesOn) {
+  const auto compile = [] {
+    Watchdog watchdog(milliseconds(600));
+    {
+      const Watchdog::Watch watch(&watchdog, "compiling", WorkOf::compiler);
+      std::this_thread::sleep_for(milliseconds(1500));
+    }
+    std::_Exit(7);
+  };
+  EXPECT_EXIT(compile(), testing::ExitedWithCode(7),
+              "warning: train: compiling has not ended after 0.01 minutes; it may go on\n"
+              "warning: train: compiling has not ended after 0.02 minutes; it may go on\n");
+}
+
 TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {
   Watchdog watchdog(std::chrono::hours(24) * 365 * 2000.0);
   watchdog.at(1);

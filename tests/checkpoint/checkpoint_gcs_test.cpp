@@ -70,6 +70,33 @@ TEST_F(CheckpointGcsTest, ACheckpointOfTheSameStepIsReplaced) {
   EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
 }
 
+// Each time that the save makes sure of its lock it is cut off once, as by a kill, and what is
+// there must be whole; then it goes on from there.
+TEST_F(CheckpointGcsTest, WhileAStepIsSavedAgainAWholeOneIsThereAtEveryInstant) {
+  const std::vector<float> values = weights(5);
+  const TensorView view{{DType::f32, {5000}}, std::as_bytes(std::span(values))};
+  save(model_, 5, "first");
+  int cuts = 0;
+  for (int last = 1;; ++last) {
+    int calls = 0;
+    const auto cut = [&] {
+      expect_whole(*load_latest_checkpoint(model_));
+      if (++calls == last) throw SystemError("cut off");
+    };
+    const SaveOptions options{.max_to_keep = 1, .shard_bytes = 20000, .require_held = cut};
+    try {
+      save_checkpoint(model_, 5, {{"a", view}, {"b", view}}, {{"note", "second"}}, options);
+      break;
+    } catch (const SystemError&) {
+      ++cuts;
+    }
+    expect_whole(*load_latest_checkpoint(model_));
+  }
+  EXPECT_EQ(cuts, 3);
+  EXPECT_EQ(load_checkpoint(model_, 5).state.at("note"), "second");
+  EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
+}
+
 TEST_F(CheckpointGcsTest, WithoutItsMarkerItDoesNotExistAndIsCleared) {
   save(model_, 1);
   save(model_, 2);

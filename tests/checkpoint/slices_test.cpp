@@ -210,8 +210,8 @@ TEST(Slices, AnyPartComesOutOfAnyOthersAsTheSlowTwinSays) {
         wanted.add("t", dims, to, 1);
         const SlicedTensor& tensor = given.tensors()["t"];
         for (const auto& [begin, part] : wanted.tensors()["t"].slices) {
-          Room room;
-          const auto got = part_of(tensor.slices, begin, part.shape, room);
+          Scratch scratch;
+          const auto got = part_of(tensor.slices, begin, part.shape, scratch);
           ASSERT_EQ(tensor_values<std::int32_t>({part.shape, got}),
                     values_of(begin, part.shape.dims, 1));
         }
@@ -221,11 +221,11 @@ TEST(Slices, AnyPartComesOutOfAnyOthersAsTheSlowTwinSays) {
 TEST(Slices, APartThatIsASliceIsNotCopied) {
   Cut cut = three_tensors();
   const SlicedTensor &w = cut.tensors()["w"], &z = cut.tensors()["z"];
-  Room room;
+  Scratch scratch;
   const TensorSlice& some = w.slices[3];
-  EXPECT_EQ(part_of(w.slices, some.begin, some.part.shape, room).data(), some.part.data.data());
-  EXPECT_EQ(whole(z, room).data.data(), z.slices.front().part.data.data());
-  EXPECT_EQ(tensor_values<std::int32_t>(whole(w, room)), values_of({0, 0}, {8, 6}, 7));
+  EXPECT_EQ(part_of(w.slices, some.begin, some.part.shape, scratch).data(), some.part.data.data());
+  EXPECT_EQ(whole(z, scratch).data.data(), z.slices.front().part.data.data());
+  EXPECT_EQ(tensor_values<std::int32_t>(whole(w, scratch)), values_of({0, 0}, {8, 6}, 7));
 }
 
 // ---- what is refused ----

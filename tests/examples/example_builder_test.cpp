@@ -202,6 +202,58 @@ TEST_F(ExampleBuilderTest, KilledAtAnyInstantItGoesOnToTheSameBytes) {
   }
 }
 
+// Counts the groups that are drawn from; from the one of this number on it is killed.
+struct GroupsBuilder : RunsBuilder {
+  explicit GroupsBuilder(int kill_at = 1 << 30) : RunsBuilder(9), kill_at(kill_at) {}
+  std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
+                                        ExampleCounts& counts) const override {
+    if (groups++ == kill_at) ::raise(SIGKILL);
+    return RunsBuilder::drawer(group, counts);
+  }
+  int kill_at;
+  mutable int groups = 0;
+};
+
+TEST_F(ExampleBuilderTest, KilledWhileItDrawsItGoesOnWithTheNextGroup) {
+  const auto alone = [&](const std::string& name) {
+    ExampleJob one = job(name, 4);
+    one.threads = 1;
+    one.sizes.least_chunk = 16;  // each group is saved
+    return one;
+  };
+  const auto build_with = [&](const ExampleJob& job, const GroupsBuilder& builder) {
+    build_in_shuffled_order(CheckedJob(job), tokenizer_, builder);
+  };
+  const GroupsBuilder all;
+  build_with(alone("whole"), all);
+  ASSERT_GT(all.groups, 10);
+  const ExampleJob killed = alone("killed");
+  for (const int drawn : {3, 5}) {  // by each of two processes
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      build_with(killed, GroupsBuilder(drawn));
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+  fs::rename(dir_.file("in.txt"), dir_.file("moved.txt"));
+  write_file(dir_.file("in.txt"), "");
+  EXPECT_THAT(error_of([&] { build_with(killed, GroupsBuilder()); }), HasSubstr("holds examples "));
+  fs::rename(dir_.file("moved.txt"), dir_.file("in.txt"));
+  const GroupsBuilder rest;
+  build_with(killed, rest);
+  EXPECT_EQ(rest.groups, all.groups - 3 - 5);
+  EXPECT_TRUE(joined(killed) == joined(alone("whole")));
+  const auto facts = [&](const std::string& name) {
+    auto json = nlohmann::json::parse(read_file(dir_.file(name + "-00000-of-00004.json")));
+    json.erase("files");
+    return json;
+  };
+  EXPECT_EQ(facts("killed"), facts("whole"));
+}
+
 TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
   const ExampleJob stopped = job("out");
   stop_while_writing(stopped);

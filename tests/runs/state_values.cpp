@@ -26,9 +26,9 @@ double norm_of_difference(const std::vector<float>& a, const std::vector<float>&
 StateValues values_of(const ModelState& state) {
   StateValues values;
   const HostState host = state.download();
-  Room room;
+  Scratch scratch;
   for (const auto& [name, tensor] : host.tensors)
-    values[name] = tensor_values<float>(whole(tensor, room));
+    values[name] = tensor_values<float>(whole(tensor, scratch));
   return values;
 }
 

@@ -143,6 +143,15 @@ TEST(RemoveAbandoned, TakesNothingButUnfinishedFilesOfThesePaths) {
   EXPECT_EQ(entries(dir), others.size() + 2);
 }
 
+TEST(RemoveAbandoned, LeavesWhatALivingProcessIsWriting) {
+  const TempDir dir;
+  OutputFile file(dir.file("f"));
+  file.write("all of it");
+  remove_abandoned({dir.file("f")});
+  file.commit();
+  EXPECT_EQ(read_file(dir.file("f")), "all of it");
+}
+
 TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
   const TempDir dir;
   const ::mode_t before = ::umask(027);

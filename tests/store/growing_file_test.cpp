@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
@@ -12,16 +15,20 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+
 void expect_growth(const std::string& path) {
   GrowingFile file(path);
   std::string whole;
   for (const std::string_view piece : {"one", "", " two"}) {
     file.add(piece);
+    file.flush();
     whole += piece;
     EXPECT_EQ(read_file(path), whole);
   }
   EXPECT_THAT(error_of([&] { GrowingFile(path).add("x"); }),
-              testing::HasSubstr("is there already\n  hint: choose another name"));
+              HasSubstr("is there already\n  hint: choose another name"));
 }
 
 TEST(GrowingFile, IsReadableAfterEachAddition) {
@@ -33,6 +40,37 @@ TEST(GrowingFile, IsWrittenAnewOnAnObjectStore) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   expect_growth(emulator.path("logs/log"));
+}
+
+TEST(GrowingFile, OnAStoreWhatIsLeftIsWrittenAtItsEnd) {
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const std::string path = emulator.path("log");
+  {
+    GrowingFile file(path, "one");
+    file.write_objects_every(1000);
+    for (int i = 0; i < 100; ++i) file.add(".");
+    EXPECT_EQ(read_file(path), "one");
+  }
+  EXPECT_EQ(read_file(path), "one" + std::string(100, '.'));
+}
+
+TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const CapturedLog log;
+  const std::string path = emulator.path("log");
+  GrowingFile file(path);
+  emulator.fault(R"([{"match": "POST /upload", "do": "status 403", "times": 99}])");
+  file.add("one");
+  while (log.text().empty()) std::this_thread::yield();
+  EXPECT_THAT(error_of([&] { file.flush(); }), HasSubstr("permission storage.objects.create"));
+  emulator.fault("[]");
+  file.add(" two");
+  file.flush();
+  EXPECT_EQ(read_file(path), "one two");
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("permission storage.objects.create"),
+                                HasSubstr(path + " is written again later")));
 }
 
 }  // namespace

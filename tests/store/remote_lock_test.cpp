@@ -147,6 +147,26 @@ TEST_F(RemoteLockTest, OfTwoThatHoldItBothEnd) {
   while (error_of([&] { lock.require_held(); }) == "no error") std::this_thread::yield();
 }
 
+TEST_F(RemoteLockTest, WhoAsksTheStoreKnowsOfTheLossAtOnce) {
+  const FolderLock lock(folder_, "train");
+  lock.require_held_now();
+  claim("0", "held", elsewhere());
+  lock.require_held();  // not known yet
+  EXPECT_THAT(error_of([&] { lock.require_held_now(); }),
+              HasSubstr(": another process has taken this folder"));
+}
+
+TEST_F(RemoteLockTest, ItsHolderIsToldToThoseWhoLook) {
+  EXPECT_EQ(folder_worker(folder_), std::nullopt);
+  {
+    const FolderLock lock(folder_, "train");
+    EXPECT_THAT(folder_worker(folder_).value_or(""),
+                HasSubstr(str("process ", ::getpid(), " on ")));
+    EXPECT_EQ(remote_worker(folder_, {.stale_seconds = 0}), std::nullopt);  // not heard of
+  }
+  EXPECT_EQ(folder_worker(folder_), std::nullopt);
+}
+
 TEST_F(RemoteLockTest, AFolderThatMayNotBeWrittenToOrCleanedIsSaidAtOnce) {
   emulator_->fault(R"([{"match": "POST /upload", "do": "status 403", "times": 9}])");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("write: gs://bucket/run/model/smelt.lock/"),

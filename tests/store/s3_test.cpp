@@ -8,6 +8,8 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/object_store_test.h"
+#include "store/remote_file.h"
+#include "store/s3_patience.h"
 #include "support/environment.h"
 #include "support/oracle.h"
 #include "support/server_process.h"
@@ -66,6 +68,15 @@ TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
   EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
 }
 
+TEST_F(S3Test, AnObjectOfMorePartsThanThereMayBeIsRefused) {
+  EXPECT_EQ(most_object_bytes("s3://bucket/x"), std::uint64_t{10000} * (10 << 20));
+  RemoteWriter writer(at("big"), 3);
+  writer.write("abc");
+  EXPECT_THAT(message_of([&] { writer.write("d"); }),
+              HasSubstr("more bytes than an object there may have, written in parts\n  hint: cut "
+                        "the data into several files, for examples by --shards"));
+}
+
 TEST_F(S3Test, WhatIsMissingIsNamed) {
   EXPECT_THAT(
       message_of([&] { read_file(at("dir/x")); }),
@@ -111,6 +122,47 @@ TEST_F(S3RefusalTest, NamesThePermission) {
               HasSubstr("permission s3:PutObject" + who));
   EXPECT_THAT(message_of([&] { list_folder(path); }), HasSubstr("permission s3:ListBucket" + who));
   EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
+}
+
+// 0.0.0.0 leads to this machine, too, but nobody says so.
+TEST_F(S3RefusalTest, AServerThatAPathNamesGetsNoCredentialsUnlessItIsTrusted) {
+  refused(403);
+  const std::string host = str("0.0.0.0:", port_);
+  const auto path = [&](std::string_view bucket) {
+    return str("s3://", bucket, "/x?region=us-east-1&scheme=http&endpoint_override=", host);
+  };
+  const std::string message = message_of([&] { read_file(path("bucket")); });
+  EXPECT_THAT(message, HasSubstr(str("is denied to anonymous (", host,
+                                     " of the path is not trusted with credentials): ")));
+  EXPECT_THAT(message, HasSubstr(str("\n  hint: if they may be sent there, set "
+                                     "SMELT_TRUSTED_ENDPOINTS=",
+                                     host)));
+  EXPECT_THAT(read_file(dir_.file("requests")), testing::Not(HasSubstr("AWS4")));
+  EXPECT_THAT(read_file(dir_.file("requests")), HasSubstr("/bucket/x nobody"));
+  const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", "elsewhere, " + host);
+  EXPECT_THAT(message_of([&] { read_file(path("second")); }),
+              HasSubstr("is denied to the key in AWS_ACCESS_KEY_ID"));
+  EXPECT_THAT(read_file(dir_.file("requests")), HasSubstr("AWS4-HMAC-SHA256"));
+}
+
+// Five requests: Arrow's own retries are thirty.
+TEST_F(S3RefusalTest, AServerThatFailsAtFirstIsAskedFewTimes) {
+  const std::string path = refused(503);
+  EXPECT_THROW(read_file(path), SystemError);
+  EXPECT_EQ(split(read_file(dir_.file("requests")), '\n').size(), 5u + 1);
+}
+
+TEST(S3Patience, TriesAgainForTwoMinutes) {
+  S3Patience patience(120);
+  arrow::fs::S3RetryStrategy::AWSErrorDetail error{
+      .error_type = 0, .message = "", .exception_name = "", .should_retry = true};
+  std::int64_t waited = 0, retries = 0;
+  while (patience.ShouldRetry(error, retries))
+    waited += patience.CalculateDelayBeforeNextRetry(error, retries++);
+  EXPECT_EQ(waited, 122'600);  // 0.2, 0.4, … 6.4 and eleven times 10 seconds
+  EXPECT_EQ(retries, 6 + 11);
+  error.should_retry = false;
+  EXPECT_FALSE(patience.ShouldRetry(error, 0));
 }
 
 TEST_F(S3RefusalTest, ABucketOfAnotherRegionIsSaid) {

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ask/fill_mask.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
+#include "state/shards.h"
+#include "step/program.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -124,8 +128,10 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   run.keep_best = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  run.track.filler = [&](std::shared_ptr<const Client> client) {
-    return std::make_unique<const MaskFiller>(std::move(client), fill, tokenizer, texts);
+  Placement filled_over;
+  run.track.filler = [&](std::shared_ptr<const Client> client, const Placement& placement) {
+    filled_over = placement;
+    return std::make_unique<const MaskFiller>(std::move(client), fill, tokenizer, texts, placement);
   };
   std::vector<ParameterScale> scales;
   run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
@@ -137,6 +143,13 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
   const RunRecord told = read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
+  // No device holds a table of words that the mesh splits.
+  const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, filled_over);
+  EXPECT_EQ(asked.placement.devices, run.config.devices);
+  EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
+    return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
+           tensor.shape;
+  }));
   const FilledText want = fill_masks(fill, tokenizer, texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);

@@ -345,6 +345,16 @@ TEST_F(SaverInABucket, AStoreThatRefusesForAWhileDoesNotEndTheTraining) {
   expect_in_bucket(state("whole", 12), 12);
 }
 
+TEST_F(SaverInABucket, ARunThatHasLostItsFolderPublishesNothingThere) {
+  LockOwner rival = LockOwner::this_process();
+  rival.machine = "elsewhere";
+  TrainJob run = with_each_step(in_bucket(6), [&](std::int64_t step) {
+    if (step == 2) write_file(emulator_->path("model/smelt.lock/0"), str("held\n", rival.text()));
+  });
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("another process has taken this folder"));
+  EXPECT_THAT(checkpoint_steps(run.model_dir), testing::IsEmpty());
+}
+
 TEST_F(SaverInABucket, ASecondRunOnTheFolderIsRefused) {
   const FolderLock other(emulator_->path("model"), "train");
   TrainJob run = in_bucket(1);

@@ -1,0 +1,120 @@
+#include "store/endpoint.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <regex>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kTrusted = "SMELT_TRUSTED_ENDPOINTS";
+
+// "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"}, {"endpoint_override", "h:1"}}
+std::map<std::string, std::string> options_of(const RemotePath& path) {
+  std::map<std::string, std::string> options;
+  if (path.options.empty()) return options;
+  for (const std::string_view item : split(std::string_view(path.options).substr(1), '&')) {
+    const std::size_t equals = std::min(item.find('='), item.size());
+    options.emplace(item.substr(0, equals), item.substr(std::min(equals + 1, item.size())));
+  }
+  return options;
+}
+
+bool matches(const std::string& text, const char* pattern) {
+  return std::regex_match(text, std::regex(pattern, std::regex::icase));
+}
+
+// Nothing that a URL could read in another way: no user before the host, no path behind it.
+bool is_host(const std::string& text) {
+  return matches(text, R"(([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?)");
+}
+
+std::string without_port(const std::string& host) {
+  return std::regex_replace(host, std::regex(":[0-9]+$"), "");
+}
+
+bool is_loopback(const std::string& host) {
+  return matches(without_port(host), R"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])");
+}
+
+// Other names below amazonaws.com are those of its customers' machines.
+bool is_own(const std::string& scheme, const std::string& host) {
+  const char* own = scheme == "s3" ? R"(s3([.-][a-z0-9-]+)*\.amazonaws\.com(\.cn)?)"
+                                   : R"(([a-z0-9-]+\.)+googleapis\.com)";
+  return matches(without_port(host), own);
+}
+
+bool is_trusted(const std::string& host) {
+  const char* variable = std::getenv(kTrusted);
+  if (variable == nullptr) return false;
+  return std::ranges::any_of(split(std::string_view(variable), ','), [&](std::string_view item) {
+    return trim(item) == host || trim(item) == without_port(host);
+  });
+}
+
+void judge(const RemotePath& path, Endpoint& endpoint) {
+  const bool http = endpoint.scheme == "http";
+  if (is_loopback(endpoint.host)) return;
+  if (http && path.scheme == "gs") {
+    endpoint.no_secrets = "nothing secret is sent over http";
+    endpoint.remedy = "leave scheme=http out, if the server takes https";
+  } else if (!endpoint.host.empty() && !is_own(path.scheme, endpoint.host) &&
+             !is_trusted(endpoint.host)) {
+    endpoint.no_secrets = str(endpoint.host, " of the path is not trusted with credentials");
+    endpoint.remedy = str("if they may be sent there, set ", kTrusted, "=", endpoint.host);
+  }
+}
+
+void take_option(const RemotePath& path, const std::string& name, const std::string& value,
+                 Endpoint& endpoint) {
+  const bool s3 = path.scheme == "s3";
+  if (name == "scheme" && (value == "http" || value == "https"))
+    endpoint.scheme = value;
+  else if (name == "endpoint_override" && is_host(value))
+    endpoint.host = value;
+  else if (name == "region" && s3 && matches(value, "[a-z0-9-]+"))
+    endpoint.region = value;
+  else
+    throw UsageError(str("path: ", path.scheme, "://", path.bucket, "/", path.key, path.options,
+                         ": option ", name, "=", value),
+                     str("options are scheme=http or https, ", s3 ? "region=NAME, " : "",
+                         "and endpoint_override=HOST:PORT"));
+}
+
+}  // namespace
+
+std::string Endpoint::options() const {
+  std::string out;
+  const auto put = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out += str(out.empty() ? "?" : "&", name, "=", value);
+  };
+  put("scheme", scheme);
+  put("endpoint_override", host);
+  put("region", region);
+  return out;
+}
+
+Endpoint endpoint_of(const RemotePath& path) {
+  Endpoint endpoint;
+  std::string emulator;
+  if (const char* variable = std::getenv("CLOUD_STORAGE_EMULATOR_ENDPOINT");
+      path.scheme == "gs" && variable != nullptr && *variable != '\0') {
+    const std::string_view url = variable;
+    const std::size_t mark = url.find("://");
+    endpoint.scheme = mark == std::string_view::npos ? "http" : url.substr(0, mark);
+    endpoint.host = mark == std::string_view::npos ? url : url.substr(mark + 3);
+    while (endpoint.host.ends_with('/')) endpoint.host.pop_back();
+    emulator = "CLOUD_STORAGE_EMULATOR_ENDPOINT is set";
+  }
+  for (const auto& [name, value] : options_of(path)) take_option(path, name, value, endpoint);
+  if (!emulator.empty())
+    endpoint.no_secrets = emulator;
+  else
+    judge(path, endpoint);
+  return endpoint;
+}
+
+}  // namespace smelt

@@ -1,0 +1,54 @@
+// A log on an object store, which has no adding: the object is written anew as a whole, by a thread
+// of its own, so that whoever adds to it never waits for the store.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace smelt {
+
+// Thread-safe.
+class GrowingObject {
+ public:
+  // The object is there and holds `begin`; of an empty one nothing is there until bytes are added.
+  GrowingObject(std::string path, std::string_view begin);
+  // Writes what the object lacks; a failure is logged.
+  ~GrowingObject();
+  GrowingObject(const GrowingObject&) = delete;
+  GrowingObject& operator=(const GrowingObject&) = delete;
+
+  // Of what is added within so many seconds, and ten times as long as the last writing took, the
+  // object is written once: a log that grows does not take the whole network.
+  void write_every(double seconds);
+  // What cannot be written is told once and tried again.
+  void add(std::string_view bytes);
+  // Returns when all that was added is in the object; throws why that could not be written.
+  void flush();
+
+ private:
+  void run();
+  void write(std::unique_lock<std::mutex>& lock);
+  void tell();
+  Clock::time_point due() const;
+
+  const std::string path_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string whole_;
+  std::size_t written_;  // bytes of it that the object holds
+  double every_ = 0, took_ = 0;
+  Clock::time_point last_;               // when the last writing ended; at first long ago
+  std::exception_ptr failure_;           // of the last writing
+  std::uint64_t begun_ = 0, asked_ = 0;  // writings: the newest; the newest that flush() waits for
+  bool told_ = false, ended_ = false;
+  std::jthread writing_;  // last: it uses the others
+};
+
+}  // namespace smelt
