@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/str.h"
+#include "base/error.h"
 #include "console/form_flags.h"
 #include "console/number_check.h"
 
@@ -42,6 +42,17 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   other("mask_rate", f.mask_rate, "probability of a token to be masked")->check(number_below(1));
 }
 
+[[noreturn]] void refuse_seqio(const std::string& where) {
+  throw UsageError(str(where, ": tasks of seqio are not read"),
+                   "`smelt data tokens` makes a token store of their text");
+}
+
+// A pattern of files, where the original takes a task of seqio's, too.
+std::string files_only(const std::string& pattern) {
+  if (pattern.starts_with("seqio://")) refuse_seqio(pattern);
+  return "";
+}
+
 void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
   add("max_train_steps", f.max_train_steps, "training steps in all; default: until it is stopped")
       ->check(number_from(1));
@@ -51,7 +62,8 @@ void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
       ->check(number_from(1));
   add("train_pattern", f.train_pattern,
       "what to train on: snapshot folders of tf.data or token stores, patterns, separated by "
-      "commas");
+      "commas")
+      ->check(files_only, "");
   add("train_batch_size", f.train_batch_size, "sequences of a step, over all devices")
       ->check(number_from(1));
   add("train_shuffle_buf", f.train_shuffle_buf,
@@ -69,7 +81,8 @@ void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
 
 void add_data_flags_of(OriginalFlags& add, const std::string& short_name, const std::string& what,
                        std::string& pattern, std::int64_t& batch, std::int64_t& examples) {
-  add(str(short_name, "_pattern"), pattern, str("what to ", what, ", as --train_pattern"));
+  add(str(short_name, "_pattern"), pattern, str("what to ", what, ", as --train_pattern"))
+      ->check(files_only, "");
   add(str(short_name, "_batch_size"), batch, "sequences at a time")->check(number_from(1));
   add(str("num_", short_name, "_examples"), examples, "how many of them; -1: all")
       ->check(number_from(-1));
@@ -105,6 +118,10 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   for (const char* name : {"logtostderr", "alsologtostderr"})
     add(name, f->log_to_stderr, "accepted: the log goes there");
 
+  command.add_option_function<std::string>(
+      "--seqio_additional_cache_dirs",
+      [](const std::string&) { refuse_seqio("--seqio_additional_cache_dirs"); },
+      "not for these models: tasks of seqio are not read");
   add_run_flags(command, f->run);
   add_original_run_flags(command, f->own);
   add("parity", f->parity, "a restarted run reads the data from the beginning, as the original's");

@@ -308,6 +308,9 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
 
 TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
+  for (const std::string seqio : {"--seqio_additional_cache_dirs", "--train_pattern"})
+    EXPECT_THAT(refused(seqio + "=seqio://a/b"),
+                HasSubstr(": tasks of seqio are not read\n  hint: "));
   EXPECT_THAT(refused("--train_pattern=a --eval_pattern=b --replay=c"),
               HasSubstr("--replay c: is of a training, and none is asked for\n"
                         "  hint: give --mode=train, with the training's other flags"));

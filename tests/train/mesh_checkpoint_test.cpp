@@ -145,7 +145,7 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   ASSERT_EQ(told.filled.size(), 1u);
   // No device holds a table of words that the mesh splits.
   const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, filled_over);
-  EXPECT_EQ(asked.placement.devices, run.config.devices);
+  EXPECT_EQ(asked.placement.devices, run.on.devices);
   EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
     return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
