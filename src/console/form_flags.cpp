@@ -1,6 +1,7 @@
 #include "console/form_flags.h"
 
 #include "base/choice.h"
+#include "checkpoint/checkpoint.h"
 #include "console/number_check.h"
 #include "runtime/client.h"
 #include "runtime/hardware.h"
@@ -63,17 +64,20 @@ void add_reduction_flag(CLI::App& command, RunFlags& flags) {
                                                   {"per_replica", Reduction::per_replica}});
           },
           "over several devices: per_replica, the original's order: each clips its own gradient, "
-          "then they are summed; global: one loss and one clip; auto: per_replica, but global "
-          "where a mesh splits parameters")
+          "then they are summed; global: one loss and one clip; auto: as the run was begun, a new "
+          "one per_replica, but global where a mesh splits parameters")
       ->default_str("auto");
 }
 
-Reduction original_reduction(const RunFlags& flags, const RunOn& on, const Fields& fields) {
+Reduction original_reduction(const RunFlags& flags, const RunOn& on, const std::string& model_dir,
+                             const Fields& fields) {
+  if (flags.reduction) return *flags.reduction;
+  const auto newest = model_dir.empty() ? std::nullopt : load_latest_state(model_dir);
+  if (newest) return parse_reduction(newest->path, newest->state.value("reduction", "global"));
   const Partition partition = partition_for(on.mesh, on.devices, fields);
   const bool split =
       partition.size("fsdp") > 1 || partition.size("tensor") > 1 || partition.split_slots;
-  return flags.reduction.value_or(on.devices > 1 && !split ? Reduction::per_replica
-                                                           : Reduction::global);
+  return on.devices > 1 && !split ? Reduction::per_replica : Reduction::global;
 }
 
 CLI::Option* add_device_flag(CLI::App& command, std::string& device, const std::string& help) {

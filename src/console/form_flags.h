@@ -30,11 +30,13 @@ void add_run_flags(
     const std::string& default_device = "the TPU or GPU that is there, else cpu",
     const std::string& default_devices = "all of a TPU or GPU that is so found, else 1");
 
-// --reduction of programs that clip each device's own gradient and sum them over the devices,
-// unless it is told otherwise: per_replica where a batch is shared by several devices whose mesh
-// splits no parameters and no slots.
+// --reduction of programs that clip each device's own gradient and sum them over the devices.
+// original_reduction() is what it says; else that of the run in `model_dir`, so that its devices
+// may change; else per_replica where several devices share a batch without splitting parameters or
+// slots. An empty model_dir holds no run.
 void add_reduction_flag(CLI::App& command, RunFlags& flags);
-Reduction original_reduction(const RunFlags& flags, const RunOn& on, const Fields& fields);
+Reduction original_reduction(const RunFlags& flags, const RunOn& on, const std::string& model_dir,
+                             const Fields& fields);
 
 // --device alone, with its default.
 CLI::Option* add_device_flag(CLI::App& command, std::string& device,

@@ -137,7 +137,7 @@ TrainSection training_of(const BertRunFlags& f) {
   t.steps = f.num_train_steps;
   t.learning_rate = f.learning_rate;
   t.warmup_steps = f.num_warmup_steps;
-  t.reduction = name(original_reduction(f.run, f.on, bert_field));
+  t.reduction = name(original_reduction(f.run, f.on, f.output_dir, bert_field));
   t.micro_batches = f.run.micro_batches;
   t.seed = f.random_seed;
   t.init = f.init_checkpoint;

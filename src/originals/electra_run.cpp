@@ -159,7 +159,8 @@ TrainSection training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
   t.schedule = "electra";
   t.decay_power = h.lr_decay_power;
   t.weight_decay = h.weight_decay_rate;
-  t.reduction = name(original_reduction(f.run, f.on, electra_field));
+  t.reduction =
+      name(original_reduction(f.run, f.on, f.overwrite ? "" : h.model_dir, electra_field));
   t.micro_batches = f.run.micro_batches;
   t.init = f.init;
   t.save_every = h.save_checkpoints_steps;
