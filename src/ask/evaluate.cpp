@@ -7,19 +7,19 @@
 namespace smelt {
 
 Evaluator::Evaluator(const EvaluateJob& job)
-    : client_(open_device(job.device, static_cast<int>(job.devices))) {
+    : client_(open_device(job.on.device, static_cast<int>(job.on.devices))) {
   const auto platform = client_->platform_name();
-  scorer_ =
-      std::make_unique<Scorer>(client_, job.task,
-                               placement_for(platform, job.devices, Reduction::global,
-                                             partition_for(job.mesh, job.devices, job.fields)),
-                               compute_for(platform, job.compute, job.fields),
-                               HeldOut{.data = job.data,
-                                       .batch_size = job.batch_size,
-                                       .steps = job.steps,
-                                       .passes = job.passes,
-                                       .repeats = job.repeats},
-                               job.fields);
+  scorer_ = std::make_unique<Scorer>(
+      client_, job.task,
+      placement_for(platform, job.on.devices, Reduction::global,
+                    partition_for(job.on.mesh, job.on.devices, job.fields)),
+      compute_for(platform, job.on.compute.value_or(ComputeChoice()), job.fields),
+      HeldOut{.data = job.data,
+              .batch_size = job.batch_size,
+              .steps = job.steps,
+              .passes = job.passes,
+              .repeats = job.repeats},
+      job.fields);
 }
 
 Evaluation Evaluator::operator()(const TrainedModel& model) const {

@@ -15,10 +15,7 @@ namespace smelt {
 struct EvaluateJob {
   Task task;
   std::int64_t batch_size = 32;  // over all devices
-  std::int64_t devices = 1;
-  MeshChoice mesh = {};
-  ComputeChoice compute = {};
-  std::string device = "cpu";
+  RunOn on;
   std::string data;         // held out, as open_examples takes it
   std::string vocab = {};   // must be the one that the model was made with; empty: any
   std::string model_dir;    // its newest checkpoint is evaluated, or this one

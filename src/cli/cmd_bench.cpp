@@ -17,6 +17,7 @@
 #include "console/number_check.h"
 #include "console/parse_arguments.h"
 #include "recipe/optimizer_choice.h"
+#include "runtime/hardware.h"
 #include "state/compiled_step.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -28,12 +29,10 @@ namespace smelt {
 namespace {
 
 struct BenchOptions {
-  std::string model = "base", device = "cpu", optimizer = "bert_adamw", emit;
+  std::string model = "base", optimizer = "bert_adamw", emit;
   std::vector<std::string> updates;  // these alone
-  ComputeChoice compute;
-  MeshChoice mesh;
-  std::int64_t depth = 0, devices = 1, batch = 8, seq = 128, predictions = 20, steps = 5,
-               micro_batches = 1;
+  RunOn on = {.compute = ComputeChoice()};
+  std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
   double dropout = 0.1;
 };
 
@@ -103,12 +102,12 @@ Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
 TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   TrainingConfig c;
   c.batch_size = o.batch;
-  c.devices = o.devices;
+  c.devices = o.on.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = bench_optimizer(o, o.optimizer);
   c.clip_norm = clip_norm_of({.optimizer = o.optimizer});
   c.micro_batches = o.micro_batches;
-  c.compute = compute_for(platform, o.compute, flag);
+  c.compute = compute_for(platform, *o.on.compute, flag);
   return c;
 }
 
@@ -130,14 +129,14 @@ Batch random_batch(const Features& features, std::int64_t rows) {
 }
 
 Placement bench_placement(const BenchOptions& o, std::string_view platform) {
-  return placement_for(platform, o.devices, Reduction::global,
-                       partition_for(o.mesh, o.devices, flag));
+  return placement_for(platform, o.on.devices, Reduction::global,
+                       partition_for(o.on.mesh, o.on.devices, flag));
 }
 
 // The step's StableHLO text, for other programs to compile.
 void emit_step(const BenchOptions& o) {
-  const TrainingConfig config = bench_config(o, o.device);
-  const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.device));
+  const TrainingConfig config = bench_config(o, o.on.device);
+  const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.on.device));
   OutputFile file(o.emit);
   file.write(emit_module(step.program, "step"));
   file.commit();
@@ -175,10 +174,10 @@ nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelSta
 nlohmann::json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
   const Task task = bench_task(o);
-  const TrainingConfig config = bench_config(o, o.device);
-  const StepProgram program = train_program(task, config, bench_placement(o, o.device));
+  const TrainingConfig config = bench_config(o, o.on.device);
+  const StepProgram program = train_program(task, config, bench_placement(o, o.on.device));
   const double build_s = seconds_since(begin);
-  const auto client = open_device(o.device, static_cast<int>(o.devices));
+  const auto client = open_device(o.on.device, static_cast<int>(o.on.devices));
   // As in training.
   auto fresh = std::async(std::launch::async, [&] {
     return ModelState::fresh(*client, program.placement, program.state, config.seed);
@@ -195,7 +194,7 @@ nlohmann::json run_bench(const BenchOptions& o) {
 }
 
 nlohmann::json run_updates(const BenchOptions& o) {
-  const auto client = open_device(o.device);
+  const auto client = open_device(o.on.device);
   const StepProgram step =
       train_program(bench_task(o), bench_config(o, client->platform_name()),
                     placement_for(client->platform_name(), 1, Reduction::global));
@@ -236,15 +235,13 @@ void add_bench_command(CLI::App& app) {
                    "BERT's tiny, small, base or large, electra-small or jestimator-base; or a "
                    "bert_config.json, with its own dropout")
       ->check(check_model, "NAME");
-  command->add_option("--device", o->device, "cpu, gpu or tpu")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
-      ->capture_default_str();
+  add_device_flag(*command, o->on.device);
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
     command->add_option(name, value, help)->check(number_from(1, 1e6))->capture_default_str();
   };
   command->add_option("--depth", o->depth, "layers, if not the model's own number")
       ->check(number_from(1, 1000));
-  add_count("--devices", o->devices, "devices that share a batch");
+  add_count("--devices", o->on.devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
   add_count("--predictions", o->predictions, "BERT's masked tokens per example");
@@ -252,7 +249,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_optimizer_flags(*command, *o);
-  add_form_flags(*command, o->compute, o->mesh);
+  add_form_flags(*command, *o->on.compute, o->on.mesh);
   command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
       ->check(is_not_empty, "");
   for (const char* of_a_step : {"--emit", "--optimizer", "--mesh"})
@@ -261,6 +258,7 @@ void add_bench_command(CLI::App& app) {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
                        "give a probability");
+    o->on.device = chosen_device(o->on.device);
     if (!o->emit.empty()) return emit_step(*o);
     std::cout << (o->updates.empty() ? run_bench(*o) : run_updates(*o)).dump() << "\n";
   });

@@ -20,8 +20,10 @@ void print_next_commands(const Recipe& recipe) {
   const std::string& out = recipe.out;
   const std::int64_t more = recipe.train.steps * 2;
   std::cout << "next:\n";
-  if (recipe.type->fill) std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
-  if (recipe.type->detect) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  const auto& questions = recipe.type->questions;
+  if (answers<FillMaskJob>(questions))
+    std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
+  if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << join_path(out, "report.html") << "\n  smelt run "
             << out << " --set train.steps=" << more << "      # goes on training\n";

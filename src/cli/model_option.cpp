@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "console/form_flags.h"
 #include "console/text_flags.h"
 #include "recipe/kept_recipe.h"
 
@@ -47,9 +48,7 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   add_set_option(command, option->recipe.settings);
   StoredModelFlags& stored = option->stored;
   command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
-  command.add_option("--device", stored.device, "for a folder: cpu, gpu or tpu")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
-      ->capture_default_str();
+  add_device_flag(command, stored.device, "for a folder: cpu, gpu, tpu, or auto: what is there");
   command.add_option("--precision", stored.precision, "for a folder: f32 or f32_exact")
       ->check(CLI::IsMember({"f32", "f32_exact"}))
       ->capture_default_str();

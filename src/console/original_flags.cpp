@@ -5,6 +5,11 @@
 
 namespace smelt {
 
+void take_the_last(CLI::App& command) {
+  for (CLI::Option* option : command.get_options())
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
   command
       .add_option("--hang-minutes", flags.hang_minutes,

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <span>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "console/flag_file.h"
 
 namespace smelt {
 namespace {
@@ -130,15 +130,24 @@ std::string kind_wanted(const CLI::App* command, const std::string& message) {
   return str("`", full_name(command), " --help` lists the flags");
 }
 
+// One of the originals' programs; ELECTRA's, which are commands of one, parse by argparse.
+bool is_of_absl(const CLI::App& app, const std::string& name) {
+  const auto found = app.get_subcommands([&](const CLI::App* command) {
+    return command->get_name() == name && command->get_group() == kOriginals &&
+           command->get_subcommands(nullptr).empty();
+  });
+  return !found.empty();
+}
+
 }  // namespace
 
 // CLI11 would take the next argument for the value of "--flag=".
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> arguments;
+  std::vector<std::string> words(argv + 1, argv + argc), arguments;
+  if (!words.empty() && is_of_absl(app, words.front())) words = with_flag_files(words);
   const CLI::App* command = &app;
   bool original = false;
-  for (const std::string_view argument : std::span(argv + 1, argv + argc)) {
-    const std::string word(argument);
+  for (const std::string& word : words) {
     const auto named =
         command->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; });
     if (!named.empty()) {

@@ -63,7 +63,7 @@ void add_document_flags(CLI::App& command, DocumentOptions& o) {
           "what to leave out: none; lines, or exact or near duplicates of documents, that stood "
           "before")
       ->default_str("none");
-  command.add_option("--demo", o.max_lines, "only the first lines (rows), so many; 0: all")
+  command.add_option("--max-lines", o.max_lines, "only the first lines (rows), so many; 0: all")
       ->capture_default_str();
 }
 

@@ -13,7 +13,7 @@ namespace smelt {
 // --input, --format, --field, --max-bad, --strict
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits);
 
-// Those, and --sentences, --dedup, --demo.
+// Those, and --sentences, --dedup, --max-lines.
 void add_document_flags(CLI::App& command, DocumentOptions& options);
 
 // What is not given stays unset: as stored beside the vocabulary, else the default.

@@ -10,7 +10,6 @@
 
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/tensorflow.h"
 #include "console/answers.h"
@@ -20,9 +19,10 @@
 #include "data/description.h"
 #include "format/config.h"
 #include "models/bert_config.h"
-#include "optim/adamw.h"
 #include "originals/adopt_run.h"
 #include "originals/bert_log.h"
+#include "originals/tensorflow_copy.h"
+#include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -46,17 +46,12 @@ struct BertRunFlags {
   std::int64_t num_tpu_cores = 8;
 
   // smelt's own.
-  std::optional<std::string> device;
-  std::optional<std::int64_t> devices;
-  ComputeChoice compute = {};
-  MeshChoice mesh = {};
-  std::int64_t micro_batches = 1, keep_checkpoint_max = 5, random_seed = 12345;
+  RunFlags run;
+  RunOn on = {};  // what they come to, once the command runs
+  std::int64_t keep_checkpoint_max = 5, random_seed = 12345;
   std::string vocab_file;
   bool write_tf_checkpoint = true;
   OriginalRunFlags own;
-
-  std::string device_name() const { return device.value_or(use_tpu ? "tpu" : "cpu"); }
-  std::int64_t device_count() const { return devices.value_or(use_tpu ? num_tpu_cores : 1); }
 };
 
 // What messages call a field.
@@ -115,23 +110,12 @@ std::set<std::string> names_of(const std::string& init) {
 void say_variables(const BertRunFlags& f, const TrainJob& job) {
   std::set<std::string> given;
   if (!f.init_checkpoint.empty()) given = names_of(f.init_checkpoint);
-  const StateLayout layout = training_program(job, job.device).state;
+  const StateLayout layout = training_program(job, job.on.device).state;
   spdlog::info("**** Trainable Variables ****");
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names())
       spdlog::info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
                    given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
-}
-
-// Beside the newest checkpoint of smelt's, for programs that read TensorFlow's.
-void leave_tensorflow_checkpoint(const BertRunFlags& f) {
-  const auto step = latest_checkpoint(f.output_dir);
-  if (!f.write_tf_checkpoint || !step) return;
-  const std::string prefix = join_path(f.output_dir, str("model.ckpt-", *step));
-  if (exists(append_to_path(prefix, kBundleIndexSuffix))) return;
-  convert_checkpoint(
-      {.from = committed_path(f.output_dir, *step), .to = prefix, .form = ModelForm::tensorflow});
-  spdlog::info("{} is the same checkpoint for TensorFlow", prefix);
 }
 
 // Data that were lower-cased for a model whose pieces are not.
@@ -147,28 +131,29 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
     warn_of_case(Vocabulary::load(vocab), description->origin);
 }
 
+TrainSection training_of(const BertRunFlags& f) {
+  TrainSection t;  // the recipe's defaults are the original's: its optimizer and its schedule
+  t.batch_size = f.train_batch_size;
+  t.steps = f.num_train_steps;
+  t.learning_rate = f.learning_rate;
+  t.warmup_steps = f.num_warmup_steps;
+  t.reduction = name(original_reduction(f.run, f.on, f.output_dir, bert_field));
+  t.micro_batches = f.run.micro_batches;
+  t.seed = f.random_seed;
+  t.init = f.init_checkpoint;
+  t.save_every = f.save_checkpoints_steps;
+  t.keep = f.keep_checkpoint_max;
+  t.hang_minutes = f.own.hang_minutes;
+  t.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
+  return t;
+}
+
 TrainJob training_job(const BertRunFlags& f, const Task& task) {
-  TrainJob job;
-  job.task = task;
-  job.config = {.batch_size = f.train_batch_size,
-                .devices = f.device_count(),
-                .schedule = {.learning_rate = f.learning_rate,
-                             .warmup_steps = f.num_warmup_steps,
-                             .total_steps = f.num_train_steps},
-                .optimizer = adamw({}),
-                .micro_batches = f.micro_batches,
-                .seed = static_cast<std::uint64_t>(f.random_seed)};
-  job.mesh = f.mesh;
-  job.compute = f.compute;
-  job.device = f.device_name();
+  TrainJob job = train_job(training_of(f), task);
+  job.on = f.on;
   job.data = f.input_file;
   job.vocab = f.vocab_file;
   job.model_dir = f.output_dir;
-  job.hang_minutes = f.own.hang_minutes;
-  job.init = f.init_checkpoint;
-  job.save_every = f.save_checkpoints_steps;
-  job.keep = f.keep_checkpoint_max;
-  job.track.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
   job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
   job.fields = bert_field;
   return job;
@@ -189,17 +174,14 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   };
   train(job);
   adopted.keep();  // of a run that has no step left to take
-  leave_tensorflow_checkpoint(f);
+  if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(f.output_dir);
 }
 
 void evaluate_run(const BertRunFlags& f, const Task& task) {
   EvaluateJob job;
   job.task = task;
   job.batch_size = f.eval_batch_size;
-  job.devices = f.device_count();
-  job.mesh = f.mesh;
-  job.compute = f.compute;
-  job.device = f.device_name();
+  job.on = f.on;
   job.data = f.input_file;
   job.vocab = f.vocab_file;
   job.model_dir = f.output_dir;
@@ -225,19 +207,20 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
 // Each device takes its own rows, in `parts`.
 void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
                    std::int64_t parts) {
-  const std::int64_t devices = partition_for(f.mesh, f.device_count(), bert_field).row_shards();
+  const std::int64_t devices = partition_for(f.on.mesh, f.on.devices, bert_field).row_shards();
   if (rows % (devices * parts) != 0)
     throw UsageError(str(flag, " ", rows, " does not divide over ", counted(devices, "device"),
                          parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),
                      str("choose a multiple of ", devices * parts));
 }
 
-void run_bert_pretraining(const BertRunFlags& f) {
+void run_bert_pretraining(BertRunFlags& f) {
+  f.on = f.run.on(f.use_tpu ? std::optional(f.num_tpu_cores) : std::nullopt);
   if (!f.do_train && !f.do_eval)
     throw UsageError("run_pretraining: at least one of --do_train and --do_eval must be true",
                      "add --do_train");
   check_replays(f.own, f.do_train, "--do_train");
-  if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.micro_batches);
+  if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.run.micro_batches);
   if (f.do_eval) check_divides(f, "--eval_batch_size", f.eval_batch_size, 1);
   const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
   const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
@@ -255,27 +238,6 @@ void run_bert_pretraining(const BertRunFlags& f) {
   if (f.do_train) train_run(f, task, config_text);
   if (f.do_eval) evaluate_run(f, task);
 }
-
-// As absl takes them: of several the last.
-class OriginalFlags {
- public:
-  explicit OriginalFlags(CLI::App& command) : command_(command) {}
-
-  template <class Value>
-  CLI::Option* operator()(const char* name, Value& value, const char* help) {
-    CLI::Option* option = command_.add_option(str("--", name), value, help);
-    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    if constexpr (std::is_arithmetic_v<Value>) option->capture_default_str();
-    return option;
-  }
-  void operator()(const char* name, bool& value, const char* help) {
-    command_.add_flag(str("--", name, ",!--no", name), value, help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-
- private:
-  CLI::App& command_;
-};
 
 constexpr double kMostSteps = 2e9;  // the device counts them in 32 bits
 
@@ -328,17 +290,10 @@ void add_run_pretraining_command(CLI::App& app) {
   OriginalFlags original(*command);
   add_file_flags(original, *f);
   add_job_flags(original, *f);
-  command->add_option("--device", f->device, "cpu, gpu or tpu; default: as --use_tpu says")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
-  command->add_option("--devices", f->devices, "default: --num_tpu_cores with --use_tpu, else 1")
-      ->check(number_from(1, 1e6));
-  add_form_flags(*command, f->compute, f->mesh);
+  add_run_flags(*command, f->run, "tpu with --use_tpu, else auto: the TPU or GPU that is there",
+                "--num_tpu_cores with --use_tpu, all of a TPU or GPU that auto finds, else 1");
+  add_reduction_flag(*command, f->run);
   add_original_run_flags(*command, f->own);
-  command
-      ->add_option("--micro-batches", f->micro_batches,
-                   "parts of each device's share of a batch, one after another: less memory")
-      ->check(number_from(1, 1e9))
-      ->capture_default_str();
   command->add_option("--vocab_file", f->vocab_file,
                       "the data's vocabulary, to hold data and model to it");
   command->add_option("--keep_checkpoint_max", f->keep_checkpoint_max, "newest checkpoints kept")
@@ -349,6 +304,7 @@ void add_run_pretraining_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--write_tf_checkpoint,!--nowrite_tf_checkpoint", f->write_tf_checkpoint,
                     "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+  take_the_last(*command);
   command->callback([f] { run_bert_pretraining(*f); });
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "console/number_check.h"
+#include "console/original_flags.h"
 #include "examples/electra_examples.h"
 #include "originals/electra_ask.h"
 #include "originals/electra_flops.h"
@@ -54,6 +55,7 @@ void add_data_flags(CLI::App& command, DataFlags& f) {
       ->capture_default_str();
   command.add_flag("--overwrite", f.job.overwrite,
                    "replace earlier records; nothing else in their folder is touched");
+  take_the_last(command);
 }
 
 void add_build_pretraining_dataset(CLI::App& electra) {

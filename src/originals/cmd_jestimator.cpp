@@ -26,7 +26,8 @@ const char* name_of(EstimatorMode mode) {
   return "";
 }
 
-void run_estimator(const JestimatorFlags& f) {
+void run_estimator(JestimatorFlags& f) {
+  f.on = f.run.on();
   if (!f.module_config.empty())
     spdlog::info("module_config {}: smelt has the same defaults itself", f.module_config);
   if (f.train_shuffle_buf)

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "console/original_flags.h"
 #include "examples/bert_examples.h"
 
 namespace smelt {
@@ -33,6 +34,7 @@ void add_create_pretraining_data_command(CLI::App& app) {
   command->add_option("--dupe_factor", o.dupe_factor, "")->capture_default_str();
   command->add_option("--masked_lm_prob", o.masked_lm_prob, "")->capture_default_str();
   command->add_option("--short_seq_prob", o.short_seq_prob, "")->capture_default_str();
+  take_the_last(*command);
   command->callback([job] { build_bert_examples(*job); });
 }
 

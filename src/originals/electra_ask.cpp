@@ -5,9 +5,11 @@
 
 #include "base/error.h"
 #include "console/answers.h"
+#include "console/form_flags.h"
 #include "console/text_flags.h"
 #include "originals/electra_hparams.h"
 #include "recipe/electra_model.h"
+#include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "tokenize/wordpiece.h"
@@ -66,7 +68,7 @@ class AskedModel {
 
   template <class Job>
   Job on_device(Job job) const {
-    job.device = flags_.device;
+    job.device = chosen_device(flags_.device);
     job.exact_products = flags_.precision == "f32_exact";
     job.model_dir = hparams_.model_dir;
     job.vocab = hparams_.vocab_file;
@@ -98,9 +100,7 @@ std::shared_ptr<AskFlags> add_model_flags(CLI::App& command) {
 
 std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
   auto f = add_model_flags(command);
-  command.add_option("--device", f->device, "cpu, gpu or tpu")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}))
-      ->capture_default_str();
+  add_device_flag(command, f->device);
   command.add_option("--precision", f->precision, "f32 or f32_exact")
       ->check(CLI::IsMember({"f32", "f32_exact"}))
       ->capture_default_str();

@@ -1,10 +1,13 @@
 #include "originals/electra_hparams.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/choice.h"
+#include "base/words.h"
 #include "format/config.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -204,10 +207,13 @@ Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) 
   if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
   Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
   const std::int64_t lines = vocabulary.size();
-  if (vocab_size != lines)
+  if (vocab_size < lines)
     throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
                          lines, " lines"),
                      str(R"(give "vocab_size": )", lines));
+  if (vocab_size > lines)
+    spdlog::info("vocab_size {}: the last {} have no line in {}", vocab_size,
+                 counted(vocab_size - lines, "row"), h.vocab_file);
   return vocabulary;
 }
 

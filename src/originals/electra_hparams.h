@@ -52,7 +52,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("keep_checkpoint_max", c.keep_checkpoint_max, "newest checkpoints kept; 0: all");
   visit("model_size", c.model_size, "small, base or large");
   visit("embedding_size", c.embedding_size, "width of the embeddings");
-  visit("vocab_size", c.vocab_size, "lines of the vocabulary");
+  visit("vocab_size", c.vocab_size, "lines of the vocabulary, or more");
   visit("do_lower_case", c.do_lower_case, "of fine-tuning only");
   visit("untied_generator_embeddings", c.untied_generator_embeddings,
         "the generator has embeddings of its own");
@@ -92,7 +92,7 @@ ElectraRunConfig parse_electra_hparams(const std::string& given, const std::stri
 std::string saved_hparams_path(const std::string& model_dir);
 inline constexpr const char* kContinuedFrom = "continued_from";
 
-// vocab_file. UsageError when it is not there, or has not `vocab_size` lines, the model's.
+// vocab_file. UsageError when it is not there, or has more lines than `vocab_size`, the model's.
 Vocabulary electra_vocabulary(const ElectraHparams& hparams, std::int64_t vocab_size);
 
 // Without what the files say: special ids, majority token. UsageError for an override that is none.

@@ -42,9 +42,9 @@ std::string electra_results(const Evaluation& e) {
   for (const MeasuredValue& m : e.measures) found[m.name] = m.value;
   std::ostringstream out;
   out << std::setprecision(9);
-  for (const char* name : {"always_original_accuracy", "disc_accuracy", "disc_auc", "disc_loss",
-                           "disc_precision", "disc_recall", "global_step", "loss",
-                           "masked_lm_accuracy", "masked_lm_loss", "sampled_masked_lm_accuracy"}) {
+  for (const char* name :
+       {"disc_accuracy", "disc_auc", "disc_loss", "disc_precision", "disc_recall", "global_step",
+        "loss", "masked_lm_accuracy", "masked_lm_loss", "sampled_masked_lm_accuracy"}) {
     const auto value = found.find(name);
     if (name == std::string_view("global_step"))
       out << name << " = " << e.global_step << "\n";

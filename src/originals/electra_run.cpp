@@ -18,12 +18,13 @@
 #include "console/original_flags.h"
 #include "data/record_index.h"
 #include "format/config.h"
-#include "optim/adamw.h"
 #include "originals/adopt_run.h"
 #include "originals/electra_hparams.h"
 #include "originals/electra_log.h"
+#include "originals/tensorflow_copy.h"
 #include "recipe/electra_model.h"
 #include "recipe/evaluation.h"
+#include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -35,22 +36,11 @@ namespace {
 
 struct ElectraRunFlags {
   std::string data_dir, model_name, hparams = "{}";
-  // Over what use_tpu and num_tpu_cores say.
-  std::optional<std::string> device;
-  std::optional<std::int64_t> devices;
-  ComputeChoice compute = {};
-  MeshChoice mesh = {};
-  std::int64_t micro_batches = 1;
+  RunFlags run;   // over what use_tpu and num_tpu_cores say
+  RunOn on = {};  // what they come to, once the command runs
   std::string init;
-  bool rescale_learning_rate = false, overwrite = false;
+  bool rescale_learning_rate = false, overwrite = false, write_tf_checkpoint = true;
   OriginalRunFlags own;
-
-  std::string device_for(const ElectraHparams& h) const {
-    return device.value_or(h.use_tpu ? "tpu" : "cpu");
-  }
-  std::int64_t devices_for(const ElectraHparams& h) const {
-    return devices.value_or(h.use_tpu ? h.num_tpu_cores : 1);
-  }
 };
 
 // What a run leaves beside its checkpoints for the runs that go on from it.
@@ -160,32 +150,35 @@ ElectraTask task_of(const ElectraHparams& h) {
                     record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
 }
 
+TrainSection training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainSection t;
+  t.batch_size = h.train_batch_size;
+  t.steps = h.num_train_steps;
+  t.learning_rate = h.learning_rate;
+  t.warmup_steps = h.num_warmup_steps;
+  t.schedule = "electra";
+  t.decay_power = h.lr_decay_power;
+  t.weight_decay = h.weight_decay_rate;
+  t.reduction =
+      name(original_reduction(f.run, f.on, f.overwrite ? "" : h.model_dir, electra_field));
+  t.micro_batches = f.run.micro_batches;
+  t.init = f.init;
+  t.save_every = h.save_checkpoints_steps;
+  t.keep = h.keep_checkpoint_max;
+  t.hang_minutes = f.own.hang_minutes;
+  t.log_every = h.iterations_per_loop;
+  return t;
+}
+
 TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
-  TrainJob job;
-  job.task = electra_task(task_of(h));
-  job.config = {.batch_size = h.train_batch_size,
-                .devices = f.devices_for(h),
-                .schedule = {.learning_rate = h.learning_rate,
-                             .warmup_steps = h.num_warmup_steps,
-                             .total_steps = h.num_train_steps,
-                             .power = h.lr_decay_power,
-                             .warmup = Warmup::multiplies},
-                .optimizer = adamw({.weight_decay = h.weight_decay_rate}),
-                .micro_batches = f.micro_batches};
-  job.mesh = f.mesh;
-  job.compute = f.compute;
-  job.device = f.device_for(h);
+  TrainJob job = train_job(training_of(f, h), electra_task(task_of(h)));
+  job.on = f.on;
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
   job.overwrite = f.overwrite;
-  job.init = f.init;
-  job.save_every = h.save_checkpoints_steps;
-  job.keep = h.keep_checkpoint_max;
-  job.track.log_every = h.iterations_per_loop;
   job.track.log_line = electra_log_line;
   job.fields = electra_field;
-  job.hang_minutes = f.own.hang_minutes;
   return job;
 }
 
@@ -204,6 +197,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   };
   train(job);
   if (adopted) adopted->keep();  // of a run that has no step left to take
+  if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(h.model_dir);
 }
 
 // "unsup_results.txt" -> "unsup_results.json", where the original pickles.
@@ -218,10 +212,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.task = electra_task(task_of(h));
   AdoptedRun adopted(h.model_dir, job.task.settings["model"]);
   job.batch_size = h.eval_batch_size;
-  job.devices = f.devices_for(h);
-  job.mesh = f.mesh;
-  job.compute = f.compute;
-  job.device = f.device_for(h);
+  job.on = f.on;
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
@@ -236,7 +227,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
 }
 
-void run_pretraining(const ElectraRunFlags& f) {
+void run_pretraining(ElectraRunFlags& f) {
   if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
     throw UsageError(str("--data-dir ", f.data_dir, " is no folder"),
                      "give the folder that holds vocab.txt and pretrain_tfrecords/");
@@ -248,6 +239,7 @@ void run_pretraining(const ElectraRunFlags& f) {
   if (!h.tpu_name.empty())
     spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
+  f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
   check_replays(f.own, h.do_train, "do_train in --hparams");
   if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
   if (f.overwrite && !h.debug)
@@ -285,23 +277,19 @@ void add_electra_run_pretraining(CLI::App& electra) {
                    "the original's hyper-parameters: a JSON object, or the path of one that ends "
                    "in .json")
       ->capture_default_str();
-  command->add_option("--device", f->device, "cpu, gpu or tpu; default: as use_tpu says")
-      ->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
-  command->add_option("--devices", f->devices, "default: num_tpu_cores with use_tpu, else 1")
-      ->check(number_from(1));
-  add_form_flags(*command, f->compute, f->mesh);
+  add_run_flags(*command, f->run, "tpu with use_tpu, else auto: the TPU or GPU that is there",
+                "num_tpu_cores with use_tpu, all of a TPU or GPU that auto finds, else 1");
+  add_reduction_flag(*command, f->run);
   add_original_run_flags(*command, f->own);
-  command
-      ->add_option("--micro-batches", f->micro_batches,
-                   "parts of each device's share of a batch, one after another: less memory")
-      ->check(number_from(1))
-      ->capture_default_str();
   command->add_option("--init", f->init,
                       "weights that a new run begins with: a folder of smelt's checkpoints or "
                       "Hugging Face's, or a TensorFlow checkpoint");
   command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
                     "a finished run whose num_train_steps is raised goes on at learning_rate");
   command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");
+  command->add_flag("--write-tf-checkpoint,!--no-write-tf-checkpoint", f->write_tf_checkpoint,
+                    "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+  take_the_last(*command);
   command->callback([f] { run_pretraining(*f); });
 }
 

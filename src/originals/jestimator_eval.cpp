@@ -31,10 +31,7 @@ EvaluateJob evaluation_job(const JestimatorFlags& f) {
   job.steps = held_out.steps;
   job.passes = held_out.passes;
   job.task = of_training.task;
-  job.devices = f.devices;
-  job.mesh = of_training.mesh;
-  job.compute = f.compute;
-  job.device = f.device;
+  job.on = of_training.on;
   job.fields = jestimator_fields("eval");
   return job;
 }

@@ -2,52 +2,30 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/str.h"
+#include "base/error.h"
 #include "console/form_flags.h"
 #include "console/number_check.h"
 
 namespace smelt {
 namespace {
 
-class EstimatorFlags {
- public:
-  explicit EstimatorFlags(CLI::App& command, std::string prefix = "--")
-      : command_(command), prefix_(std::move(prefix)) {}
-
-  template <class Value>
-  CLI::Option* operator()(const char* name, Value& value, const std::string& help) {
-    CLI::Option* option = command_.add_option(prefix_ + name, value, help);
-    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    if constexpr (std::is_arithmetic_v<Value>) option->capture_default_str();
-    return option;
-  }
-  void operator()(const char* name, bool& value, const std::string& help) {
-    command_.add_flag(str("--", name, ",!--no", name), value, help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-
- private:
-  CLI::App& command_;
-  std::string prefix_;
-};
-
 void add_module_flags(CLI::App& command, JestimatorFlags& f) {
-  EstimatorFlags add(command);
+  OriginalFlags add(command);
   add("module_imp", f.module_imp,
       "jestimator.models.bert.pretrain, …rope.pretrain or …bert_rpe.pretrain")
       ->required();
   add("module_config", f.module_config,
       "the original's file of defaults: accepted, smelt has them");
-  EstimatorFlags model(command, "--module_config.model_config.");
+  OriginalFlags model(command, "--module_config.model_config.");
   visit_fields(f.model, [&](const std::string& name, auto& value, const char* help) {
     if (name == "relative_attention_max_distance")
-      model(name.c_str(), f.relative_attention_max_distance, help);
+      model(name, f.relative_attention_max_distance, help);
     else if (name != "variant")
-      model(name.c_str(), value, help);
+      model(name, value, help);
   });
   model("num_labels", f.num_labels, "of fine-tuning: accepted");
   model("num_special_tokens", f.num_special_tokens, "of fine-tuning: accepted");
-  EstimatorFlags optimizer(command, "--module_config.opt_config.");
+  OriginalFlags optimizer(command, "--module_config.opt_config.");
   auto& o = f.optimizer;
   optimizer("optimizer", o.optimizer, "adamw or amos")->check(CLI::IsMember({"adamw", "amos"}));
   optimizer("learning_rate", o.learning_rate, "after the warm-up")->check(number_from(0));
@@ -58,13 +36,24 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates")->check(number_below(1, 0));
   optimizer("beta", o.beta, "of the mean of squared gradients")->check(number_below(1));
   optimizer("weight_decay", o.weight_decay, "of adamw")->check(number_from(0));
-  EstimatorFlags other(command, "--module_config.");
+  OriginalFlags other(command, "--module_config.");
   other("mask_token_id", f.mask_token_id, "what masked tokens become; required")
       ->check(number_from(0));
   other("mask_rate", f.mask_rate, "probability of a token to be masked")->check(number_below(1));
 }
 
-void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
+[[noreturn]] void refuse_seqio(const std::string& where) {
+  throw UsageError(str(where, ": tasks of seqio are not read"),
+                   "`smelt data tokens` makes a token store of their text");
+}
+
+// A pattern of files, where the original takes a task of seqio's, too.
+std::string files_only(const std::string& pattern) {
+  if (pattern.starts_with("seqio://")) refuse_seqio(pattern);
+  return "";
+}
+
+void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
   add("max_train_steps", f.max_train_steps, "training steps in all; default: until it is stopped")
       ->check(number_from(1));
   add("random_seed", f.random_seed,
@@ -73,7 +62,8 @@ void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
       ->check(number_from(1));
   add("train_pattern", f.train_pattern,
       "what to train on: snapshot folders of tf.data or token stores, patterns, separated by "
-      "commas");
+      "commas")
+      ->check(files_only, "");
   add("train_batch_size", f.train_batch_size, "sequences of a step, over all devices")
       ->check(number_from(1));
   add("train_shuffle_buf", f.train_shuffle_buf,
@@ -89,11 +79,12 @@ void add_training_flags(EstimatorFlags& add, JestimatorFlags& f) {
   add("profiler_port", f.profiler_port, "accepted, not used");
 }
 
-void add_data_flags_of(EstimatorFlags& add, const std::string& short_name, const std::string& what,
+void add_data_flags_of(OriginalFlags& add, const std::string& short_name, const std::string& what,
                        std::string& pattern, std::int64_t& batch, std::int64_t& examples) {
-  add(str(short_name, "_pattern").c_str(), pattern, str("what to ", what, ", as --train_pattern"));
-  add(str(short_name, "_batch_size").c_str(), batch, "sequences at a time")->check(number_from(1));
-  add(str("num_", short_name, "_examples").c_str(), examples, "how many of them; -1: all")
+  add(str(short_name, "_pattern"), pattern, str("what to ", what, ", as --train_pattern"))
+      ->check(files_only, "");
+  add(str(short_name, "_batch_size"), batch, "sequences at a time")->check(number_from(1));
+  add(str("num_", short_name, "_examples"), examples, "how many of them; -1: all")
       ->check(number_from(-1));
 }
 
@@ -102,7 +93,7 @@ void add_data_flags_of(EstimatorFlags& add, const std::string& short_name, const
 std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   auto f = std::make_shared<JestimatorFlags>();
   add_module_flags(command, *f);
-  EstimatorFlags add(command);
+  OriginalFlags add(command);
   add("mode", f->mode, "train, eval_once, eval_wait or predict; default: as the patterns say")
       ->check(CLI::IsMember({"train", "eval_once", "eval_wait", "predict"}));
   add("model_dir", f->model_dir, "folder of checkpoints; its newest one is resumed");
@@ -127,14 +118,15 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   for (const char* name : {"logtostderr", "alsologtostderr"})
     add(name, f->log_to_stderr, "accepted: the log goes there");
 
-  add("device", f->device, "cpu, gpu or tpu")->check(CLI::IsMember({"cpu", "gpu", "tpu"}));
-  add("devices", f->devices, "devices that share a batch")->check(number_from(1));
-  add("micro-batches", f->micro_batches, "parts of each device's share of a batch")
-      ->check(number_from(1));
-  add_form_flags(command, f->compute, f->mesh);
+  command.add_option_function<std::string>(
+      "--seqio_additional_cache_dirs",
+      [](const std::string&) { refuse_seqio("--seqio_additional_cache_dirs"); },
+      "not for these models: tasks of seqio are not read");
+  add_run_flags(command, f->run);
   add_original_run_flags(command, f->own);
   add("parity", f->parity, "a restarted run reads the data from the beginning, as the original's");
   add("output", f->output, "predict: file of a line for each example; default: standard output");
+  take_the_last(command);
   return f;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "console/form_flags.h"
 #include "console/original_flags.h"
 #include "models/jestimator_bert_config.h"
 #include "step/placement.h"
@@ -47,10 +48,9 @@ struct JestimatorFlags {
   std::string model_parallel_submesh;
 
   // smelt's own.
-  std::string device = "cpu", output;
-  std::int64_t devices = 1, micro_batches = 1;
-  ComputeChoice compute = {};
-  MeshChoice mesh = {};
+  RunFlags run;
+  RunOn on = {};  // what they come to, once the command runs
+  std::string output;
   bool parity = false;
   OriginalRunFlags own;
 };

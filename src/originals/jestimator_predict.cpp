@@ -25,7 +25,7 @@ class Predictor {
         scores_(jestimator_scores(task_, 20)),
         model_(load_jestimator("predict", start.path, f)),
         source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
-        client_(open_device(f.device, 1)),
+        client_(open_device(f.on.device, 1)),
         program_(predict_program(scores_, f.pred_batch_size, compute(*client_))),
         compiled_(client_, program_, advice()) {}
 
@@ -47,8 +47,8 @@ class Predictor {
   static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
 
   Compute compute(const Client& client) const {
-    ComputeChoice choice = flags_.compute;
-    if (choice.precision == "bf16") choice.precision = "f32";
+    ComputeChoice choice = flags_.run.compute;
+    if (choice.precision == Precision::bf16) choice.precision = Precision::f32;
     return compute_for(client.platform_name(), choice, flag);
   }
 
@@ -85,8 +85,8 @@ class Predictor {
 
 // Whoever gives the flags of training gives these, too.
 void warn_of_unused(const JestimatorFlags& f) {
-  if (f.devices > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
-      f.compute.precision == "bf16")
+  if (f.run.devices.value_or(1) > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
+      f.run.compute.precision == Precision::bf16)
     spdlog::warn(
         "predict runs on one device, in f32: --devices, --num_partitions, "
         "--model_parallel_submesh and --precision bf16 are not used");

@@ -42,15 +42,15 @@ std::int64_t partitions_of(const JestimatorFlags& f) {
   return product;
 }
 
-MeshChoice mesh_of(const JestimatorFlags& f) {
+RunOn run_on(const JestimatorFlags& f) {
   const std::int64_t tensor = partitions_of(f);
-  MeshChoice mesh = f.mesh;
-  if (tensor == 1) return mesh;
-  if (f.devices % tensor != 0)
-    throw UsageError(str("--num_partitions ", tensor, " does not divide --devices ", f.devices),
+  RunOn on = f.on;
+  if (tensor == 1) return on;
+  if (on.devices % tensor != 0)
+    throw UsageError(str("--num_partitions ", tensor, " does not divide --devices ", on.devices),
                      "give a number of devices that it divides");
-  if (mesh.mesh == "auto") mesh.mesh = str("data=", f.devices / tensor, ",tensor=", tensor);
-  return mesh;
+  if (on.mesh.mesh == "auto") on.mesh.mesh = str("data=", on.devices / tensor, ",tensor=", tensor);
+  return on;
 }
 
 TrainSection training_of(const JestimatorFlags& f) {
@@ -60,8 +60,6 @@ TrainSection training_of(const JestimatorFlags& f) {
                          *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
                      "raise it, or leave it out for no decay");
   TrainSection t;
-  t.device = f.device;
-  t.devices = f.devices;
   t.batch_size = f.train_batch_size;
   t.learning_rate = o.learning_rate;
   t.warmup_steps = o.warmup_steps;
@@ -71,7 +69,7 @@ TrainSection training_of(const JestimatorFlags& f) {
   t.momentum = o.momentum;
   t.beta = o.beta;
   t.weight_decay = o.weight_decay;
-  t.micro_batches = f.micro_batches;
+  t.micro_batches = f.run.micro_batches;
   return t;
 }
 
@@ -178,8 +176,7 @@ TrainJob jestimator_job(const JestimatorFlags& f) {
                          ": the windows of these models do not follow one another"),
                      "leave the flag out");
   TrainJob job = train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
-  job.mesh = mesh_of(f);
-  job.compute = f.compute;
+  job.on = run_on(f);
   return job;
 }
 

@@ -36,10 +36,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   job.task = r.type->task(r);
   const HeldOutBatches batches = held_out_batches(r, job.task);
   job.batch_size = batches.size;
-  job.devices = r.train.devices;
-  job.mesh = mesh_choice(r.train);
-  job.compute = compute_choice(r.train);
-  job.device = r.train.device;
+  job.on = run_on(r.train);
   job.data = paths.heldout_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
@@ -53,7 +50,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
 HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
-  const std::int64_t parts = partition_for(mesh_choice(r.train), r.train.devices).row_parts();
+  const std::int64_t parts = partition_for(run_on(r.train).mesh, r.train.devices).row_shards();
   out.size = held_out / parts * parts;
   if (out.size > 0) return out;
   return {.size = parts, .steps = 1, .repeats = true};

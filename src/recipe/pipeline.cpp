@@ -27,7 +27,6 @@ namespace {
 TrainingConfig training_config(const TrainSection& t, const std::string& model_type) {
   TrainingConfig c;
   c.batch_size = t.batch_size;
-  c.devices = t.devices;
   c.schedule = schedule_of(t);
   c.optimizer = optimizer_of(t, model_type);
   c.clip_norm = clip_norm_of(t);
@@ -39,7 +38,7 @@ TrainingConfig training_config(const TrainSection& t, const std::string& model_t
                 .window = t.spike_window,
                 .sigmas = t.spike_sigmas,
                 .rewind_skip = t.rewind_skip};
-  c.reduction = t.reduction == "per_replica" ? Reduction::per_replica : Reduction::global;
+  c.reduction = parse_reduction("train.reduction", t.reduction);
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
   return c;
@@ -108,9 +107,15 @@ TrainJob train_job(const TrainSection& t, Task task) {
   TrainJob job;
   job.config = training_config(t, task.name);
   job.task = std::move(task);
-  job.mesh = mesh_choice(t);
-  job.compute = compute_choice(t);
-  job.device = t.device;
+  job.on = run_on(t);
+  job.save_every = t.save_every;
+  job.save_minutes = t.save_minutes;
+  job.keep = t.keep;
+  job.keep_every = t.keep_every;
+  job.keep_best = t.keep_best;
+  job.hang_minutes = t.hang_minutes;
+  job.init = t.init;
+  job.track.log_every = t.log_every;
   return job;
 }
 
@@ -169,7 +174,7 @@ void check_program(const Recipe& r, const Task& task) {
                   "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
                  [&] {
                    auto job = std::make_shared<TrainJob>(train_job(r.train, task));
-                   if (is_deep(r)) job->compute->layers = "scan";
+                   if (is_deep(r)) job->on.compute->layers = Layers::scan;
                    auto step =
                        std::make_shared<const StepProgram>(training_program(*job, r.train.device));
                    *r.program = facts_of(*step, r.train.batch_size);
@@ -190,14 +195,6 @@ TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
   TrainJob job = same_job(r);
   job.begin = beginning.begin;
   job.overwrite = beginning.overwrite;
-  job.init = r.train.init;
-  job.save_every = r.train.save_every;
-  job.hang_minutes = r.train.hang_minutes;
-  job.save_minutes = r.train.save_minutes;
-  job.keep = r.train.keep;
-  job.keep_every = r.train.keep_every;
-  job.keep_best = r.train.keep_best;
-  job.track.log_every = r.train.log_every;
   job.track.settings = r.sections;
   job.accepted = [&] {
     keep_recipe(r);

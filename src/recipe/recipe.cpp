@@ -12,6 +12,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/recipe_sections.h"
+#include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -205,6 +206,7 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
   recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
   recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
+  recipe.train.device = chosen_device(recipe.train.device);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
   recipe.model = recipe.sections["model"];

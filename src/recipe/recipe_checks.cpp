@@ -12,16 +12,15 @@
 
 namespace smelt {
 
-MeshChoice mesh_choice(const TrainSection& t) {
-  return {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots};
-}
-
-ComputeChoice compute_choice(const TrainSection& t) {
-  return {.precision = t.precision,
-          .layers = t.layers,
-          .save = t.save,
-          .attention_rows = t.attention_rows,
-          .logits_mb = t.logits_mb};
+RunOn run_on(const TrainSection& t) {
+  return {.device = t.device,
+          .devices = t.devices,
+          .mesh = {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots},
+          .compute = ComputeChoice{.precision = parse_precision("train.precision", t.precision),
+                                   .layers = parse_layers("train.layers", t.layers),
+                                   .save = parse_save("train.save", t.save),
+                                   .attention_rows = t.attention_rows,
+                                   .logits_mb = t.logits_mb}};
 }
 
 bool is_sentencepiece(const VocabSection& vocab) {
@@ -73,7 +72,7 @@ void RecipeChecks::accepts(std::initializer_list<std::string> fields,
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
   const TrainSection& t = recipe_.train;
   const std::int64_t rows = value(field);
-  const std::int64_t devices = partition_for(mesh_choice(t), t.devices).row_shards();
+  const std::int64_t devices = partition_for(run_on(t).mesh, t.devices).row_shards();
   require(rows % devices == 0, {field, "train.devices"},
           str(field, " ", rows, " does not divide over ",
               devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
@@ -87,14 +86,13 @@ void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t p
 static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
   checks.accepts({"train.mesh", "train.devices"},
                  [&] { (void)partition_for({.mesh = t.mesh}, t.devices); });
-  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(mesh_choice(t), t.devices); });
+  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(run_on(t).mesh, t.devices); });
   checks.accepts({"train.reduction", "train.mesh"}, [&] {
-    const bool alone = t.reduction == "per_replica";
-    (void)placement_for(t.device, t.devices, alone ? Reduction::per_replica : Reduction::global,
-                        partition_for(mesh_choice(t), t.devices));
+    (void)placement_for(t.device, t.devices, parse_reduction("train.reduction", t.reduction),
+                        partition_for(run_on(t).mesh, t.devices));
   });
   checks.accepts({"train.save", "train.layers"},
-                 [&] { (void)compute_for(t.device, compute_choice(t)); });
+                 [&] { (void)compute_for(t.device, *run_on(t).compute); });
   checks.divides_over_devices("train.batch_size", t.micro_batches);
   checks.divides_over_devices("eval.batch_size");
 }
@@ -133,7 +131,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   check_optimizer(checks, train);
   check_steadiness(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
-  checks.one_of("train.device", {"cpu", "gpu", "tpu"});
+  checks.one_of("train.device", {"auto", "cpu", "gpu", "tpu"});
   check_spread(checks, train);
 }
 

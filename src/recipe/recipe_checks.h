@@ -37,8 +37,8 @@ class RecipeChecks {
   const Recipe& recipe_;
 };
 
-MeshChoice mesh_choice(const TrainSection& train);
-ComputeChoice compute_choice(const TrainSection& train);
+// Where and how its programs run. UsageError for a word of precision, layers or save that is none.
+RunOn run_on(const TrainSection& train);
 
 // Whether the vocabulary is a SentencePiece model, made or given.
 bool is_sentencepiece(const VocabSection& vocab);

@@ -141,7 +141,7 @@ void visit_saving_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("device", c.device, "cpu, gpu or tpu");
+  visit("device", c.device, "cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU");
   visit("devices", c.devices, "devices that share a batch");
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");

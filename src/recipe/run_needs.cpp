@@ -80,10 +80,10 @@ DeviceMemory device_memory(const Recipe& r) {
   const Placement& placement = facts.step->placement;
   const auto fsdp = static_cast<double>(placement.partition.size("fsdp"));
   const auto tensor = static_cast<double>(placement.partition.size("tensor"));
-  return {
-      .values = static_cast<double>(facts.value_bytes) / fsdp / tensor,
-      .slots = static_cast<double>(facts.slot_bytes) / fsdp / tensor,
-      .batch = static_cast<double>(facts.batch_bytes) / static_cast<double>(placement.row_parts())};
+  return {.values = static_cast<double>(facts.value_bytes) / fsdp / tensor,
+          .slots = static_cast<double>(facts.slot_bytes) / fsdp / tensor,
+          .batch =
+              static_cast<double>(facts.batch_bytes) / static_cast<double>(placement.row_shards())};
 }
 
 void check_machine_memory(const Recipe& r) {

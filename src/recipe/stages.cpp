@@ -1,4 +1,5 @@
 // The order of a recipe's stages, and what each depends on.
+#include <map>
 #include <span>
 
 #include "base/error.h"
@@ -54,16 +55,22 @@ StagePaths model_at(const std::string& model_dir) {
 }
 
 // A section as a stage records it: the files that it names are inputs, by whatever path.
-nlohmann::json without_paths(nlohmann::json section) {
-  for (const char* name : {"input", "file", "init", "records", "heldout_records"})
-    section.erase(name);
+nlohmann::json without_paths(const Recipe& r, const std::string& name) {
+  static const std::map<std::string, std::vector<std::string>> kPaths{
+      {"text", {"input"}},
+      {"vocab", {"file"}},
+      {"data", {"records", "heldout"}},
+      {"train", {"init"}}};
+  nlohmann::json section = r.sections.at(name);
+  if (const auto paths = kPaths.find(name); paths != kPaths.end())
+    for (const std::string& path : paths->second) section.erase(path);
   return section;
 }
 
 Stage text_stage(const Recipe& r) {
   const RecipePaths p(r);
   return {.name = "text",
-          .settings = without_paths(r.sections.at("text")),
+          .settings = without_paths(r, "text"),
           .inputs = always(text_inputs(r)),
           .outputs = always({p.train_text, p.heldout_text}),
           .make = [r] { make_text(r); }};
@@ -71,7 +78,7 @@ Stage text_stage(const Recipe& r) {
 
 Stage vocabulary_stage(const Recipe& r) {
   const RecipePaths p(r);
-  nlohmann::json settings = without_paths(r.sections.at("vocab"));
+  nlohmann::json settings = without_paths(r, "vocab");
   if (r.type->control) settings["control_characters"] = name(*r.type->control);
   const std::string given = given_vocabulary(r);
   return {.name = "vocab",
@@ -84,7 +91,7 @@ Stage vocabulary_stage(const Recipe& r) {
 Stage data_stage(const Recipe& r) {
   const RecipePaths p(r);
   const char* beside = r.type->reads_text ? "vocab" : "model";
-  nlohmann::json data = without_paths(r.sections.at("data"));
+  nlohmann::json data = without_paths(r, "data");
   data["model.type"] = r.type->name;
   std::vector<std::string> inputs;
   if (r.type->reads_text) inputs = {p.train_text, p.heldout_text, p.vocab};
@@ -92,7 +99,7 @@ Stage data_stage(const Recipe& r) {
   for (const std::string_view records : {p.train_records, p.heldout_records})
     for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   return {.name = "data",
-          .settings = {data, without_paths(r.sections.at(beside))},
+          .settings = {data, without_paths(r, beside)},
           .inputs = always(inputs),
           .outputs = always(outputs),
           .make = [r] { make_examples(r); }};
@@ -138,9 +145,8 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}) {
   const RecipePaths p(r);
-  const auto section = [&](const char* name) { return r.sections.at(name); };
-  const nlohmann::json training{section("model"), without_paths(section("train")),
-                                without_paths(section("data"))};
+  const nlohmann::json training{r.sections.at("model"), without_paths(r, "train"),
+                                without_paths(r, "data")};
   std::vector<Stage> stages = data_stages(r);
   stages.push_back({.name = "train",
                     .settings = training,

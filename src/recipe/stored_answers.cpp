@@ -7,6 +7,7 @@
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/tensorflow.h"
 #include "nn/state_names.h"
+#include "runtime/hardware.h"
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -51,6 +52,7 @@ bool is_stored_model(const std::string& path) {
 StoredAnswers::StoredAnswers(std::string command, const std::string& path,
                              const StoredModelFlags& flags)
     : command_(std::move(command)), flags_(flags), model_(open_stored_model(path, command_)) {
+  flags_.device = chosen_device(flags_.device);
   if (!flags_.vocab.empty()) model_.vocab = flags_.vocab;
   if (model_.vocab.empty())
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),

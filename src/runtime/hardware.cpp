@@ -45,10 +45,40 @@ bool is_usual(const std::optional<std::string>& chosen, std::string_view device)
   return !chosen || fs::path(*chosen).filename() == fs::path(plugin_file(device)).filename();
 }
 
+bool has_tpu(const std::string& dev) {
+  return has_numbered(dev, "accel") || has_numbered(fs::path(dev) / "vfio", "");
+}
+
+// The driver alone may be in a container without a GPU.
+bool has_gpu(const Machine& machine) {
+  return has_numbered(machine.dev, "nvidia") &&
+         ::dlopen(machine.driver.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+}
+
+bool is_here(const std::string& device, const Machine& machine) {
+  if (!is_usual(chosen_plugin(device), device)) return true;
+  return device == "tpu" ? has_tpu(machine.dev) : has_gpu(machine);
+}
+
 }  // namespace
 
+std::string chosen_device(const std::string& word, const Machine& machine) {
+  if (word != "auto") return word;
+  for (const std::string device : {"tpu", "gpu"}) {
+    if (!is_here(device, machine)) continue;
+    try {
+      spdlog::info("device {}: it is on this machine, by {} (--device cpu: not)", device,
+                   find_plugin(device));
+      return device;
+    } catch (const UsageError& error) {
+      spdlog::warn("{}", error.what());
+    }
+  }
+  return "cpu";
+}
+
 void require_tpu(const std::string& dev) {
-  if (has_numbered(dev, "accel") || has_numbered(fs::path(dev) / "vfio", "")) return;
+  if (has_tpu(dev)) return;
   throw UsageError(str("device tpu: no TPU on this machine: looked for ", dev,
                        "/accel0, accel1 … and ", dev, "/vfio/0, 1 …"),
                    "run on a TPU VM, or choose the device cpu");

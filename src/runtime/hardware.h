@@ -13,6 +13,17 @@ namespace smelt {
 // for it.
 std::string ready_plugin(std::string_view device);
 
+// Where to look for a machine's devices.
+struct Machine {
+  std::string dev = "/dev";
+  std::string driver = "libcuda.so.1";  // NVIDIA's
+};
+
+// The device that a user's word names. `auto` is the TPU, else the GPU, that is on this machine,
+// else the CPU. Which is logged in one line if it is not the CPU; one without its plugin is warned
+// of and not taken. A plugin of another name in a SMELT_…_PLUGIN variable counts as its device.
+std::string chosen_device(const std::string& word, const Machine& machine = {});
+
 // A warning when the plugin is one that an earlier `smelt setup` has fetched, by other pins than
 // this program's.
 void warn_of_other_version(std::string_view device, const std::string& plugin);

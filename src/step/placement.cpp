@@ -35,6 +35,13 @@ Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   return reshape(whole > count ? slice_axis(sums, 0, 0, count) : sums, x.dims());
 }
 
+constexpr NamedValues<Precision, 3> kPrecisions{
+    {{"f32", Precision::f32}, {"f32_exact", Precision::f32_exact}, {"bf16", Precision::bf16}}};
+constexpr NamedValues<Reduction, 2> kReductions{
+    {{"global", Reduction::global}, {"per_replica", Reduction::per_replica}}};
+constexpr NamedValues<Save, 3> kSaves{
+    {{"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}}};
+
 const std::vector<std::string> kAxes{"data", "fsdp", "tensor"};
 
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -114,31 +121,46 @@ Partition partition_for(const MeshChoice& choice, std::int64_t devices, const Fi
   return out;
 }
 
+Precision parse_precision(std::string_view where, std::string_view word) {
+  return choose_of(where, word, kPrecisions);
+}
+
+std::string name(Precision precision) { return std::string(word_of(precision, kPrecisions)); }
+
+std::optional<Layers> parse_layers(std::string_view where, std::string_view word) {
+  return choose<std::optional<Layers>>(
+      where, word, {{"auto", {}}, {"unrolled", Layers::unrolled}, {"scan", Layers::scan}});
+}
+
+std::optional<Save> parse_save(std::string_view where, std::string_view word) {
+  return choose<std::optional<Save>>(
+      where, word,
+      {{"auto", {}}, {"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}});
+}
+
+Reduction parse_reduction(std::string_view where, std::string_view word) {
+  return choose_of(where, word, kReductions);
+}
+
+std::string name(Reduction reduction) { return std::string(word_of(reduction, kReductions)); }
+
 Compute compute_for(std::string_view platform, const ComputeChoice& choice, const Fields& fields) {
   const bool cpu = platform == "cpu";
-  const auto layers = choose<std::optional<Layers>>(
-      fields("layers"), choice.layers,
-      {{"auto", {}}, {"unrolled", Layers::unrolled}, {"scan", Layers::scan}});
-  const auto save = choose<std::optional<Save>>(
-      fields("save"), choice.save,
-      {{"auto", {}}, {"all", Save::all}, {"products", Save::products}, {"layer", Save::layer}});
   Compute out;
-  out.dtype =
-      choose<DType>(fields("precision"), choice.precision,
-                    {{"f32", DType::f32}, {"f32_exact", DType::f32}, {"bf16", DType::bf16}});
-  out.exact_products = choice.precision == "f32_exact";
+  out.dtype = choice.precision == Precision::bf16 ? DType::bf16 : DType::f32;
+  out.exact_products = choice.precision == Precision::f32_exact;
   out.joined_products = out.stored_masks = cpu;
   out.attention_rows = choice.attention_rows;
   out.logits_bytes = choice.logits_mb << 20;
   // Only a scan keeps less than all.
-  const bool less = save.value_or(Save::all) != Save::all;
-  out.layers = layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
-  out.save = save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
+  const bool less = choice.save.value_or(Save::all) != Save::all;
+  out.layers = choice.layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
+  out.save = choice.save.value_or(out.layers == Layers::scan ? Save::products : Save::all);
   out.softmax_by_context = platform == "tpu";
   out.stored_scores = platform != "tpu" || out.save == Save::layer;
   if (out.layers == Layers::unrolled && less)
-    throw UsageError(str(fields("save"), " '", choice.save, "' with ", fields("layers"),
-                         " 'unrolled': only a scan keeps less"),
+    throw UsageError(str(fields("save"), " '", word_of(*choice.save, kSaves), "' with ",
+                         fields("layers"), " 'unrolled': only a scan keeps less"),
                      str("set ", fields("layers"), " to scan"));
   return out;
 }

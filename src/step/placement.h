@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,20 +56,38 @@ struct MeshChoice {
 Partition partition_for(const MeshChoice& choice, std::int64_t devices,
                         const Fields& fields = recipe_field);
 
-// How a model is computed, in a recipe's words.
+enum class Precision { f32, f32_exact, bf16 };
+
+// How a model is computed; what is not chosen is as the platform wants.
 struct ComputeChoice {
-  std::string precision = "f32";  // f32, f32_exact, bf16
-  std::string layers = "auto";    // auto, unrolled, scan
-  std::string save = "auto";      // auto, all, products, layer
+  Precision precision = Precision::f32;
+  std::optional<Layers> layers = {};
+  std::optional<Save> save = {};
   std::int64_t attention_rows = 0;
   std::int64_t logits_mb = 64;
 };
 
-// "auto" is unrolled layers on the CPU, where a loop's stacked values would be copied, and
+// A user's words; "auto" chooses nothing. UsageError beginning with `where` for an unknown one.
+Precision parse_precision(std::string_view where, std::string_view word);
+std::string name(Precision precision);
+std::optional<Layers> parse_layers(std::string_view where, std::string_view word);
+std::optional<Save> parse_save(std::string_view where, std::string_view word);
+std::string name(Reduction reduction);
+Reduction parse_reduction(std::string_view where, std::string_view word);
+
+// Layers not chosen are unrolled on the CPU, where a loop's stacked values would be copied, and
 // elsewhere a scan that saves products; saving less than all makes it a scan anywhere. UsageError
-// for an unknown word or words that do not go together.
+// for choices that do not go together.
 Compute compute_for(std::string_view platform, const ComputeChoice& choice,
                     const Fields& fields = recipe_field);
+
+// Where and how a job's programs run.
+struct RunOn {
+  std::string device = "cpu";  // cpu, gpu or tpu
+  std::int64_t devices = 1;
+  MeshChoice mesh = {};
+  std::optional<ComputeChoice> compute = {};  // empty: as the job itself says, else the default
+};
 
 // The sum of each replica's x; on one replica x itself.
 Tensor sum_over_replicas(Tensor x, const Placement& placement);

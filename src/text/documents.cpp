@@ -25,7 +25,7 @@ constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
 std::int64_t parse_max_lines(std::int64_t lines) {
   if (lines < 0)
-    throw UsageError(str("input: --demo ", lines, " is less than 0"), "0 takes all lines");
+    throw UsageError(str("input: --max-lines ", lines, " is less than 0"), "0 takes all lines");
   return lines > 0 ? lines : -1;
 }
 

@@ -75,9 +75,11 @@ void check_memory(const StepProgram& program, std::string_view platform) {
 }
 
 nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source) {
-  nlohmann::json out = run_settings(job.task, job.config, source, job.vocab);
-  out["precision"] =
-      job.compute ? job.compute->precision : std::string(dtype_name(job.config.compute.dtype));
+  TrainingConfig config = job.config;
+  config.devices = job.on.devices;
+  nlohmann::json out = run_settings(job.task, config, source, job.vocab);
+  out["precision"] = job.on.compute ? name(job.on.compute->precision)
+                                    : std::string(dtype_name(config.compute.dtype));
   return out;
 }
 

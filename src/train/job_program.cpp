@@ -7,16 +7,17 @@
 namespace smelt {
 
 Compute compute_of(const TrainJob& job, std::string_view platform) {
-  return job.compute ? compute_for(platform, *job.compute, job.fields) : job.config.compute;
+  return job.on.compute ? compute_for(platform, *job.on.compute, job.fields) : job.config.compute;
 }
 
 StepProgram program_of(const TrainJob& job, std::string_view platform,
                        decltype(&train_program) program) {
   TrainingConfig config = job.config;
   config.compute = compute_of(job, platform);
+  config.devices = job.on.devices;
   return program(job.task, config,
-                 placement_for(platform, config.devices, config.reduction,
-                               partition_for(job.mesh, config.devices, job.fields)));
+                 placement_for(platform, job.on.devices, config.reduction,
+                               partition_for(job.on.mesh, job.on.devices, job.fields)));
 }
 
 StepProgram training_program(const TrainJob& job, std::string_view platform) {
@@ -33,7 +34,7 @@ GradientReport replay(const TrainJob& job, const std::string& folder) {
   const BadBatch bad = bad_batch_in(model, job.task.features);
   TrainJob same = job;
   same.config.batch_size = bad.batch.rows;
-  const auto client = open_device(job.device, static_cast<int>(job.config.devices));
+  const auto client = open_device(job.on.device, static_cast<int>(job.on.devices));
   const StepProgram program = program_of(same, client->platform_name(), gradient_program);
   GradientReport report =
       gradient_report(client, program, bad,

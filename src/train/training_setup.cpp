@@ -21,7 +21,7 @@ namespace {
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);
-  return open_device(job.device, static_cast<int>(job.config.devices));
+  return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
 // The run goes on from an older checkpoint of its own than the newest.
@@ -103,7 +103,7 @@ void accept(OpenedRun& run, const Start& start) {
                  .step = start.step,
                  .total = run.last_step(),
                  .batch_size = job.config.batch_size,
-                 .devices = job.config.devices,
+                 .devices = job.on.devices,
                  .examples = run.source->size(),
                  .parameters = run.program.state.parameters(),
                  .device_kind = run.client->device_kind(),

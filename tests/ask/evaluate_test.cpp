@@ -61,7 +61,7 @@ class GoldenEvaluation : public testing::Test {
     write_records(dir_.file("records"), task.features, {golden_.batch(0), golden_.batch(1)});
     return {.task = task,
             .batch_size = batch_size,
-            .devices = devices,
+            .on = {.devices = devices},
             .data = dir_.file("records"),
             .model_dir = dir_.file("model")};
   }
@@ -135,7 +135,7 @@ TEST_F(EvaluationErrors, SayWhatIsMissing) {
   evaluation.batch_size = 0;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("batch of 0"));
   evaluation.batch_size = 8;
-  evaluation.devices = 3;
+  evaluation.on.devices = 3;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }),
               HasSubstr("a batch of 8 examples does not divide over 3 devices"));
 }

@@ -12,6 +12,7 @@
 #include "checkpoint/tensorflow.h"
 #include "originals/bert_log.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -142,6 +143,33 @@ TEST_F(BertRun, ARunThatTensorflowWroteGoesOnWithItsSlots) {
   const Checkpoint joined = load_checkpoint(dir_.file("out"), 6);
   for (const auto& [name, tensor] : whole.tensors)
     EXPECT_TRUE(std::ranges::equal(tensor.data, joined.tensors.at(name).data)) << name;
+}
+
+// As on a TPU or GPU by default, and over a mesh.
+TEST_F(BertRun, RunsWithLayersInALoopOverSeveralDevices) {
+  const std::string form = out() + "--layers scan --device auto --save_checkpoints_steps=2 ";
+  const auto reduction = [&](int step) {
+    return checkpoint_state(dir_.file(str("out/checkpoint-", step)))["reduction"];
+  };
+  const auto train = [&](int steps, const std::string& devices) {
+    const CommandOutput ran = run(
+        str(form, devices, " --do_train --do_eval --max_eval_steps=1 --num_train_steps=", steps));
+    ASSERT_EQ(ran.status, 0) << ran.text;
+    EXPECT_THAT(read_file(dir_.file("out/eval_results.txt")),
+                HasSubstr(str("global_step = ", steps)));
+  };
+  const std::string mesh = "--devices 2 --mesh fsdp=2";
+  train(2, mesh);
+  train(4, mesh);
+  EXPECT_EQ(reduction(4), "global");
+  // Devices that are whole clip each their own gradient, as the original's.
+  EXPECT_THAT(run(form + "--devices 2 --reduction per_replica --do_train --num_train_steps=5").text,
+              HasSubstr("was made with --reduction global, this run has per_replica"));
+  train(5, "--devices 2");
+  EXPECT_EQ(reduction(5), "global");
+  remove_tree(dir_.file("out"));
+  train(2, "--devices 2");
+  EXPECT_EQ(reduction(2), "per_replica");
 }
 
 TEST_F(BertRun, AGivenModelIsEvaluatedWithoutTraining) {

@@ -52,6 +52,18 @@ TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
             recorded_hash("english_whole_word_7"));
 }
 
+TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
+  const TempDir dir;
+  write_file(dir.file("flags"), str("# the vocabulary\n--vocab_file=", golden("vocab_cased.txt"),
+                                    "\n\n--flagfile=", dir.file("more"), "\n"));
+  write_file(dir.file("more"), "// the case\n  --nodo_lower_case\n--random_seed=3\n");
+  EXPECT_EQ(hash_with(str("--do_lower_case --random_seed=1 --flagfile=", dir.file("flags"),
+                          " --random_seed=12345")),
+            recorded_hash("english_cased_12345"));
+  EXPECT_EQ(hash_with("--flagfile " + dir.file("flags") + " --random_seed 12345"),
+            recorded_hash("english_cased_12345"));
+}
+
 TEST(CreatePretrainingData, NamesItsFlagsAsTheyAreWritten) {
   const TempDir dir;
   const auto refusal = [&](const std::string& flag) {

@@ -44,7 +44,8 @@ class ElectraRun : public testing::Test {
                          const std::string& flags = "", const std::string& model = "m") const {
     write_file(dir_.file("h.json"), tiny(more).dump());
     return run_smelt(str("electra run_pretraining --model-name ", model, " --data-dir ",
-                         dir_.file("data"), " --hparams ", dir_.file("h.json"), " ", flags));
+                         dir_.file("data"), " --hparams ", dir_.file("h.json"),
+                         " --no-write-tf-checkpoint ", flags));
   }
   CommandOutput ask(const std::string& what) const {
     return run_smelt(str("electra ", what, " --data-dir ", dir_.file("data"), " --model-name m"));

@@ -190,6 +190,19 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
                                 Not(HasSubstr("evaluating"))));
 }
 
+// As on a TPU or GPU by default, and over a mesh.
+TEST_F(JestimatorRun, RunsWithLayersInALoopOverSeveralDevices) {
+  const std::string form = "--layers scan --devices=2 --mesh fsdp=2 ";
+  train("m", 3, form);
+  train("m", 6, form);
+  const std::string data = str(form, "--eval_pattern=", dir_.file("valid"),
+                               ".tokens --eval_batch_size=4 --max_train_steps=6 ");
+  EXPECT_THAT(estimator("m", data + "--mode=eval_once").text, HasSubstr("global_step = 6\n"));
+  const CommandOutput wait = estimator("m", data + "--mode=eval_wait --save_low=valid_loss");
+  ASSERT_EQ(wait.status, 0) << wait.text;
+  EXPECT_THAT(files("m/eval/low_valid_loss"), testing::Contains("checkpoint_6"));
+}
+
 TEST_F(JestimatorRun, TheBestCheckpointIsKeptOnceAndOnlyWhereItIsBetter) {
   train("m", 6, "--max_ckpt=1");
   const std::string wait =
@@ -295,6 +308,9 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
 
 TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
+  for (const std::string seqio : {"--seqio_additional_cache_dirs", "--train_pattern"})
+    EXPECT_THAT(refused(seqio + "=seqio://a/b"),
+                HasSubstr(": tasks of seqio are not read\n  hint: "));
   EXPECT_THAT(refused("--train_pattern=a --eval_pattern=b --replay=c"),
               HasSubstr("--replay c: is of a training, and none is asked for\n"
                         "  hint: give --mode=train, with the training's other flags"));

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "runtime/client.h"
+#include "runtime/find_plugin.h"
 #include "runtime/plugin_lock.h"
 #include "support/captured_log.h"
 #include "support/environment.h"
@@ -92,6 +93,38 @@ TEST(Hardware, ThePluginsOfDevicesThatAreNotHereAreNotLoaded) {
   if (error_of([] { require_tpu(); }) != "no error") {
     EXPECT_THAT(error_of([] { open_device("tpu"); }), StartsWith("device tpu: no TPU"));
   }
+}
+
+TEST(Hardware, AutoIsTheTpuOrGpuThatIsThereWithItsPlugin) {
+  const TempDir dir;
+  const CapturedLog log;
+  put(dir.file("libtpu.so"));
+  put(dir.file("xla_cuda_plugin.so"));
+  put(dir.file("gpus/nvidia0"));
+  put(dir.file("both/nvidia0"));
+  put(dir.file("both/accel0"));
+  const auto device = [&](const std::string& dev, const std::string& driver = "libc.so.6") {
+    return chosen_device("auto", {.dev = dir.file(dev), .driver = driver});
+  };
+  const ScopedVariable tpu("SMELT_TPU_PLUGIN", dir.file("libtpu.so"));
+  {
+    const ScopedVariable gpu("SMELT_GPU_PLUGIN", dir.file("xla_cuda_plugin.so"));
+    EXPECT_EQ(device("none"), "cpu");
+    EXPECT_EQ(device("gpus", "libnone.so"), "cpu");
+    EXPECT_EQ(log.text(), "");
+    EXPECT_EQ(device("both"), "tpu");
+    EXPECT_THAT(log.text(),
+                HasSubstr("device tpu: it is on this machine, by " + dir.file("libtpu.so")));
+    EXPECT_EQ(device("gpus"), "gpu");
+    EXPECT_EQ(chosen_device("cpu", {.dev = dir.file("both")}), "cpu");
+  }
+  const ScopedVariable gpu("SMELT_GPU_PLUGIN", "");
+  if (error_of([] { find_plugin("gpu"); }) != "no error") {
+    EXPECT_EQ(device("gpus"), "cpu");
+    EXPECT_THAT(log.text(), HasSubstr("hint: run smelt setup gpu"));
+  }
+  const ScopedVariable other("SMELT_TPU_PLUGIN", SMELT_FAKE_PLUGIN);
+  EXPECT_EQ(device("none"), "tpu");
 }
 
 TEST(Hardware, APluginOfAnotherNameIsLoadedAsItIs) {

@@ -92,7 +92,7 @@ TEST_F(DevicesRun, RunsOnEightDevicesAgreeToTheBitAlsoWhenResumed) {
   SMELT_OPEN_CPU(client, 8);
   const auto on_eight = [&](const std::string& model) {
     TrainJob eight = job(model, 40);
-    eight.config.devices = 8;
+    eight.on.devices = 8;
     eight.save_every = 20;
     return eight;
   };
@@ -115,7 +115,7 @@ TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
   demo.model.vocab_size = 8000;
   TrainJob eight = job("demo", 120);
   eight.task = bert_task(demo);
-  eight.config.devices = 8;
+  eight.on.devices = 8;
   eight.config.batch_size = 32;
   eight.save_every = 120;
   const TrainSummary s = train(eight);

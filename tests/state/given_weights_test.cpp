@@ -175,10 +175,10 @@ TEST_F(GivenWeightsRun, MoreLayersAndRowsStartAsAFreshRunDoes) {
     task.model.num_hidden_layers = 2;
     task.model.vocab_size += 9;
   };
-  for (const char* layers : {"unrolled", "scan"}) {
-    const std::string name = layers;
+  for (const Layers layers : {Layers::unrolled, Layers::scan}) {
+    const std::string name = layers == Layers::scan ? "scan" : "unrolled";
     TrainJob begun = from("given", name, 0, larger), fresh = from("", name + "_fresh", 0, larger);
-    begun.compute = fresh.compute = ComputeChoice{.layers = layers};
+    begun.on.compute = fresh.on.compute = ComputeChoice{.layers = layers};
     train(begun);
     train(fresh);
     auto got = state(name, 0);

@@ -85,9 +85,12 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   expect_same(run(client, least), unrolled);
   // In f32 with exact products, or a TPU's roundings were made here, too.
   const auto as_on_a_tpu = [](const ComputeChoice& choice) { return compute_for("tpu", choice); };
-  expect_same(run(client, as_on_a_tpu({.precision = "f32_exact", .layers = "unrolled"})), unrolled);
-  expect_same(run(client, as_on_a_tpu({.precision = "f32_exact"})), unrolled);
-  expect_near(run(client, as_on_a_tpu({.precision = "bf16", .layers = "unrolled"})), unrolled);
+  expect_same(
+      run(client, as_on_a_tpu({.precision = Precision::f32_exact, .layers = Layers::unrolled})),
+      unrolled);
+  expect_same(run(client, as_on_a_tpu({.precision = Precision::f32_exact})), unrolled);
+  expect_near(run(client, as_on_a_tpu({.precision = Precision::bf16, .layers = Layers::unrolled})),
+              unrolled);
   expect_near(run(client, {.dtype = DType::bf16}), unrolled);
   expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
@@ -184,11 +187,11 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_TRUE(tpu.softmax_by_context);
   EXPECT_FALSE(cpu.softmax_by_context);
   // There a layer's scores are made again anyhow.
-  EXPECT_TRUE(compute_for("tpu", {.save = "layer"}).stored_scores);
+  EXPECT_TRUE(compute_for("tpu", {.save = Save::layer}).stored_scores);
   EXPECT_EQ(tpu.dtype, DType::f32);
-  EXPECT_EQ(compute_for("tpu", {.layers = "unrolled"}).save, Save::all);
-  EXPECT_EQ(compute_for("cpu", {.layers = "scan", .save = "layer"}).save, Save::layer);
-  EXPECT_EQ(compute_for("cpu", {.precision = "bf16"}).dtype, DType::bf16);
+  EXPECT_EQ(compute_for("tpu", {.layers = Layers::unrolled}).save, Save::all);
+  EXPECT_EQ(compute_for("cpu", {.layers = Layers::scan, .save = Save::layer}).save, Save::layer);
+  EXPECT_EQ(compute_for("cpu", {.precision = Precision::bf16}).dtype, DType::bf16);
 }
 
 // The norms of gradients are such sums: of 65536 numbers and more.
@@ -209,18 +212,17 @@ TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
   const auto refusal = [](const ComputeChoice& choice) {
     return error_of<UsageError>([&] { compute_for("cpu", choice); });
   };
-  EXPECT_EQ(refusal({.precision = "fp16"}),
+  EXPECT_EQ(error_of<UsageError>([] { parse_precision("train.precision", "fp16"); }),
             "train.precision 'fp16' is unknown\n  hint: did you mean 'bf16'?");
-  EXPECT_EQ(refusal({.layers = "scann"}),
+  EXPECT_EQ(error_of<UsageError>([] { parse_layers("train.layers", "scann"); }),
             "train.layers 'scann' is unknown\n  hint: did you mean 'scan'?");
-  EXPECT_EQ(refusal({.layers = "scan", .save = "product"}),
+  EXPECT_EQ(error_of<UsageError>([] { parse_save("train.save", "product"); }),
             "train.save 'product' is unknown\n  hint: did you mean 'products'?");
-  EXPECT_EQ(refusal({.layers = "unrolled", .save = "layer"}),
+  EXPECT_EQ(parse_layers("train.layers", "auto"), std::nullopt);
+  EXPECT_EQ(refusal({.layers = Layers::unrolled, .save = Save::layer}),
             "train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
             "  hint: set train.layers to scan");
-  EXPECT_EQ(compute_for("cpu", {.save = "layer"}).layers, Layers::scan);
-  EXPECT_THAT(error_of([] { compute_for("cpu", {.precision = "half"}, flag); }),
-              HasSubstr("--precision 'half' is unknown\n  hint: "));
+  EXPECT_EQ(compute_for("cpu", {.save = Save::layer}).layers, Layers::scan);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST_P(JestimatorDraws, PartsLoopsAndBlocksLearnTheSame) {
   SCOPED_TRACE("in loops");
   expect_same_run(learn_from_golden(client, GetParam(), in_loops), whole, 1e-6);
   const auto as_on_a_tpu = [](TrainingConfig& c) {
-    c.compute = compute_for("tpu", {.precision = "f32_exact", .attention_rows = 5});
+    c.compute = compute_for("tpu", {.precision = Precision::f32_exact, .attention_rows = 5});
   };
   SCOPED_TRACE("as on a TPU");
   expect_same_run(learn_from_golden(client, GetParam(), as_on_a_tpu), whole, 1e-6);

@@ -34,7 +34,7 @@ Placement cpu_placement(const std::string& mesh, Reduction reduction = Reduction
 
 TrainingConfig as_on_a_tpu(std::int64_t devices) {
   TrainingConfig c = mesh_config(devices);
-  c.compute = compute_for("tpu", {.precision = "f32_exact"});
+  c.compute = compute_for("tpu", {.precision = Precision::f32_exact});
   return c;
 }
 

@@ -96,24 +96,25 @@ TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsStat
 
 // The fewer values a loop over layers keeps, the less memory its step takes.
 TEST_F(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
-  const auto temporaries = [&](const char* precision, const char* save) {
+  const auto temporaries = [&](Precision precision, Save save) {
     TrainingConfig c = config(Reduction::global);
-    c.compute = compute_for("tpu", {.precision = precision, .layers = "scan", .save = save});
+    c.compute = compute_for("tpu", {.precision = precision, .layers = Layers::scan, .save = save});
     const auto program = train_program(task(), c, placement(Reduction::global));
     const CompiledMemory memory = compile("v2:2x2", program);
-    EXPECT_GE(memory.alias_bytes, state_bytes(program)) << precision << ", " << save;
+    EXPECT_GE(memory.alias_bytes, state_bytes(program)) << name(precision);
     return memory.temporary_bytes;
   };
-  const auto all = temporaries("f32", "all"), products = temporaries("f32", "products");
+  const auto all = temporaries(Precision::f32, Save::all),
+             products = temporaries(Precision::f32, Save::products);
   EXPECT_LE(products, all);
-  EXPECT_LT(temporaries("f32", "layer"), all);
-  EXPECT_LT(temporaries("bf16", "products"), products);
+  EXPECT_LT(temporaries(Precision::f32, Save::layer), all);
+  EXPECT_LT(temporaries(Precision::bf16, Save::products), products);
 }
 
 TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
   const auto temporaries = [](bool stored_scores) -> double {
     TrainingConfig c = config(Reduction::global);
-    c.compute = compute_for("tpu", {.layers = "unrolled"});
+    c.compute = compute_for("tpu", {.layers = Layers::unrolled});
     EXPECT_FALSE(c.compute.stored_scores);
     c.compute.stored_scores = stored_scores;
     const auto program = train_program(task(512, 4), c, placement(Reduction::global));
@@ -126,7 +127,7 @@ TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
 TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
   const auto temporaries = [](std::int64_t attention_rows) -> double {
     TrainingConfig c = config(Reduction::global);
-    c.compute = compute_for("tpu", {.save = "layer", .attention_rows = attention_rows});
+    c.compute = compute_for("tpu", {.save = Save::layer, .attention_rows = attention_rows});
     const auto program = train_program(task(512, 1), c, placement(Reduction::global));
     return static_cast<double>(compile(GetParam(), program).temporary_bytes);
   };

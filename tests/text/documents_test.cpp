@@ -164,7 +164,7 @@ TEST_F(Documents, RefuseUnknownOptions) {
               HasSubstr("--sentences 'line' is unknown\n  hint: did you mean 'lines'?"));
   DocumentOptions wrong = from(write("a.txt", "a"));
   wrong.max_lines = -1;
-  EXPECT_THAT(refusal(wrong), HasSubstr("--demo -1 is less than 0"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("--max-lines -1 is less than 0"));
   EXPECT_THAT(refusal(from(dir_.file("none.txt"))), HasSubstr("none.txt"));
 }
 

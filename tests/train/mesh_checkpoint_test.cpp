@@ -41,8 +41,8 @@ class MeshRun : public SmallRun {
                     std::int64_t steps = 10) const {
     TrainJob out = job(model, steps);
     out.task = split_task();
-    out.mesh = mesh;
-    out.config.devices = mesh.mesh == "auto" ? 1 : 8;
+    out.on.mesh = mesh;
+    out.on.devices = mesh.mesh == "auto" ? 1 : 8;
     return out;
   }
 
@@ -92,10 +92,10 @@ TEST_F(MeshRun, IsEvaluatedUnderAMesh) {
   EvaluateJob job = evaluation("one");
   job.task = split_task();
   const Evaluation one = evaluate(job);
-  job.devices = 8;
+  job.on.devices = 8;
   for (const char* mesh : {"auto", "data=2,fsdp=2,tensor=2", "tensor=8"}) {
     SCOPED_TRACE(mesh);
-    job.mesh.mesh = mesh;
+    job.on.mesh.mesh = mesh;
     const Evaluation got = evaluate(job);
     EXPECT_EQ(got.examples, one.examples);
     EXPECT_NEAR(got.loss, one.loss, kSameRun * one.loss);
@@ -147,7 +147,7 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   ASSERT_EQ(told.filled.size(), 1u);
   // No device holds a table of words that the mesh splits.
   const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
-  EXPECT_EQ(asked.placement.devices, run.config.devices);
+  EXPECT_EQ(asked.placement.devices, run.on.devices);
   EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
     return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
@@ -199,7 +199,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                 BertTask wide = bert();
                 wide.model.hidden_size = 20;
                 j.task = bert_task(wide);
-                j.mesh = kSlots;
+                j.on.mesh = kSlots;
               }),
               HasSubstr("mesh: dimension 1 ('embed') of bert/embeddings/word_embeddings is 20, "
                         "which 8 devices of axis 'fsdp', 'data' do not divide"));
@@ -207,18 +207,18 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                 BertTask narrow = bert();
                 narrow.model.intermediate_size = 36;
                 j.task = bert_task(narrow);
-                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none,heads=none"};
+                j.on.mesh = {.mesh = "tensor=8", .rules = "vocab=none,heads=none"};
               }),
               HasSubstr("mesh: dimension 1 ('mlp') of "
                         "bert/encoder/layer_0/intermediate/dense/kernel is 36, which 8 devices of "
                         "axis 'tensor' do not divide"));
   EXPECT_THAT(refusal([](auto& j) {
                 j.task = bert_task(bert());  // two heads
-                j.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
+                j.on.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
               }),
               HasSubstr("('heads') of bert/encoder/layer_0/attention/self/query/kernel is 2, "
                         "which 8 devices of axis 'tensor' do not divide"));
-  EXPECT_THAT(refusal([](auto& j) { j.mesh = {.mesh = "fsdp=8", .rules = "mlp=fsdp"}; }),
+  EXPECT_THAT(refusal([](auto& j) { j.on.mesh = {.mesh = "fsdp=8", .rules = "mlp=fsdp"}; }),
               HasSubstr("mesh: axis 'fsdp' splits two dimensions of "
                         "bert/encoder/layer_0/intermediate/dense/kernel\n"
                         "  hint: leave one of them whole by the rule mlp=none"));
@@ -227,7 +227,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                         "micro-batches\n  hint: choose micro-batches that divide 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
               HasSubstr("a batch of 6 examples does not divide over 4 devices"));
-  EXPECT_THAT(refusal([](auto& j) { j.mesh.mesh = "data=3,fsdp=2"; }),
+  EXPECT_THAT(refusal([](auto& j) { j.on.mesh.mesh = "data=3,fsdp=2"; }),
               HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, train.devices are 8"));
   EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
               HasSubstr("reduction per_replica with a mesh that splits parameters"));
@@ -239,7 +239,7 @@ TEST_F(MeshRun, SplitsNothingOfAModelThatNamesNoDimensions) {
   plain.task.dim_names = {};
   const StepProgram program =
       train_program(plain.task, plain.config,
-                    placement_for("cpu", 8, Reduction::global, partition_for(plain.mesh, 8)));
+                    placement_for("cpu", 8, Reduction::global, partition_for(plain.on.mesh, 8)));
   for (const StateTensor& tensor : program.state.tensors)
     for (const auto& axes : tensor.sharding.axes) EXPECT_TRUE(axes.empty()) << tensor.name;
   expect_same_end(train(plain), train(mesh_job("one", kNone)));

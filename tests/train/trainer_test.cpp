@@ -196,7 +196,7 @@ TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
   TrainJob one = job("model", 0);
   one.config.reduction = Reduction::per_replica;
   train(one);
-  one.config.devices = 2;
+  one.on.devices = 2;
   EXPECT_THAT(error_of([&] { train(one); }),
               HasSubstr("was made with train.devices 1, this run has 2"));
 }
@@ -376,7 +376,7 @@ TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
 
 TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
   TrainJob wrong = job("model", 2);
-  wrong.config.devices = 3;
+  wrong.on.devices = 3;
   EXPECT_THAT(error_of([&] { train(wrong); }),
               HasSubstr("a batch of 8 examples does not divide over 3 devices"));
   const auto refusal = [&](const std::function<void(BertTask&)>& change) {

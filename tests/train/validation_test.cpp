@@ -60,7 +60,7 @@ TEST_F(ValidationTest, ChangesNothingOfTheTraining) {
 
 TEST_F(ValidationTest, IsTheSameOnSeveralDevices) {
   TrainJob job = checked_job("two", 2);
-  job.config.devices = 2;
+  job.on.devices = 2;
   train(job);
   EvaluateJob alone = evaluation("two");
   alone.steps = 3;

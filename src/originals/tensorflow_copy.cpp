@@ -1,0 +1,27 @@
+#include "originals/tensorflow_copy.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/str.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
+#include "checkpoint/tensorflow.h"
+#include "store/file.h"
+#include "store/path.h"
+
+namespace smelt {
+
+void leave_tensorflow_checkpoint(const std::string& model_dir) {
+  const auto step = latest_checkpoint(model_dir);
+  if (!step) return;
+  const std::string prefix = join_path(model_dir, str("model.ckpt-", *step));
+  if (exists(append_to_path(prefix, kBundleIndexSuffix))) return;
+  convert_checkpoint(
+      {.from = committed_path(model_dir, *step), .to = prefix, .form = ModelForm::tensorflow});
+  spdlog::info(
+      "{} is the same checkpoint for TensorFlow; `smelt convert {} {}` makes one of an "
+      "earlier step",
+      prefix, join_path(model_dir, "checkpoint-<step>"), join_path(model_dir, "model.ckpt-<step>"));
+}
+
+}  // namespace smelt
