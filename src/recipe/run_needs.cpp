@@ -60,6 +60,7 @@ double unpacked_bytes(const std::vector<std::string>& files) {
 
 // A word piece is four letters and a space, about; most numbers of a record take two bytes.
 double records_bytes(const Recipe& r, double text) {
+  if (!r.program->step) return 0;
   const Features& features = r.program->step->features;
   double row = 0, tokens = 1;
   for (const Feature& feature : features) {
@@ -77,6 +78,7 @@ double state_bytes(const ProgramFacts& facts) {
 
 DeviceMemory device_memory(const Recipe& r) {
   const ProgramFacts& facts = *r.program;
+  if (!facts.step) return {};
   const Placement& placement = facts.step->placement;
   const auto fsdp = static_cast<double>(placement.partition.size("fsdp"));
   const auto tensor = static_cast<double>(placement.partition.size("tensor"));
@@ -135,7 +137,7 @@ void check_disk(const Recipe& r, const DiskNeed& need) {
 }
 
 std::string initial_weights_text(const Recipe& r) {
-  if (r.train.init.empty()) return "";
+  if (r.train.init.empty() || !r.program->step) return "";
   const StateLayout& layout = r.program->step->state;
   const InitialValues taken =
       initial_values(r.train.init, r.program->job->task, layout, given_vocabulary(r));

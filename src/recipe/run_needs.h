@@ -1,5 +1,6 @@
 // What a recipe's run will need, judged before it: memory, disk, time, weights that fit. Nothing is
-// written.
+// written. By the program that check_program() has built (recipe/pipeline.h); where a type of model
+// has none built, what depends on it is 0 or empty.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ struct DeviceMemory {
 DeviceMemory device_memory(const Recipe& recipe);
 
 // UsageError where the devices are this machine's CPU and its memory cannot hold state and batch.
-// The recipe's check_program() has run. Cheap enough for every run.
+// Cheap enough for every run.
 void check_machine_memory(const Recipe& recipe);
 
 // Bytes on the disk of recipe.out.

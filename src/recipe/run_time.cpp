@@ -57,6 +57,10 @@ std::optional<CompiledFor> compile_for_tpu(const Recipe& r, std::string& why_not
         str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any");
     return std::nullopt;
   }
+  if (!r.program->step) {
+    why_not = "this type of model builds no step before its data are there";
+    return std::nullopt;
+  }
   if (!has_plugin("tpu")) {
     why_not = "the compiler of TPUs is not installed; `smelt setup tpu` fetches it";
     return std::nullopt;
@@ -76,6 +80,7 @@ std::optional<CompiledFor> compile_for_tpu(const Recipe& r, std::string& why_not
 }
 
 std::string time_text(const Recipe& r, const std::string& device_kind) {
+  if (!r.program->step) return "not known before the data are there";
   const double operations = static_cast<double>(r.train.steps) *
                             static_cast<double>(r.train.batch_size) * r.program->flops_per_example;
   double speed = 0;

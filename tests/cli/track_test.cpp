@@ -157,7 +157,8 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
   EXPECT_THAT(dry.text, testing::ContainsRegex("steps +20 of 8: 160 examples"));
   EXPECT_THAT(dry.text, HasSubstr("nothing was made"));
   EXPECT_FALSE(exists(dir_.file("m")));
-  EXPECT_THAT(dry.text, testing::ContainsRegex("disk +checkpoints need up to [0-9.]+ [kMG]?B, "
+  EXPECT_THAT(dry.text, testing::ContainsRegex("disk +checkpoints need up to [0-9.]+ [kMG]?B, text "
+                                               "and examples about [0-9.]+ [kMG]?B, "
                                                "[0-9.]+ [kMGT]?B are free\n"));
   EXPECT_THAT(dry.text, HasSubstr("activations and temporaries, which only the compiler knows"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set text.input=" + dir_.file("none"))).text,
