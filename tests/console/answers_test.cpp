@@ -22,7 +22,7 @@ TEST(Detected, NothingFoundIsSaid) {
     return std::vector<std::vector<JudgedToken>>{{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "The cat\n    nothing found from 90 % on; the likeliest: cat 25.0 %\n");
+            "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
 }
 
 }  // namespace
