@@ -15,7 +15,7 @@ namespace smelt {
 struct EvaluateJob {
   Task task;
   std::int64_t batch_size = 32;  // over all devices
-  RunOn on;
+  RunOn on = {};
   std::string data;         // held out, as open_examples takes it
   std::string vocab = {};   // must be the one that the model was made with; empty: any
   std::string model_dir;    // its newest checkpoint is evaluated, or this one

@@ -45,7 +45,7 @@ enum class Begin { either, resume, fresh };
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
-  RunOn on;          // config.devices are these; without a choice of compute it is config.compute
+  RunOn on = {};     // config.devices are these; without a choice of compute it is config.compute
   std::string data;  // as open_examples takes it; a description beside the files must fit
   std::shared_ptr<const ExampleSource> source = {};  // open_training_data(), if that was called
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does

@@ -164,7 +164,7 @@ TEST_F(BertRun, RunsWithLayersInALoopOverSeveralDevices) {
   EXPECT_EQ(reduction(4), "global");
   // Devices that are whole clip each their own gradient, as the original's.
   EXPECT_THAT(run(form + "--devices 2 --reduction per_replica --do_train --num_train_steps=5").text,
-              HasSubstr("was made with --reduction global, this run has per_replica"));
+              HasSubstr("was made with --reduction \"global\", this run has \"per_replica\""));
   train(5, "--devices 2");
   EXPECT_EQ(reduction(5), "global");
   remove_tree(dir_.file("out"));

@@ -148,7 +148,7 @@ class JestimatorEvaluation : public testing::Test {
   Evaluation run(std::int64_t devices, std::int64_t batch_size, std::int64_t passes) {
     return evaluate({.task = jestimator_bert_task(with_dropout("bert")),
                      .batch_size = batch_size,
-                     .devices = devices,
+                     .on = {.devices = devices},
                      .data = dir_.file("records"),
                      .model_dir = dir_.file("model"),
                      .passes = passes});
