@@ -93,7 +93,7 @@ TEST_P(NarrowElectra, LossAndEveryGradientInBf16AreNearTheOriginals) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden(GetParam());
   for (const Compute& compute :
-       {Compute{.dtype = DType::bf16}, compute_for("tpu", {.precision = "bf16"})}) {
+       {Compute{.dtype = DType::bf16}, compute_for("tpu", {.precision = Precision::bf16})}) {
     SCOPED_TRACE(compute.layers == Layers::scan ? "as on a TPU" : "unrolled");
     TrainingConfig config = golden.config();
     config.compute = compute;

@@ -60,7 +60,7 @@ TEST_P(Jestimator, LossAndEveryGradientAreTheOriginalsInLoopsAndBlocks) {
 TEST_P(Jestimator, LossAndEveryGradientInBf16AreNearTheOriginals) {
   expect_golden_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
   SCOPED_TRACE("as on a TPU");
-  expect_golden_gradients(GetParam(), compute_for("tpu", {.precision = "bf16"}), 0x1p-8,
+  expect_golden_gradients(GetParam(), compute_for("tpu", {.precision = Precision::bf16}), 0x1p-8,
                           kNarrowGradientTolerance);
 }
 
