@@ -4,14 +4,63 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/words.h"
 #include "cli/begin_flags.h"
 #include "cli/model_option.h"
 #include "cli/recipe_option.h"
 #include "console/answers.h"
+#include "console/number_check.h"
+#include "console/text_flags.h"
 #include "recipe/evaluation.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
+namespace {
+
+struct EvalFlags {
+  bool json = false, follow = false;
+  TextToScore text;
+};
+
+void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
+  const Recipe loaded = flags.follow ? recipe.load() : recipe.load_trained("eval");
+  const auto print = [&](const Evaluation& evaluation) {
+    std::cout << (flags.json ? evaluation_json(evaluation).dump() + "\n"
+                             : evaluation_report(loaded, evaluation))
+              << std::flush;
+  };
+  if (flags.follow)
+    follow_model(loaded, print);
+  else
+    print(evaluate_model(loaded));
+}
+
+void print_score(const ModelOption& model, const EvalFlags& flags) {
+  if (flags.follow)
+    throw UsageError("eval: --follow with --text", "a text is scored by the newest checkpoint");
+  const std::string& path = model.recipe.path;
+  const bool is_run = !model.is_stored();
+  const StoredAnswers answers(
+      "eval", is_run ? RecipePaths(model.recipe.load_trained("eval")).model_dir : path,
+      model.stored);
+  const ScoredText scored = answers.score(flags.text);
+  if (flags.json) {
+    auto out = evaluation_json(scored.evaluation);
+    out["seq_length"] = scored.seq_length;
+    out["documents"] = scored.text.documents;
+    out["tokens"] = scored.text.tokens;
+    std::cout << out.dump() << "\n";
+    return;
+  }
+  print_text_counts(scored.text);
+  std::cout << "measured: " << counted(scored.evaluation.examples, "example") << " of "
+            << scored.seq_length << " tokens, masks drawn by seed " << flags.text.seed << "\n"
+            << evaluation_text(scored.evaluation) << scored.verdict
+            << (scored.verdict.empty() ? "" : "\n");
+}
+
+}  // namespace
 
 void add_pretrain_command(CLI::App& app) {
   auto* command =
@@ -32,24 +81,31 @@ void add_replay_command(CLI::App& app) {
 }
 
 void add_eval_command(CLI::App& app) {
-  auto* command = app.add_subcommand("eval", "measure a recipe's model on its held-out examples");
-  const auto recipe = add_recipe_options(*command);
-  auto json = std::make_shared<bool>(false);
-  auto follow = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "a JSON object for each checkpoint instead of lines");
-  command->add_flag("--follow", *follow,
+  auto* command = app.add_subcommand(
+      "eval", "measure a model: a run's on its held-out examples, any on --text");
+  const auto model = add_model_option(*command);
+  auto flags = std::make_shared<EvalFlags>();
+  command->add_flag("--json", flags->json, "a JSON object for each checkpoint instead of lines");
+  command->add_flag("--follow", flags->follow,
                     "each checkpoint as it appears, the oldest first, until that of train.steps");
-  command->callback([recipe, json, follow] {
-    const Recipe loaded = *follow ? recipe->load() : recipe->load_trained("eval");
-    const auto print = [&](const Evaluation& evaluation) {
-      std::cout << (*json ? evaluation_json(evaluation).dump() + "\n"
-                          : evaluation_report(loaded, evaluation))
-                << std::flush;
-    };
-    if (*follow)
-      follow_model(loaded, print);
-    else
-      print(evaluate_model(loaded));
+  add_document_flags(*command, flags->text.text, "--text");
+  command
+      ->add_option("--seq-length", flags->text.seq_length,
+                   "with --text: tokens of an example, at most the model's positions")
+      ->check(number_from(5, 1e6))
+      ->capture_default_str();
+  command->add_option("--seed", flags->text.seed, "with --text: of the masks")
+      ->capture_default_str();
+  command->callback([model, flags] {
+    if (!flags->text.text.input.empty()) return print_score(*model, *flags);
+    const std::string& path = model->recipe.path;
+    if (!run_named_by(path) && model->is_stored())
+      throw UsageError(str("eval: ", path, " is a model without a recipe"),
+                       "say what to measure it on with --text FILES, or name its run's folder");
+    if (const char* flag = model->model_flag())
+      throw UsageError(str("eval: ", flag, " is for --text: ", path, "'s recipe says it"),
+                       "leave it out, or change the recipe with --set");
+    evaluate_run(model->recipe, *flags);
   });
 }
 

@@ -16,9 +16,7 @@ struct ModelOption {
 
   // Whether it is a model's folder. UsageError for flags that are the other kind's.
   bool is_stored() const;
-
- private:
-  const char* model_flag() const;  // the first that was given of those for a model's folder
+  const char* model_flag() const;  // the first that was given of those for a model's folder; null
 };
 
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command);

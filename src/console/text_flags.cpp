@@ -10,12 +10,12 @@
 
 namespace smelt {
 
-void add_input_flags(CLI::App& command, std::string& input, TextFormat& format,
-                     TextLimits& limits) {
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
+                     const std::string& name) {
   command
-      .add_option("--input", input,
+      .add_option(name, input,
                   "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
-      ->required();
+      ->required(name == "--input");
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
@@ -50,8 +50,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
       ->check(CLI::IsMember({"bert", "electra"}));
 }
 
-void add_document_flags(CLI::App& command, DocumentOptions& o) {
-  add_input_flags(command, o.input, o.format, o.limits);
+void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {
+  add_input_flags(command, o.input, o.format, o.limits, name);
   command
       .add_option_function<std::string>(
           "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },

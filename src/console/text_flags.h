@@ -10,11 +10,13 @@
 
 namespace smelt {
 
-// --input, --format, --field, --max-bad, --strict
-void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits);
+// --input, --format, --field, --max-bad, --strict. An input of another name need not be given.
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
+                     const std::string& name = "--input");
 
 // Those, and --sentences, --dedup, --max-lines.
-void add_document_flags(CLI::App& command, DocumentOptions& options);
+void add_document_flags(CLI::App& command, DocumentOptions& options,
+                        const std::string& name = "--input");
 
 // What is not given stays unset: as stored beside the vocabulary, else the default.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);

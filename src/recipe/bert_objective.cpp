@@ -21,6 +21,8 @@
 namespace smelt {
 namespace {
 
+constexpr std::int64_t kMaskedLmShare = 15;  // per cent of a scored text's tokens, as in training
+
 // The fields of data: that make BERT's examples.
 struct BertData {
   std::int64_t seq_length = 128;
@@ -158,6 +160,37 @@ FillMaskJob fill_stored_bert(const StoredModel& m) {
   return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
 }
 
+// Without next sentences: a text has no pairs of its own.
+ScoreTextJob score_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("eval: ", m.where, " has no head that tells masked words"),
+                     "take a model as it was pre-trained");
+  const BertConfig model = parse_bert_config(m.config.dump(), m.where);
+  const auto masks = [](std::int64_t S) { return (kMaskedLmShare * S + 99) / 100; };
+  ScoreTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
+  job.make_examples = [masks](const ExampleJob& common, const TokenizerFlags& tokenizer,
+                              std::int64_t S) {
+    BertExamplesJob examples;
+    static_cast<ExampleJob&>(examples) = common;
+    examples.tokenizer = tokenizer;
+    examples.pairs = {.seq_length = S,
+                      .max_predictions = masks(S),
+                      .dupe_factor = 1,
+                      .masked_lm_prob = kMaskedLmShare / 100.0,
+                      .next_sentence = false};
+    const BuildSummary made = build_bert_examples(examples);
+    return ExampleSummary{.text = made.text, .examples = made.examples, .counts = {}};
+  };
+  job.task = [model, masks](std::int64_t S, const std::string& records, const Vocabulary& words) {
+    return bert_task({.model = model,
+                      .seq_length = S,
+                      .max_predictions = masks(S),
+                      .next_sentence = false,
+                      .majority_token = majority_token({records}, words)});
+  };
+  return job;
+}
+
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
@@ -193,8 +226,10 @@ ObjectiveType bert_objective() {
         {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
   };
   type.remark = remark;
-  type.questions = {QuestionFor<FillMaskJob>(of_model(
-      [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert))};
+  type.questions = {
+      QuestionFor<FillMaskJob>(of_model(
+          [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert)),
+      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_bert))};
   type.baseline = {.measure = "masked_lm_accuracy", .of = "majority_token_accuracy"};
   type.shards = true;
   type.export_folder = export_folder;

@@ -142,6 +142,30 @@ FillMaskJob fill_stored_electra(const StoredModel& m) {
   return electra_fill_job(c);
 }
 
+ScoreTextJob score_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  const bool guesses = m.tensors.contains(c.has_two_towers() ? "cloze_predictions/output_bias"
+                                                             : "generator_predictions/output_bias");
+  if (!guesses && !c.settings.uniform_generator)
+    throw UsageError(str("eval: ", m.where, " has no generator, which replaces tokens"),
+                     "name the folder or checkpoint that holds both");
+  ScoreTextJob job{.max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
+  job.make_examples = [](const ExampleJob& common, const TokenizerFlags& tokenizer,
+                         std::int64_t S) {
+    ElectraExamplesJob examples;
+    static_cast<ExampleJob&>(examples) = common;
+    examples.tokenizer = tokenizer;
+    examples.options.seq_length = S;
+    return build_electra_examples(examples);
+  };
+  job.task = [c](std::int64_t S, const std::string& records, const Vocabulary& words) {
+    ElectraTask task = with_files(c, words, {records}, "vocab_size");
+    task.seq_length = S;
+    return electra_task(task);
+  };
+  return job;
+}
+
 void export_recipes_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   export_electra({.task = finished_task(r),
@@ -178,7 +202,8 @@ ObjectiveType electra_objective() {
           [](const Recipe& r) { return electra_fill_job(finished_task(r)); }, fill_stored_electra)),
       QuestionFor<DetectJob>(
           of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
-                   detect_stored_electra))};
+                   detect_stored_electra)),
+      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_electra))};
   type.baseline = {.measure = "disc_accuracy", .of = "always_original_accuracy"};
   type.shards = true;
   type.export_folder = export_recipes_model;

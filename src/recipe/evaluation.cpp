@@ -198,17 +198,17 @@ std::string evaluation_text(const Evaluation& e) {
 }
 
 std::string evaluation_report(const Recipe& r, const Evaluation& e) {
-  const std::string judged = verdict(r, e);
+  const std::string judged = verdict(r.type->baseline, e);
   return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
              judged.empty() ? "" : "\n");
 }
 
-std::string verdict(const Recipe& r, const Evaluation& e) {
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const auto value = [&](const std::string& name) -> std::optional<MeasuredValue> {
     const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
     return found == e.measures.end() ? std::nullopt : std::optional(*found);
   };
-  const auto model = value(r.type->baseline.measure), base = value(r.type->baseline.of);
+  const auto model = value(baseline.measure), base = value(baseline.of);
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);

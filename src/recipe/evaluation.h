@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ask/evaluate.h"
-#include "recipe/recipe.h"
+#include "recipe/objective_type.h"
 
 namespace smelt {
 
@@ -29,10 +29,10 @@ std::string evaluation_text(const Evaluation& evaluation);
 // These lines under a title, what the type of model has to remark, and the verdict.
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 
-// In one sentence whether the model is clearly better than its type's baseline on the held-out
-// examples, by more than three standard errors and a
-// tenth of what the baseline gets right or wrong, whichever is less; empty where it has none.
-std::string verdict(const Recipe& recipe, const Evaluation& evaluation);
+// In one sentence whether the model is clearly better than its type's baseline, by more than three
+// standard errors and a tenth of what the baseline gets right or wrong, whichever is less; empty
+// where it has none.
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
 // evaluations.jsonl (docs/formats/metrics.md) into the model's folder.

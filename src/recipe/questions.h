@@ -11,6 +11,7 @@
 #include "ask/detect.h"
 #include "ask/fill_mask.h"
 #include "checkpoint/stored_model.h"
+#include "recipe/text_score.h"
 
 namespace smelt {
 
@@ -24,7 +25,8 @@ using ModelAtHand = std::variant<const Recipe*, const StoredModel*>;
 // where the model lacks the part that answers.
 template <class Job>
 using QuestionFor = std::function<Job(const ModelAtHand&)>;
-using Question = std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>>;
+using Question =
+    std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>, QuestionFor<ScoreTextJob>>;
 
 // How messages say that a type of model cannot be asked.
 struct QuestionWords {
@@ -38,6 +40,10 @@ inline constexpr QuestionWords kQuestionWords<FillMaskJob>{"fill", "fills no mas
 template <>
 inline constexpr QuestionWords kQuestionWords<DetectJob>{"detect", "has no discriminator",
                                                          "take an ELECTRA"};
+
+template <>
+inline constexpr QuestionWords kQuestionWords<ScoreTextJob>{
+    "eval", "is scored on no text", "take a BERT or an ELECTRA, or evaluate its run"};
 
 template <class Job>
 bool answers(const std::vector<Question>& questions) {
@@ -55,6 +61,14 @@ Job job_of(const std::vector<Question>& questions, const std::string& type,
   for (const Question& question : questions)
     if (const auto* found = std::get_if<QuestionFor<Job>>(&question)) return (*found)(model);
   throw_no_answer(kQuestionWords<Job>, type);
+}
+
+// Of a model in a folder alone: a recipe's is asked by its folder, too.
+template <class OfStored>
+auto of_stored_model(OfStored of_stored) {
+  return [of_stored](const ModelAtHand& model) {
+    return of_stored(*std::get<const StoredModel*>(model));
+  };
 }
 
 // `of_recipe` or `of_stored`, as the model at hand is.

@@ -1,12 +1,17 @@
 #include "recipe/stored_answers.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/tensorflow.h"
+#include "examples/work_folder.h"
 #include "nn/state_names.h"
+#include "recipe/evaluation.h"
 #include "runtime/hardware.h"
 #include "state/resume.h"
 #include "store/file.h"
@@ -81,6 +86,50 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
       .fill(slices_of(weights_->tensors), model_.where);
+}
+
+// As many examples at a time as leave the fewest out: a batch is whole or not scored.
+static std::int64_t batch_for(std::int64_t count, std::int64_t most) {
+  std::int64_t best = std::min(count, most);
+  for (std::int64_t size = best; size > best / 2; --size)
+    if (count % size < count % best) best = size;
+  return best;
+}
+
+ScoredText StoredAnswers::score(const TextToScore& t) const {
+  const auto job = job_of<ScoreTextJob>(type_->questions, type_->name, &model_);
+  const std::int64_t S = std::min(t.seq_length, job.max_tokens);
+  WorkFolder work(temporary_work_folder("score", model_.where));
+  work.begin({{"score", str(model_.where, " ", ::getpid())}});
+  ExampleJob examples;
+  examples.text = t.text;
+  examples.vocab = model_.vocab;
+  examples.output = work.file("text.tfrecord");
+  examples.seed = t.seed;
+  const ExampleSummary made = job.make_examples(examples, flags_.tokenizer, S);
+  const auto count = static_cast<std::int64_t>(made.examples);
+  if (count == 0) throw UsageError("eval: --text makes no example", "give more text");
+  EvaluateJob scored;
+  scored.task = job.task(S, examples.output, Vocabulary::load(model_.vocab));
+  scored.batch_size = batch_for(count, t.batch_size);
+  scored.data = examples.output;
+  scored.on = {
+      .device = flags_.device,
+      .compute = ComputeChoice{.precision = parse_precision("--precision", flags_.precision)}};
+  scored.fields = flag;
+  const SlicedCheckpoint checkpoint{.step = model_.step,
+                                    .path = model_.where,
+                                    .tensors = slices_of(weights_->tensors),
+                                    .state = nlohmann::json::object(),
+                                    .owners = {}};
+  const Evaluator evaluator(scored);
+  evaluator.scorer().announce();
+  ScoredText out{.text = made.text,
+                 .evaluation = evaluator({checkpoint, model_.where}),
+                 .seq_length = S,
+                 .verdict = {}};
+  out.verdict = verdict(type_->baseline, out.evaluation);
+  return out;
 }
 
 std::vector<std::vector<JudgedToken>> StoredAnswers::detect(

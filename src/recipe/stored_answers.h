@@ -21,6 +21,13 @@ struct StoredModelFlags {
 // Whether the path is a model's folder or checkpoint, of any form, and so no recipe.
 bool is_stored_model(const std::string& path);
 
+struct ScoredText {
+  CorpusCounts text;
+  Evaluation evaluation;
+  std::int64_t seq_length = 0;  // tokens of an example
+  std::string verdict;          // as recipe/evaluation.h has it
+};
+
 // Averages of the weights, where there are any, take their place.
 class StoredAnswers {
  public:
@@ -32,6 +39,9 @@ class StoredAnswers {
   // detect_replaced() have it.
   std::vector<FilledText> fill(const std::vector<std::string>& texts, std::int64_t top) const;
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts) const;
+  // Scores it on examples that are made of the text, in a temporary folder. UsageError for too
+  // little of it.
+  ScoredText score(const TextToScore& text) const;
 
  private:
   template <class Job>

@@ -71,9 +71,9 @@ TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
 }
 
 TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
-  expect_refusal("electra run_pretraining --data-dir d --model-name m --hparams {} --hparams {}",
-                 AllOf(HasSubstr("run_pretraining: --hparams is given 2 times\n"),
-                       HasSubstr("hint: give it once")));
+  expect_refusal(
+      "export r.yaml --out a --out b",
+      AllOf(HasSubstr("export: --out is given 2 times\n"), HasSubstr("hint: give it once")));
   expect_refusal("eval r.yaml --set=",
                  AllOf(HasSubstr("error: --set= has no value\n"),
                        HasSubstr("hint: leave it out, or put a value behind the =")));

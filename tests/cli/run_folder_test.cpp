@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "store/file.h"
 #include "store/folder.h"
@@ -85,6 +86,32 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
               HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: say where"));
   EXPECT_THAT(in(".", "status mine --set out=mine").text,
               HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
+}
+
+TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
+  make_run();
+  const auto score = [&](const char* model) {
+    const CommandOutput out =
+        in(".", str("eval ", model, " --text text.txt --seq-length 16 --json 2>/dev/null | cat"));
+    EXPECT_EQ(out.status, 0) << out.text;
+    auto json = nlohmann::json::parse(out.text);
+    json.erase("global_step");  // which the exported folder does not know
+    return json;
+  };
+  const auto of_run = score("mine");
+  EXPECT_GT(of_run.at("examples"), 100);
+  EXPECT_EQ(of_run.at("seq_length"), 16);
+  EXPECT_GT(of_run.at("weights").at("masked_lm_accuracy"), 200);
+  EXPECT_EQ(score("mine/model"), of_run);
+  EXPECT_EQ(score("mine/huggingface"), of_run);
+  EXPECT_THAT(
+      in(".", "eval mine --text r.yaml").text,
+      AllOf(HasSubstr("of 32 tokens, masks drawn by seed 12345\n"), HasSubstr("verdict: ")));
+  EXPECT_THAT(in(".", "eval mine/huggingface").text,
+              HasSubstr("mine/huggingface is a model without a recipe\n  hint: say what to"));
+  EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is for --text"));
+  EXPECT_THAT(in(".", "eval mine --follow --text text.txt").text,
+              HasSubstr("--follow with --text"));
 }
 
 TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {

@@ -283,7 +283,7 @@ TEST(Completion, ZshTakesItsScript) {
           "CURRENT=2; _smelt'"));
   EXPECT_EQ(found.status, 0) << found.text;
   EXPECT_THAT(found.text,
-              AllOf(HasSubstr("-- cpu gpu tpu\n"), HasSubstr("status:what a run does")));
+              AllOf(HasSubstr("-- auto cpu gpu tpu\n"), HasSubstr("status:what a run does")));
 }
 
 }  // namespace

@@ -350,9 +350,9 @@ TEST_F(ExampleBuilderTest, AFileOfAStoppedRunIsWholeOnlyWithItsIndex) {
 
 // What is held at most: the memory asked for, a group three times (from the disk, its corpus, its
 // list), the lists of ranges three times, and what does not depend on sizes: buffers of readers and
-// of files.
+// of files, and the batches of lines that are read ahead. All of the larger text would be more.
 TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
-  constexpr std::size_t kMemory = 512 << 10, kFixed = 1 << 20;
+  constexpr std::size_t kMemory = 512 << 10, kFixed = 4 << 20;
   for (const int documents : {2000, 8000}) {
     write_file(dir_.file("in.txt"), small_text(documents));
     for (const int threads : {1, 24}) {

@@ -124,8 +124,8 @@ TEST_F(Stages, FewHeldOutExamplesAreEvaluatedInASmallerBatchWithOneWarning) {
 TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
   const Recipe r = recipe();
   const auto sentence = [&](double model, double baseline) {
-    return verdict(r, {.measures = {{"masked_lm_accuracy", model, 1000},
-                                    {"majority_token_accuracy", baseline, 1000}}});
+    return verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", model, 1000},
+                                                   {"majority_token_accuracy", baseline, 1000}}});
   };
   EXPECT_EQ(sentence(0.5, 0.2), "verdict: clearly above its baseline, 50.0 % to 20.0 %");
   for (const double equal : {0.2, 0.22, 0.15})
@@ -133,7 +133,7 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
                 AllOf(HasSubstr("verdict: no better than its baseline, "),
                       HasSubstr(": train longer (train.steps), or give more text")));
   EXPECT_THAT(sentence(0.05, 0.2), HasSubstr("verdict: below its baseline, 5.0 % to 20.0 %"));
-  EXPECT_EQ(verdict(r, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
+  EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
 }  // namespace

@@ -106,8 +106,7 @@ TEST_F(VocabularyTools, ShowTheirProgressOnATerminal) {
   const StderrTerminal terminal;
   train_vocabulary(job);
   EXPECT_THAT(terminal.text(),
-              AllOf(HasSubstr("reading [========================] 12 B/12 B (100.0 %)"),
-                    HasSubstr("merging [")));
+              AllOf(HasSubstr("reading [==========] 12 B/12 B (100.0 %)"), HasSubstr("merging [")));
 }
 
 TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
