@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/cmd_bench.h"
+#include "cli/cmd_clean.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
@@ -56,7 +57,7 @@ const std::vector<CommandGroup> kCommands{
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",
      {add_fill_command, add_detect_command, add_convert_command, add_inspect_command}},
-    {"Runs", {add_status_command, add_compare_command, add_report_command}},
+    {"Runs", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,

@@ -7,6 +7,7 @@
 
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/folder_lock.h"
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -112,6 +113,43 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
   EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is for --text"));
   EXPECT_THAT(in(".", "eval mine --follow --text text.txt").text,
               HasSubstr("--follow with --text"));
+}
+
+TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
+  make_run();
+  write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
+  const auto clean = [&](const char* more) {
+    return nlohmann::json::parse(in(".", str("clean mine --json ", more)).text);
+  };
+  const auto paths_of = [](const nlohmann::json& told) {
+    std::vector<std::string> paths;
+    for (const auto& leftover : told.at("leftovers")) paths.push_back(leftover.at("path"));
+    return paths;
+  };
+  const std::string kept = read_file(dir_.file("mine/recipe.yaml"));
+  std::string longer = kept;
+  longer.replace(longer.find("  steps: 4\n"), 11, "  steps: 9\n");
+  write_file(dir_.file("mine/recipe.yaml"), longer);  // whose data are wanted
+  EXPECT_EQ(paths_of(clean("")),
+            (std::vector<std::string>{"mine/model/checkpoint-2", "mine/data/x.tfrecord.work"}));
+  write_file(dir_.file("mine/recipe.yaml"), kept);
+  const auto said = clean("");
+  const auto paths = paths_of(said);
+  EXPECT_EQ(paths, (std::vector<std::string>{"mine/model/checkpoint-2", "mine/text", "mine/data"}));
+  EXPECT_THAT(in(".", "clean mine </dev/null").text, HasSubstr(" would be freed; --yes removes"));
+  {
+    const FolderLock lock(dir_.file("mine/model"), "train");
+    EXPECT_THAT(in(".", "clean mine --yes").text, HasSubstr("mine/model is in use by "));
+  }
+  EXPECT_EQ(clean("--yes"), said);
+  for (const std::string& path : paths) EXPECT_FALSE(exists(dir_.file(path))) << path;
+  EXPECT_EQ(clean("").at("bytes"), 0);
+  EXPECT_EQ(in(".", "fill mine --text 'a [MASK]'").status, 0);
+  const CommandOutput again = in(".", "run mine --set train.steps=6");  // data are made again
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("step 6/6"));
+  EXPECT_THAT(in(".", "clean mine/huggingface").text,
+              HasSubstr("clean: mine/huggingface is no run's folder"));
 }
 
 TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {

@@ -1,0 +1,88 @@
+#include "recipe/clean.h"
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
+#include "recipe/kept_recipe.h"
+#include "recipe/pipeline.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+std::uint64_t bytes_below(const std::string& path) {
+  const auto status = file_status(path);
+  if (!status) return 0;
+  if (!status->is_folder) return status->size;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : list_folder(path)) bytes += bytes_below(join_path(path, name));
+  return bytes;
+}
+
+class Finder {
+ public:
+  explicit Finder(const std::string& run) : recipe_(load_recipe(run, {})), paths_(recipe_) {}
+
+  std::vector<Leftover> found() {
+    const auto newest = latest_checkpoint(paths_.model_dir);
+    if (newest) older_checkpoints(*newest);
+    const bool is_done = newest && *newest >= recipe_.train.steps && recipe_.type->reads_text;
+    for (const std::string& folder : {parent_path(paths_.train_text), data_folder()})
+      is_done ? add(folder, "made again where it is wanted") : abandoned(folder);
+    return std::move(found_);
+  }
+
+ private:
+  // Ready records are the user's own.
+  std::string data_folder() const {
+    return recipe_.ready.records.empty() ? parent_path(paths_.train_output) : "";
+  }
+
+  void add(const std::string& path, const std::string& what) {
+    if (path.empty() || !exists(path)) return;
+    found_.push_back({.path = path, .what = what, .bytes = bytes_below(path)});
+  }
+
+  void older_checkpoints(std::int64_t newest) {
+    const auto steps = checkpoint_steps(paths_.model_dir);
+    if (steps.size() < 2) return;
+    load_sliced_checkpoint(paths_.model_dir, newest);  // which throws where it is damaged
+    for (const std::int64_t step : steps)
+      if (step != newest)
+        add(committed_path(paths_.model_dir, step),
+            str("an older checkpoint than that of step ", newest));
+  }
+
+  void abandoned(const std::string& folder) {
+    if (folder.empty() || !exists(folder)) return;
+    for (const std::string& name : list_folder(folder))
+      if (name.ends_with(".work")) add(join_path(folder, name), "of a job that was stopped");
+  }
+
+  Recipe recipe_;
+  RecipePaths paths_;
+  std::vector<Leftover> found_;
+};
+
+}  // namespace
+
+std::vector<Leftover> leftovers(const std::string& run) {
+  if (run_named_by(run) != run)
+    throw UsageError(str("clean: ", run, " is no run's folder"),
+                     "name the folder that `smelt run` has made");
+  return Finder(run).found();
+}
+
+void clean(const std::string& run, const std::vector<Leftover>& leftovers) {
+  const FolderLock lock(run, "clean");
+  const FolderLock training(join_path(run, "model"), "clean");
+  for (const Leftover& leftover : leftovers)
+    if (is_checkpoint_path(leftover.path))
+      remove_checkpoint(leftover.path);
+    else
+      remove_tree(leftover.path);
+}
+
+}  // namespace smelt
