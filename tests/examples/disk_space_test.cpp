@@ -71,7 +71,8 @@ TEST_F(DiskSpaceTest, AnObjectOnS3MayBeTooLarge) {
 }
 
 TEST_F(DiskSpaceTest, WhereTheTemporaryFilesLieIsSaid) {
-  const CheckedJob checked(job(1000));
+  const ExampleJob small = job(1000);
+  const CheckedJob checked(small);
   check_space(checked, space_needed(checked, {1000}, 10), dir_.file("work"));
   EXPECT_THAT(log_.text(), HasSubstr("temporary files lie in " + dir_.file("work") + ", about "));
 }
