@@ -89,9 +89,10 @@ std::vector<std::string> stage_names(const std::string& out) {
   return {"text", "vocab", "data"};  // of an older version
 }
 
-std::optional<std::string> other_setting(const nlohmann::json& was, const nlohmann::json& is,
-                                         const std::string& stage) {
-  const auto d = first_difference(was.at("settings"), is.at("settings"), stage);
+// A record of an older version, which knew no sections, says nothing.
+std::optional<std::string> other_setting(const nlohmann::json& was, const nlohmann::json& is) {
+  if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
+  const auto d = first_difference(was.at("settings"), is.at("settings"), "");
   if (!d) return std::nullopt;
   return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
 }
@@ -131,7 +132,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
 // Why a stage has to run although it did before.
 std::optional<std::string> why_again(const std::string& out, const Stage& stage,
                                      const nlohmann::json& was, const nlohmann::json& is) {
-  if (const auto other = other_setting(was, is, stage.name)) return other;
+  if (const auto other = other_setting(was, is)) return other;
   if (was.at("inputs") != is.at("inputs")) return "what it is made from is not as it was";
   const auto outputs = stage.outputs();
   if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
@@ -147,7 +148,7 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
   const nlohmann::json was = recorded(out, stage);
   if (was.is_null()) return std::nullopt;
   const nlohmann::json is = fingerprint(out, stage);
-  if (const auto other = other_setting(was, is, stage.name)) return other;
+  if (const auto other = other_setting(was, is)) return other;
   return other_input(out, stage, sizes_of(was.at("inputs")), sizes_of(is.at("inputs")));
 }
 

@@ -18,7 +18,7 @@ using StagePaths = std::function<std::vector<std::string>()>;
 
 struct Stage {
   std::string name;
-  nlohmann::json settings;     // whatever the outputs depend on besides the inputs
+  nlohmann::json settings;     // what the outputs depend on besides the inputs, by section
   StagePaths inputs, outputs;  // of a folder all files below it count
   std::function<void()> make;
 };

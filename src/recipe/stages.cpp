@@ -67,10 +67,15 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
   return section;
 }
 
+nlohmann::json with(nlohmann::json settings, const char* section, nlohmann::json fields) {
+  settings[section] = std::move(fields);
+  return settings;
+}
+
 Stage text_stage(const Recipe& r) {
   const RecipePaths p(r);
   return {.name = "text",
-          .settings = without_paths(r, "text"),
+          .settings = {{"text", without_paths(r, "text")}},
           .inputs = always(text_inputs(r)),
           .outputs = always({p.train_text, p.heldout_text}),
           .make = [r] { make_text(r); }};
@@ -82,7 +87,7 @@ Stage vocabulary_stage(const Recipe& r) {
   if (r.type->control) settings["control_characters"] = name(*r.type->control);
   const std::string given = given_vocabulary(r);
   return {.name = "vocab",
-          .settings = settings,
+          .settings = {{"vocab", settings}},
           .inputs = always({given.empty() ? p.train_text : given}),
           .outputs = always({p.vocab}),
           .make = [r] { make_vocabulary(r); }};
@@ -91,15 +96,15 @@ Stage vocabulary_stage(const Recipe& r) {
 Stage data_stage(const Recipe& r) {
   const RecipePaths p(r);
   const char* beside = r.type->reads_text ? "vocab" : "model";
-  nlohmann::json data = without_paths(r, "data");
-  data["model.type"] = r.type->name;
   std::vector<std::string> inputs;
   if (r.type->reads_text) inputs = {p.train_text, p.heldout_text, p.vocab};
   std::vector<std::string> outputs;
   for (const std::string_view records : {p.train_records, p.heldout_records})
     for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   return {.name = "data",
-          .settings = {data, without_paths(r, beside)},
+          .settings = {{"data", without_paths(r, "data")},
+                       {beside, without_paths(r, beside)},
+                       {"model.type", r.type->name}},
           .inputs = always(inputs),
           .outputs = always(outputs),
           .make = [r] { make_examples(r); }};
@@ -119,7 +124,7 @@ Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
                        const Evaluated& evaluated) {
   const RecipePaths p(r);
   return {.name = "eval",
-          .settings = {training, r.sections.at("eval")},
+          .settings = with(training, "eval", r.sections.at("eval")),
           .inputs = all_of(
               {records_at(p.train_records), records_at(p.heldout_records), model_at(p.model_dir)}),
           .outputs = always({p.evaluation}),
@@ -132,7 +137,7 @@ Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
 Stage export_stage(const Recipe& r, const nlohmann::json& training) {
   const RecipePaths p(r);
   return {.name = "export",
-          .settings = {{"training", training}, {"averaged", r.eval.averaged}},
+          .settings = with(training, "eval", {{"averaged", r.eval.averaged}}),
           .inputs = all_of(
               {records_at(p.train_records),
                always(r.type->reads_text ? std::vector{p.vocab} : std::vector<std::string>()),
@@ -145,8 +150,9 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}) {
   const RecipePaths p(r);
-  const nlohmann::json training{r.sections.at("model"), without_paths(r, "train"),
-                                without_paths(r, "data")};
+  const nlohmann::json training{{"model", r.sections.at("model")},
+                                {"train", without_paths(r, "train")},
+                                {"data", without_paths(r, "data")}};
   std::vector<Stage> stages = data_stages(r);
   stages.push_back({.name = "train",
                     .settings = training,

@@ -165,7 +165,7 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
   for (const char* stage : {"data", "train", "eval"})
     EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": finished before")));
   EXPECT_THAT(error_of([&] { run_recipe(recipe("few", {"model.width=2"})); }),
-              HasSubstr("holds a model of other data: data.width was 3, is 2"));
+              HasSubstr("holds a model of other data: model.width was 3, is 2"));
 }
 
 TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
