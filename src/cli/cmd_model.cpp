@@ -100,8 +100,9 @@ void add_eval_command(CLI::App& app) {
     if (!flags->text.text.input.empty()) return print_score(*model, *flags);
     const std::string& path = model->recipe.path;
     if (!run_named_by(path) && model->is_stored())
-      throw UsageError(str("eval: ", path, " is a model without a recipe"),
-                       "say what to measure it on with --text FILES, or name its run's folder");
+      throw UsageError(
+          str("eval: ", path, " is no run's folder: no recipe.yaml says what to measure on"),
+          "say it with --text FILES, or name the folder that `smelt run` has made");
     if (const char* flag = model->model_flag())
       throw UsageError(str("eval: ", flag, " is for --text: ", path, "'s recipe says it"),
                        "leave it out, or change the recipe with --set");

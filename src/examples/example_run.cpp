@@ -169,8 +169,10 @@ class Run {
     } else {
       std::vector<std::uint64_t> sizes;
       for (const Json& input : job_["inputs"]) sizes.push_back(input[0]);
+      folder_.begin(job_);  // which frees what an earlier job has left
+      remove_abandoned(files_.all());
+      folder_.keep(false);
       check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
-      folder_.begin(job_);
     }
     remove_abandoned(files_.all());
     try {

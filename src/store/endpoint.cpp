@@ -40,10 +40,14 @@ bool is_loopback(const std::string& host) {
   return matches(without_port(host), R"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])");
 }
 
-// Other names below amazonaws.com are those of its customers' machines.
+// s3.amazonaws.com, s3.us-east-1.amazonaws.com, s3-fips.dualstack.us-gov-west-1.amazonaws.com, and
+// accesspoint and bucket forms are not asked for. Other names below amazonaws.com are those of its
+// customers' machines, whose first part they choose.
 bool is_own(const std::string& scheme, const std::string& host) {
-  const char* own = scheme == "s3" ? R"(s3([.-][a-z0-9-]+)*\.amazonaws\.com(\.cn)?)"
-                                   : R"(([a-z0-9-]+\.)+googleapis\.com)";
+  const char* own =
+      scheme == "s3"
+          ? R"(s3(-fips|-accelerate)?(\.dualstack)?([.-][a-z]{2}(-[a-z]+)+-[0-9])?\.amazonaws\.com(\.cn)?)"
+          : R"(([a-z0-9-]+\.)+googleapis\.com)";
   return matches(without_port(host), own);
 }
 

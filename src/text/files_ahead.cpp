@@ -1,6 +1,7 @@
 #include "text/files_ahead.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <system_error>
 
 #include "store/path.h"
@@ -19,6 +20,12 @@ FilesAhead::FilesAhead(const std::vector<std::string>& files, Read read, int thr
   const auto count =
       std::min<std::size_t>(files.size(), static_cast<std::size_t>(std::min(wanted, kMostThreads)));
   window_ = 2 * count;
+  for (const std::string& path : files) {
+    std::error_code unknown;
+    waits_turn_.push_back(!is_remote(path) && std::filesystem::exists(path, unknown) &&
+                          !std::filesystem::is_regular_file(path, unknown));
+  }
+  threads_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error& error) {
@@ -35,20 +42,29 @@ FilesAhead::~FilesAhead() {
   changed_.notify_all();
 }
 
+bool FilesAhead::may_begin() const {
+  return !failed_ && begun_ < current_ + (waits_turn_[begun_] ? 1 : window_);
+}
+
 void FilesAhead::work() {
   for (;;) {
     std::shared_ptr<Queue> queue;
     std::size_t file = 0;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(
-          lock, [&] { return stopped_ || begun_ == files_.size() || begun_ < current_ + window_; });
+      changed_.wait(lock, [&] { return stopped_ || begun_ == files_.size() || may_begin(); });
       if (stopped_ || begun_ == files_.size()) return;
       file = begun_++;
       queue = queues_[file] = std::make_shared<Queue>(kBatchesAhead);
     }
     changed_.notify_all();
-    read_(files_[file], [&](LineBatch batch) { return queue->push(std::move(batch)); });
+    read_(files_[file], [&](LineBatch batch) {
+      if (batch.failure) {
+        const std::lock_guard lock(mutex_);
+        failed_ = true;
+      }
+      return queue->push(std::move(batch));
+    });
   }
 }
 

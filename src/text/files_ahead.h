@@ -39,16 +39,18 @@ class FilesAhead {
  private:
   using Queue = BoundedQueue<LineBatch>;
   void work();
+  bool may_begin() const;
 
   const std::vector<std::string>& files_;
   Read read_;
-  std::size_t window_ = 0;  // files that are begun and not taken, at most
+  std::size_t window_ = 0;        // files that are begun and not taken, at most
+  std::vector<char> waits_turn_;  // of files: a pipe, which may block, is not read ahead
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Queue>>
       queues_;  // of files: none before it is begun and behind its end
   std::size_t begun_ = 0, current_ = 0;
-  bool stopped_ = false;
+  bool stopped_ = false, failed_ = false;  // failed: no further file is begun
   std::vector<std::jthread> threads_;
 };
 

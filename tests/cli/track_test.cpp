@@ -233,7 +233,8 @@ TEST(Status, OfNoRunIsSaid) {
   const TempDir dir;
   EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
   EXPECT_THAT(program("eval " + dir.path()).text,
-              HasSubstr(" is a folder in which no run has kept its recipe.yaml\n  hint: give"));
+              HasSubstr(" is no run's folder: no recipe.yaml says what to measure on\n  hint: say "
+                        "it with --text"));
 }
 
 TEST(Help, ListsCommandsFirstInGroups) {

@@ -38,7 +38,8 @@ TEST_F(EndpointTest, OthersGetNoneUnlessTheyAreTrusted) {
   for (const char* host :
        {"evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example", "10.0.0.1:9000",
         "storage.googleapis.com.evil.example", "googleapis.com.evil.example",
-        "ec2-1-2-3-4.compute-1.amazonaws.com", "x.elb.amazonaws.com", "0.0.0.0:80"})
+        "ec2-1-2-3-4.compute-1.amazonaws.com", "x.elb.amazonaws.com",
+        "s3-mine-1234567890.us-east-1.elb.amazonaws.com", "0.0.0.0:80"})
     for (const char* scheme : {"gs", "s3"}) {
       const std::string path = str(scheme, "://b/k?endpoint_override=", host);
       EXPECT_EQ(why_not(path), str(host, " of the path is not trusted with credentials"));
