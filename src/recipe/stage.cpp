@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/stop_notice.h"
@@ -75,7 +76,10 @@ nlohmann::json recorded(const std::string& out, const Stage& stage) {
   if (!exists(record)) return nullptr;
   auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
-  for (auto& input : was.at("inputs")) input[0] = recorded_name(out, input.at(0));
+  std::set<std::string> own;  // also where they are not there now
+  for (const std::string& path : stage.inputs()) own.insert(name_in(out, path));
+  for (auto& input : was.at("inputs"))
+    if (!own.contains(input.at(0))) input[0] = recorded_name(out, input.at(0));
   return was;
 }
 

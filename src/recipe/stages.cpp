@@ -218,8 +218,13 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
-  keep_recipe(r);
-  for (const Stage& stage : stages) run_stage(r.out, stage);
+  // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
+  // recipe once it is accepted.
+  if (!latest_checkpoint(RecipePaths(r).model_dir)) keep_recipe(r);
+  for (const Stage& stage : stages) {
+    run_stage(r.out, stage);
+    if (stage.name == "train") keep_recipe(r);
+  }
 }
 
 }  // namespace smelt

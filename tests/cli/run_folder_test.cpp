@@ -115,6 +115,18 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
               HasSubstr("--follow with --text"));
 }
 
+TEST_F(RunFolder, WhatIsRefusedIsNotKeptAndADeletedVocabularyIsMadeAgain) {
+  make_run();
+  const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
+  EXPECT_EQ(refused.status, 2) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("train.batch_size 8, this run has 4"));
+  EXPECT_EQ(in(".", "run mine").status, 0);
+  fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // of the same name elsewhere
+  const CommandOutput again = in(".", "run mine");
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_EQ(read_file(dir_.file("mine/vocab.txt")), read_file(dir_.file("vocab.txt")));
+}
+
 TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
   make_run();
   write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
