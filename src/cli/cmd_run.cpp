@@ -1,10 +1,12 @@
 #include "cli/cmd_run.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/begin_flags.h"
 #include "cli/recipe_option.h"
 #include "recipe/dry_run.h"
@@ -15,18 +17,30 @@
 namespace smelt {
 namespace {
 
+// As a shell takes it.
+std::string quoted(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
+  if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
+  std::string out = "'";
+  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 // What to do with the model that is there now.
 void print_next_commands(const Recipe& recipe) {
-  const std::string& out = recipe.out;
-  const std::int64_t more = recipe.train.steps * 2;
+  const std::string out = quoted(recipe.out);
+  const std::int64_t done = latest_checkpoint(RecipePaths(recipe).model_dir).value_or(0);
+  const std::int64_t more = 2 * std::max(recipe.train.steps, done);
   std::cout << "next:\n";
   const auto& questions = recipe.type->questions;
   if (answers<FillMaskJob>(questions))
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
   if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
   std::cout << "  smelt report " << out
-            << "      # a page of curves: " << join_path(out, "report.html") << "\n  smelt run "
-            << out << " --set train.steps=" << more << "      # goes on training\n";
+            << "      # a page of curves: " << join_path(recipe.out, "report.html")
+            << "\n  smelt run " << out << " --set train.steps=" << more
+            << "      # goes on training\n";
   if (recipe.type->export_folder)
     std::cout << "  " << RecipePaths(recipe).hugging_face
               << "      # is for Hugging Face transformers; "

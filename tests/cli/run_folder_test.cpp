@@ -121,6 +121,10 @@ TEST_F(RunFolder, WhatIsRefusedIsNotKeptAndADeletedVocabularyIsMadeAgain) {
   EXPECT_EQ(refused.status, 2) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("train.batch_size 8, this run has 4"));
   EXPECT_EQ(in(".", "run mine").status, 0);
+  fs::rename(dir_.file("mine"), dir_.file("my run"));
+  const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // it stays at 4
+  EXPECT_THAT(spaced.text, HasSubstr("\n  smelt run 'my run' --set train.steps=8 "));
+  fs::rename(dir_.file("my run"), dir_.file("mine"));
   fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // of the same name elsewhere
   const CommandOutput again = in(".", "run mine");
   EXPECT_EQ(again.status, 0) << again.text;
