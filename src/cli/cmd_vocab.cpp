@@ -12,11 +12,11 @@
 #include "base/str.h"
 #include "base/words.h"
 #include "console/text_flags.h"
+#include "examples/vocabulary_extend.h"
+#include "examples/vocabulary_job.h"
+#include "examples/vocabulary_report.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
-#include "tokenize/vocabulary_extend.h"
-#include "tokenize/vocabulary_job.h"
-#include "tokenize/vocabulary_report.h"
 
 namespace smelt {
 namespace {

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "format/crc32c.h"
+#include "format/json_field.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "text/json_field.h"
 
 namespace smelt {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expression.h"
 #include "nn/scope.h"
-#include "optim/expression.h"
 
 namespace smelt {
 

@@ -5,7 +5,7 @@
 
 #include "base/figures.h"
 #include "base/str.h"
-#include "data/bert_statistics.h"
+#include "examples/bert_statistics.h"
 #include "recipe/show_example.h"
 
 namespace smelt {

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "examples/prose.h"
+#include "examples/vocabulary_job.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
@@ -11,10 +13,8 @@
 #include "recipe/recipe_checks.h"
 #include "store/file.h"
 #include "store/path.h"
-#include "text/prose.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
-#include "tokenize/vocabulary_job.h"
 
 namespace smelt {
 namespace {

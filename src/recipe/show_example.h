@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/bert_statistics.h"
+#include "examples/bert_statistics.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {

@@ -1,10 +1,10 @@
 #include "tokenize/tokenizer_config.h"
 
 #include "base/error.h"
+#include "format/json_field.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "text/json_field.h"
 
 namespace smelt {
 namespace {

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/error.h"
+#include "format/json_field.h"
 #include "store/path.h"
-#include "text/json_field.h"
 
 namespace smelt {
 namespace {

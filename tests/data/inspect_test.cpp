@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/bert_statistics.h"
+#include "examples/bert_statistics.h"
 #include "format/crc32c.h"
 #include "format/example.h"
 #include "format/tfrecord.h"

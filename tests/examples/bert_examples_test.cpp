@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/bert_statistics.h"
 #include "data/inspect.h"
+#include "examples/bert_statistics.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"

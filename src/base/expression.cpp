@@ -1,4 +1,4 @@
-#include "optim/expression.h"
+#include "base/expression.h"
 
 #include <algorithm>
 #include <cctype>
@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 using Tuple = std::vector<double>;
-using Term = std::function<RuleValue(const Dims& shape)>;
+using Term = std::function<RuleValue(const Sizes& shape)>;
 
 struct Function {
   std::size_t least, most;  // arguments
@@ -152,7 +152,7 @@ class ExpressionParser {
     }
     if (items.size() == 1 && !commas) return items[0];
     if (items.empty() && close.empty()) fail_at("where a value is expected");
-    return [demands = demands_, items](const Dims& shape) {
+    return [demands = demands_, items](const Sizes& shape) {
       Tuple out;
       for (const Term& item : items) out.push_back(demands.number(item(shape), "a tuple"));
       return RuleValue(out);
@@ -161,7 +161,7 @@ class ExpressionParser {
 
   Term joined(std::string_view op, Term a, Term b) const {
     return [demands = demands_, op = std::string(op), a = std::move(a),
-            b = std::move(b)](const Dims& shape) -> RuleValue {
+            b = std::move(b)](const Sizes& shape) -> RuleValue {
       const RuleValue left = a(shape), right = b(shape);
       if (op == "+" && left.index() == 1 && right.index() == 1) {
         Tuple out = std::get<Tuple>(left);
@@ -198,7 +198,7 @@ class ExpressionParser {
   }
 
   Term unary() {
-    if (take("-")) return joined("-", [](const Dims&) { return RuleValue(0.0); }, unary());
+    if (take("-")) return joined("-", [](const Sizes&) { return RuleValue(0.0); }, unary());
     Term base = indexed();
     return take("**") ? joined("**", base, unary()) : base;
   }
@@ -220,7 +220,7 @@ class ExpressionParser {
   }
 
   Term element(Term of, Term index) const {
-    return [demands = demands_, of = std::move(of), index = std::move(index)](const Dims& shape) {
+    return [demands = demands_, of = std::move(of), index = std::move(index)](const Sizes& shape) {
       const Tuple tuple = demands.tuple(of(shape), "an index");
       const std::int64_t at = demands.index(index(shape)), size = std::ssize(tuple);
       if (at < -size || at >= size)
@@ -233,7 +233,7 @@ class ExpressionParser {
 
   // As Python's slices, whose bounds may lie outside.
   Term sliced(Term of, const std::optional<Term>& first, const std::optional<Term>& last) const {
-    return [demands = demands_, of = std::move(of), first, last](const Dims& shape) {
+    return [demands = demands_, of = std::move(of), first, last](const Sizes& shape) {
       const Tuple tuple = demands.tuple(of(shape), "a slice");
       const std::int64_t size = std::ssize(tuple);
       const auto bound = [&](const std::optional<Term>& term, std::int64_t none) {
@@ -265,7 +265,7 @@ class ExpressionParser {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc()) fail_at("is no number");
     at_ += static_cast<std::size_t>(end - begin);
-    return [value](const Dims&) { return RuleValue(value); };
+    return [value](const Sizes&) { return RuleValue(value); };
   }
 
   Term named() {
@@ -278,7 +278,7 @@ class ExpressionParser {
     if (name != "SHAPE")
       throw UsageError(str(demands_.where, ": unknown name '", name, "'"),
                        did_you_mean(name, std::vector<std::string>{"SHAPE"}));
-    return [](const Dims& shape) { return RuleValue(Tuple(shape.begin(), shape.end())); };
+    return [](const Sizes& shape) { return RuleValue(Tuple(shape.begin(), shape.end())); };
   }
 
   Term call(const std::string& name) {
@@ -301,7 +301,7 @@ class ExpressionParser {
           str(demands_.where, ": ", name, " has ", arguments.size(), " arguments, wants ",
               function.most),
           function.of_tuple ? "give it a tuple, as in prod(SHAPE)" : "correct the call");
-    return [demands = demands_, name, &function, arguments](const Dims& shape) {
+    return [demands = demands_, name, &function, arguments](const Sizes& shape) {
       Tuple values;
       if (function.of_tuple) values = demands.tuple(arguments[0](shape), name);
       if (!function.of_tuple)

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 #include "base/stream_random.h"
+#include "examples/vocabulary_extend.h"
+#include "examples/vocabulary_job.h"
+#include "examples/vocabulary_report.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
@@ -12,9 +15,6 @@
 #include "support/stderr_terminal.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/tokenizer_json.h"
-#include "tokenize/vocabulary_extend.h"
-#include "tokenize/vocabulary_job.h"
-#include "tokenize/vocabulary_report.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {

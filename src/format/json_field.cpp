@@ -1,4 +1,4 @@
-#include "text/json_field.h"
+#include "format/json_field.h"
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "data/bert_statistics.h"
+#include "examples/bert_statistics.h"
 
 #include <algorithm>
 #include <limits>

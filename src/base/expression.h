@@ -2,16 +2,16 @@
 //   sqrt(2 / SHAPE[-1])        (1, SHAPE[-1])        1 / prod(SHAPE[:-1])
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "ir/shape.h"
-
 namespace smelt {
 
+using Sizes = std::vector<std::int64_t>;  // of a shape
 // A number or a tuple.
 using RuleValue = std::variant<double, std::vector<double>>;
 std::string value_text(const RuleValue& value);
@@ -25,10 +25,10 @@ class Expression {
   Expression(std::string_view where, std::string_view text);
   // UsageError for an index out of range, an operand of the wrong kind, a result that is not
   // finite.
-  RuleValue operator()(const Dims& shape) const { return term_(shape); }
+  RuleValue operator()(const Sizes& shape) const { return term_(shape); }
 
  private:
-  std::function<RuleValue(const Dims& shape)> term_;
+  std::function<RuleValue(const Sizes& shape)> term_;
 };
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-#include "tokenize/vocabulary_report.h"
+#include "examples/vocabulary_report.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tokenize/vocabulary_job.h"
+#include "examples/vocabulary_job.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "text/prose.h"
+#include "examples/prose.h"
 
 #include <spdlog/spdlog.h>
 

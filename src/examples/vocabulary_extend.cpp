@@ -1,4 +1,4 @@
-#include "tokenize/vocabulary_extend.h"
+#include "examples/vocabulary_extend.h"
 
 #include <algorithm>
 #include <cctype>

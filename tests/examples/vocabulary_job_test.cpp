@@ -1,0 +1,174 @@
+#include "examples/vocabulary_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "tokenize/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class VocabularyJobTest : public testing::Test {
+ protected:
+  VocabularyJob job(std::string_view text) {
+    write_file(dir_.file("in.txt"), text);
+    VocabularyJob job;
+    job.text.input = dir_.file("in.txt");
+    job.out = dir_.file("vocab.txt");
+    job.trainer.vocab_size = 30;
+    return job;
+  }
+  TempDir dir_;
+};
+
+TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
+  const VocabularySummary s = train_vocabulary(job("The cat sat. The cat ran.\n"));
+  EXPECT_EQ(s.size, 30);
+  EXPECT_EQ(s.unused,
+            30 - 5 - 10 - 4);  // special tokens; t ##h ##e c ##a ##t s r ##n .; ##at ##he cat the
+  EXPECT_EQ(s.words, 8);
+  EXPECT_EQ(s.distinct_words, 5);
+  Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
+}
+
+TEST_F(VocabularyJobTest, RefusesWrongInput) {
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job(" \n\n")); }),
+              HasSubstr("holds no words"));
+  VocabularyJob missing = job("a");
+  missing.text.input = dir_.file("none-*.txt");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(missing); }),
+              HasSubstr("no file matches"));
+  VocabularyJob strict = job("good\nbad \xff\xfe\n");
+  strict.text.limits.strict = true;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(strict); }),
+              HasSubstr("in.txt:2: not UTF-8 (2 bytes)"));
+  EXPECT_FALSE(std::filesystem::exists(strict.out));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                VocabularyJob job = this->job("a");
+                job.text.input = dir_.path();
+                train_vocabulary(job);
+              }),
+              HasSubstr(dir_.path()));
+}
+
+TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
+  train_vocabulary(job("The cat sat.\nThe cat ran.\n"));
+  const std::string want = read_file(dir_.file("vocab.txt"));
+  write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
+  write_file(dir_.file("in.tsv"), "id\tbody\n1\tThe cat sat.\n2\tThe cat ran.\n");
+  write_file(dir_.file("in.csv"), "id,body\n1,\"The cat sat.\nThe cat ran.\"\n");
+  for (const char* name : {"in.jsonl", "in.tsv", "in.csv"}) {
+    VocabularyJob rows = job("");
+    rows.text.input = dir_.file(name);
+    rows.text.format.field = "body";
+    rows.overwrite = true;
+    EXPECT_EQ(train_vocabulary(rows).text.lines, 2);
+    EXPECT_EQ(read_file(dir_.file("vocab.txt")), want) << name;
+    rows.text.format.field = "bodi";
+    EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }),
+                HasSubstr("did you mean 'body'?"));
+  }
+}
+
+TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
+  VocabularyJob lines = job("The cat sat. The cat ran.\n"), json = lines;
+  train_vocabulary(lines);
+  json.out = dir_.file("tokenizer.json");
+  train_vocabulary(json);
+  EXPECT_EQ(Vocabulary::load(json.out).tokens(), Vocabulary::load(lines.out).tokens());
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("tokenizer.tokenizer_config.json")));
+}
+
+TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {
+  for (const VocabularyType type : {VocabularyType::wordpiece, VocabularyType::unigram}) {
+    VocabularyJob same = job("the cat sat on the mat. the cat ran to the hat.\n");
+    same.type = type;
+    same.trainer.vocab_size = 60;
+    same.trainer.reserved = {"the", "c"};
+    same.overwrite = true;
+    train_vocabulary(same);
+    const Vocabulary vocabulary = Vocabulary::load(same.out);
+    EXPECT_EQ(vocabulary.id("the"), 5);
+    EXPECT_EQ(vocabulary.id("c"), 6);
+    EXPECT_EQ(vocabulary.size(), 60);
+  }
+}
+
+TEST_F(VocabularyJobTest, NoVocabularyStandsBesideTheSettingsOfAnother) {
+  VocabularyJob first = job("The cat sat.\n");
+  train_vocabulary(first);
+  first.overwrite = true;
+  first.tokenizer.lower_case = false;
+  // The settings cannot take their place: a folder is there.
+  std::filesystem::remove(dir_.file("tokenizer_config.json"));
+  std::filesystem::create_directories(dir_.file("tokenizer_config.json/x"));
+  const std::string before = read_file(first.out);
+  EXPECT_THROW(train_vocabulary(first), Error);
+  EXPECT_EQ(read_file(first.out), before);
+  std::filesystem::remove_all(dir_.file("tokenizer_config.json"));
+  train_vocabulary(first);
+  EXPECT_TRUE(Vocabulary::load(first.out).find("T"));
+  EXPECT_FALSE(load_tokenizer_config(first.out)->lower_case);
+}
+
+TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
+  const CapturedLog log;
+  EXPECT_EQ(train_vocabulary(job("good\nb\xff"
+                                 "ad \xff\xfe\n\xc3\n"))
+                .text.dropped_bytes,
+            4);
+  EXPECT_THAT(log.text(), HasSubstr("4 bytes that are not UTF-8 were left out, the first in"));
+  EXPECT_THAT(log.text(), HasSubstr("in.txt:2"));
+  EXPECT_TRUE(Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
+}
+
+TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
+  train_vocabulary(job("a b"));
+  const std::string before = read_file(dir_.file("vocab.txt"));
+  VocabularyJob again = job("other words");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(again); }),
+              HasSubstr("vocab.txt exists"));
+  EXPECT_EQ(read_file(dir_.file("vocab.txt")), before);
+  again.overwrite = true;
+  train_vocabulary(again);
+  EXPECT_NE(read_file(dir_.file("vocab.txt")), before);
+}
+
+TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
+  write_file(dir_.file("tokenizer_config.json"), "{}");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("words")); }),
+              HasSubstr("tokenizer_config.json exists"));
+}
+
+TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
+  VocabularyJob cased = job("Über Über");
+  cased.tokenizer.lower_case = false;
+  train_vocabulary(cased);
+  EXPECT_TRUE(Vocabulary::load(cased.out).find("Über"));
+  EXPECT_FALSE(load_tokenizer_config(cased.out)->lower_case);
+  cased.tokenizer.lower_case = cased.overwrite = true;
+  train_vocabulary(cased);
+  EXPECT_TRUE(Vocabulary::load(cased.out).find("uber"));
+  EXPECT_TRUE(load_tokenizer_config(cased.out)->lower_case);
+}
+
+TEST_F(VocabularyJobTest, SplittingTheTextOverFilesChangesNothing) {
+  train_vocabulary(job("the cat sat\nthe cats sat on the mat\n"));
+  const std::string whole = read_file(dir_.file("vocab.txt"));
+  VocabularyJob parts = job("the cat sat");
+  write_file(dir_.file("in2.txt"), "the cats sat on the mat");
+  parts.text.input = dir_.file("in2.txt") + "," + dir_.file("in.txt");
+  parts.out = dir_.file("vocab2.txt");
+  train_vocabulary(parts);
+  EXPECT_EQ(read_file(parts.out), whole);
+}
+
+}  // namespace
+}  // namespace smelt
