@@ -54,7 +54,8 @@ bool is_ours(const std::string& folder) {
 
 WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  while (true) {
+  for (int tries = 0;; ++tries) {
+    if (tries == kMostLockTries) throw_vanishing(file(kLock));
     const Descriptor folder(open_folder());
     if (lock(folder.get())) break;  // else another process removed it in between
   }

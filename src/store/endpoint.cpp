@@ -1,6 +1,7 @@
 #include "store/endpoint.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <regex>
@@ -51,11 +52,16 @@ bool is_own(const std::string& scheme, const std::string& host) {
   return matches(without_port(host), own);
 }
 
+bool same_host(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 bool is_trusted(const std::string& host) {
   const char* variable = std::getenv(kTrusted);
   if (variable == nullptr) return false;
   return std::ranges::any_of(split(std::string_view(variable), ','), [&](std::string_view item) {
-    return trim(item) == host || trim(item) == without_port(host);
+    return same_host(trim(item), host) || same_host(trim(item), without_port(host));
   });
 }
 

@@ -19,6 +19,10 @@
 namespace smelt {
 namespace {
 
+// folder_worker() holds a lock, too, as long as it looks.
+constexpr int kMostGlances = 5;
+constexpr auto kGlance = std::chrono::milliseconds(20);
+
 Descriptor open_lock(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.is_open()) throw_errno("open", path, errno);
@@ -59,6 +63,12 @@ Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string
   }
 }
 
+void throw_vanishing(const std::string& path) {
+  throw SystemError(
+      str("lock: ", path, ": was removed or replaced at each of ", kMostLockTries, " tries"),
+      "choose a folder on a disk of this machine");
+}
+
 std::optional<std::string> folder_worker(const std::string& folder) {
   if (is_remote(folder)) return remote_worker(folder);
   const std::string path = join_path(folder, kLockName);
@@ -79,10 +89,13 @@ FolderLock::FolderLock(std::string folder, const std::string& where, LockTimes t
 void FolderLock::lock_local(const std::string& where) {
   made_folder_ = !exists(folder_);
   Locked locked = Locked::gone;
-  while (locked == Locked::gone) {
+  for (int tries = 0, glances = 0; locked != Locked::held; ++tries) {
+    if (tries == kMostLockTries) throw_vanishing(path_);
     make_folders(folder_);
     file_ = open_lock(path_);
     locked = lock_or_warn(file_, path_, "folder");
+    if (locked == Locked::by_another && ++glances > kMostGlances) break;
+    if (locked == Locked::by_another) std::this_thread::sleep_for(kGlance);
   }
   const std::string text = owner_text(file_);
   const LockOwner owner = LockOwner::parse(text);

@@ -22,6 +22,11 @@ Locked lock_file(const Descriptor& file, const std::string& path);
 // keeps a second process out of this `what`.
 Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what);
 
+// Of a file that is gone whenever it was locked, as another process removes it or a file system
+// gives it another number at each look: so often it is opened anew, then SystemError.
+constexpr int kMostLockTries = 100;
+[[noreturn]] void throw_vanishing(const std::string& path);
+
 // Who holds the lock of a folder: "process 123 on host a"; nothing where nobody does. On an object
 // store as remote_worker() says.
 std::optional<std::string> folder_worker(const std::string& folder);

@@ -29,7 +29,7 @@ GrowingObject::~GrowingObject() {
   }
   changed_.notify_all();
   writing_.join();
-  if (written_ < whole_.size()) spdlog::warn("{}: its end is missing", path_);
+  if (written_ < whole_.size()) tell("its end is missing");
 }
 
 void GrowingObject::write_every(double seconds) {
@@ -91,16 +91,16 @@ void GrowingObject::write(std::unique_lock<std::mutex>& lock) {
   if (!failure) {
     written_ = whole.size();
     told_ = false;
-  } else if (asked_ != begun_ && !std::exchange(told_, true)) {
-    tell();
+  } else if (asked_ != begun_ && !ended_ && !std::exchange(told_, true)) {
+    tell("is written again later");
   }
   changed_.notify_all();
 }
 
-void GrowingObject::tell() try {
+void GrowingObject::tell(std::string_view what_follows) const try {
   std::rethrow_exception(failure_);
 } catch (const std::exception& error) {
-  spdlog::warn("{}\n  {} is written again later", error.what(), path_);
+  spdlog::warn("{}\n  {} {}", error.what(), path_, what_follows);
 }
 
 }  // namespace smelt

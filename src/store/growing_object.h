@@ -35,7 +35,7 @@ class GrowingObject {
  private:
   void run();
   void write(std::unique_lock<std::mutex>& lock);
-  void tell();
+  void tell(std::string_view what_follows) const;
   Clock::time_point due() const;
 
   const std::string path_;

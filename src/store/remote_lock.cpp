@@ -88,7 +88,7 @@ void RemoteLock::write(Claim claim) const {
   write_file(path_, str(claim == Claim::held ? kHeld : kMade, owner_.text()));
 }
 
-void RemoteLock::give_up() const try { remove_file(path_); } catch (const Error& error) {
+void RemoteLock::give_up() const try { remove_file(path_); } catch (const std::exception& error) {
   spdlog::warn("{}", error.what());
 }
 
@@ -174,7 +174,7 @@ void RemoteLock::renew() {
     try {
       look();
       if (!lost_) write(Claim::held);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       spdlog::warn("{}: the lock is not renewed: {}", where_, error.what());
     }
     if (lost_) return;

@@ -36,7 +36,7 @@ void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t at) 
   while (!bytes.empty()) {
     const ssize_t done = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw_errno("write", "temporary file of words", errno);
+    if (done < 0) throw_errno("write", "temporary file of words (TMPDIR names its folder)", errno);
     bytes.remove_prefix(static_cast<std::size_t>(done));
     at += static_cast<std::uint64_t>(done);
   }

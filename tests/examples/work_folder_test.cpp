@@ -92,6 +92,13 @@ TEST_F(WorkFolderTest, WithoutLocksWorkGoesOnWithAWarning) {
                                         "second process out of this work folder")));
 }
 
+TEST_F(WorkFolderTest, ALockThatVanishesWheneverItIsTakenIsNotMadeForEver) {
+  flock_removes = path_ + "/smelt-work.lock";
+  const std::string said = refusal(path_);
+  flock_removes.clear();
+  EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced at each of 100 tries"));
+}
+
 TEST_F(WorkFolderTest, NothingElseIsTakenForOne) {
   fs::create_directories(path_);
   for (const char* name : {"letter.txt", "lock", "smelt-work.lock"}) {

@@ -47,6 +47,8 @@ TEST_F(EndpointTest, OthersGetNoneUnlessTheyAreTrusted) {
       EXPECT_EQ(why_not(path), "");
     }
   EXPECT_EQ(why_not("gs://b/k?scheme=http"), "nothing secret is sent over http");
+  const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", "Minio.Example");
+  EXPECT_EQ(why_not("s3://b/k?endpoint_override=minio.example:9000"), "");
 }
 
 TEST_F(EndpointTest, WhatAUrlCouldReadInAnotherWayIsRefused) {

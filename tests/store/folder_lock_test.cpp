@@ -1,8 +1,10 @@
 // A folder that one process at a time works in.
 #include "store/folder_lock.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -95,6 +97,25 @@ TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
   flock_error = 0;
   EXPECT_EQ(said, "no error");
   EXPECT_THAT(log.text(), HasSubstr("smelt.lock: No locks available: nothing keeps a second "));
+}
+
+TEST_F(FolderLockTest, WhoLooksForAnInstantKeepsNobodyOut) {
+  fs::create_directories(path_);
+  write_file(lock_, "");
+  const Descriptor looking(::open(lock_.c_str(), O_RDONLY));
+  ASSERT_EQ(::flock(looking.get(), LOCK_SH), 0);
+  const std::jthread looks([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    ::flock(looking.get(), LOCK_UN);
+  });
+  EXPECT_EQ(refusal(), "no error");
+}
+
+TEST_F(FolderLockTest, AFileThatVanishesWheneverItIsLockedIsNotOpenedForEver) {
+  flock_removes = lock_;
+  const std::string said = refusal();
+  flock_removes.clear();
+  EXPECT_THAT(said, HasSubstr(str("lock: ", lock_, ": was removed or replaced at each of 100 ")));
 }
 
 TEST(FileLock, WritersOfOneFileTakeTurns) {

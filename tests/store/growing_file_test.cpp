@@ -73,5 +73,20 @@ TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
                                 HasSubstr(path + " is written again later")));
 }
 
+TEST(GrowingFile, WhatAStoreNeverTookIsMissedAtTheEndWithTheReason) {
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const CapturedLog log;
+  const std::string path = emulator.path("log");
+  {
+    GrowingFile file(path, "one");
+    emulator.fault(R"([{"match": "POST /upload", "do": "status 403", "times": 99}])");
+    file.add(" two");
+  }
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("permission storage.objects.create"),
+                                HasSubstr(path + " its end is missing"),
+                                Not(HasSubstr("written again later"))));
+}
+
 }  // namespace
 }  // namespace smelt
