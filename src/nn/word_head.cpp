@@ -57,35 +57,44 @@ LabelScores in_blocks_of(const Scope& s, const WordHead& head, Tensor labels, st
   const Tensor zeros = constant(graph, 0, DType::f32, {rows.dim(0)});
   struct Block {
     Tensor scores, places;
+    Tensor first;  // s32 [I]: the block's first word
   };
   const auto block = [&](ScanBody& body) {
     const Tensor own = convert(body.graph().capture(rows), head.rows.dtype());
     const Tensor scores = word_scores({own, body.slice(words), body.slice(bias)});
-    const Tensor first = body.index() * full_like(body.index(), static_cast<double>(scores.dim(1)));
-    return Block{scores, label_places(body.graph().capture(labels) - first, scores)};
+    const Tensor labels_here = body.graph().capture(labels);
+    const Tensor first = broadcast_to(
+        body.index() * full_like(body.index(), static_cast<double>(scores.dim(1))), labels.dims());
+    return Block{scores, label_places(labels_here - first, scores), first};
   };
-  // The largest score so far, the sum of exp(score - largest), the label's score. That the largest
-  // has no gradient of its own leaves the sum's right: log(sum) + largest does not depend on it.
+  // The largest score so far, the sum of exp(score - largest), the label's score, the largest's
+  // word. That the largest has no gradient of its own leaves the sum's right: log(sum) + largest
+  // does not depend on it.
   const auto sums =
-      scan(graph, count, {zeros + kNever, zeros, zeros}, Save::layer,
+      scan(graph, count, {zeros + kNever, zeros, zeros, zeros}, Save::layer,
            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-             const auto [scores, places] = block(body);
+             const auto [scores, places, first] = block(body);
              const Tensor before = stop_gradient(carry[0]);
-             const Tensor top = maximum(before, stop_gradient(reduce_max(scores, {1})));
+             const Tensor own_top = stop_gradient(reduce_max(scores, {1}));
+             const Tensor top = maximum(before, own_top);
              const Tensor sum =
                  carry[1] * exp(before - top) + reduce_sum(exp(scores - column(top)), {1});
-             return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1})}};
+             const Tensor own_best = convert(argmax(scores, 1) + first, DType::f32);
+             const Tensor best = select(compare(own_top, before, Compare::gt), own_best, carry[3]);
+             return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1}), best}};
            })
           .carry;
   const auto rivals =
       scan(graph, count, {zeros}, Save::none,
            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-             const auto [scores, places] = block(body);
+             const auto [scores, places, first] = block(body);
              return {
                  .carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
            })
           .carry;
-  return {.loss = sums[0] + log(sums[1]) - sums[2], .rank = rivals[0] + 1.0};
+  return {.loss = sums[0] + log(sums[1]) - sums[2],
+          .rank = rivals[0] + 1.0,
+          .best = convert(sums[3], DType::s32)};
 }
 
 }  // namespace
@@ -101,7 +110,8 @@ LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
   const Tensor scores = word_scores(head), places = label_places(labels, scores);
   const Tensor of_label = reduce_sum(scores * places, {1});
   return {.loss = cross_entropy(scores, labels),
-          .rank = count_rivals(scores, places, of_label) + 1.0};
+          .rank = count_rivals(scores, places, of_label) + 1.0,
+          .best = argmax(scores, 1)};
 }
 
 }  // namespace smelt

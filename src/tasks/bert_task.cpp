@@ -12,18 +12,18 @@ namespace {
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
                    Objective& out) {
-  const Tensor logits =
-      word_scores(masked_lm_head(root, c.model, sequence, in["masked_lm_positions"]));
-  const auto rows = logits.dim(0);
+  const WordHead head = masked_lm_head(root, c.model, sequence, in["masked_lm_positions"]);
+  const auto rows = head.rows.dim(0);
   const Tensor ids = reshape(in["masked_lm_ids"], {rows});
   const Tensor weights = reshape(in["masked_lm_weights"], {rows});
+  const LabelScores found = score_labels(root, head, ids);
   const Tensor weight = reduce_sum(weights, {0});
   out.losses.push_back({.name = "masked_lm_loss",
-                        .sum = reduce_sum(cross_entropy(logits, ids) * weights, {0}),
+                        .sum = reduce_sum(found.loss * weights, {0}),
                         .weight = weight,
                         .norm = Norm::mean_epsilon});
   out.metrics.push_back({.name = "masked_lm_accuracy",
-                         .sum = count_hits(argmax(logits, -1), ids, weights),
+                         .sum = count_hits(found.best, ids, weights),
                          .weight = weight});
   if (c.majority_token)
     out.metrics.push_back({.name = "majority_token_accuracy",

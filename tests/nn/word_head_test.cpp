@@ -38,7 +38,7 @@ std::vector<Value> head_values() {
   return out;
 }
 
-// Loss and rank, then gradients of rows, words and bias of a sum of losses with unequal weights.
+// Gradients of rows, words and bias of a sum of losses with unequal weights, then loss, rank, best.
 struct Scored {
   explicit Scored(const Compute& compute) {
     Graph& graph = program.graph;
@@ -52,6 +52,7 @@ struct Scored {
     program.results = grad(reduce_sum(found.loss * weights, {0}), in);
     program.results.push_back(found.loss);
     program.results.push_back(found.rank);
+    program.results.push_back(convert(found.best, DType::f32));
   }
 
   std::vector<Value> arguments() const {
@@ -76,7 +77,7 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want,
       ASSERT_NEAR(got[i].real[j], want[i].real[j], limit) << "result " << i << " at " << j;
 }
 
-TEST(WordHead, LossAndRankAreThoseOfLoopsOverAllWords) {
+TEST(WordHead, LossRankAndBestAreThoseOfLoopsOverAllWords) {
   const auto in = head_values();
   const auto score = [&](std::size_t i, std::size_t v) {
     double sum = in[2].real[v];
@@ -88,12 +89,15 @@ TEST(WordHead, LossAndRankAreThoseOfLoopsOverAllWords) {
     for (std::size_t i = 0; i < I; ++i) {
       const std::size_t label = kLabels[i];
       double all = 0, rank = 0;
+      std::size_t best = 0;
       for (std::size_t v = 0; v < V; ++v) {
         all += std::exp(score(i, v));
+        if (score(i, v) > score(i, best)) best = v;
         rank += score(i, v) >= score(i, label) ? 1 : 0;
       }
       EXPECT_NEAR(got[3].real[i], std::log(all) - score(i, label), 1e-12) << "row " << i;
       EXPECT_EQ(got[4].real[i], rank) << "row " << i;
+      EXPECT_EQ(got[5].real[i], best) << "row " << i;
     }
     EXPECT_GE(got[4].real[2], 2) << "its tie";
   }
