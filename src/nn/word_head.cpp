@@ -49,49 +49,60 @@ Tensor count_rivals(Tensor scores, Tensor places, Tensor of_label) {
   return reduce_sum(convert(reached, DType::f32) * (1.0 - places), {1});
 }
 
-LabelScores in_blocks_of(const Scope& s, const WordHead& head, Tensor labels, std::int64_t count) {
-  Graph& graph = s.graph();
-  const Tensor words = in_blocks_of_words(head.words, count, 0);
-  const Tensor bias = in_blocks_of_words(head.bias, count, kNever);
-  const Tensor rows = in_f32(head.rows);  // whose gradient is a sum over blocks
-  const Tensor zeros = constant(graph, 0, DType::f32, {rows.dim(0)});
+// The head's words in blocks of as many, the last filled up with words that never score.
+struct WordBlocks {
+  std::int64_t count = 0;
+  Tensor words, bias;  // [count,V/count,…]
+  Tensor rows;         // f32: its gradient is a sum over blocks
+  DType dtype;         // that products take rows in
+  Tensor labels;
+
+  WordBlocks(const WordHead& head, Tensor labels, std::int64_t count)
+      : count(count),
+        words(in_blocks_of_words(head.words, count, 0)),
+        bias(in_blocks_of_words(head.bias, count, kNever)),
+        rows(in_f32(head.rows)),
+        dtype(head.rows.dtype()),
+        labels(labels) {}
+
   struct Block {
     Tensor scores, places;
     Tensor first;  // s32 [I]: the block's first word
   };
-  const auto block = [&](ScanBody& body) {
-    const Tensor own = convert(body.graph().capture(rows), head.rows.dtype());
+  Block block(ScanBody& body) const {
+    const Tensor own = convert(body.graph().capture(rows), dtype);
     const Tensor scores = word_scores({own, body.slice(words), body.slice(bias)});
-    const Tensor labels_here = body.graph().capture(labels);
     const Tensor first = broadcast_to(
         body.index() * full_like(body.index(), static_cast<double>(scores.dim(1))), labels.dims());
-    return Block{scores, label_places(labels_here - first, scores), first};
+    return {scores, label_places(body.graph().capture(labels) - first, scores), first};
+  }
+};
+
+// [I] each: the largest score, the sum of exp(score - largest), the label's score, the largest's
+// word. That the largest has no gradient of its own leaves the sum's right: log(sum) + largest does
+// not depend on it.
+std::vector<Tensor> running_sums(Graph& graph, const WordBlocks& blocks, Tensor zeros) {
+  const auto step = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+    const auto [scores, places, first] = blocks.block(body);
+    const Tensor before = stop_gradient(carry[0]);
+    const Tensor own_top = stop_gradient(reduce_max(scores, {1}));
+    const Tensor top = maximum(before, own_top);
+    const Tensor sum = carry[1] * exp(before - top) + reduce_sum(exp(scores - column(top)), {1});
+    const Tensor own_best = convert(argmax(scores, 1) + first, DType::f32);
+    const Tensor best = select(compare(own_top, before, Compare::gt), own_best, carry[3]);
+    return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1}), best}};
   };
-  // The largest score so far, the sum of exp(score - largest), the label's score, the largest's
-  // word. That the largest has no gradient of its own leaves the sum's right: log(sum) + largest
-  // does not depend on it.
-  const auto sums =
-      scan(graph, count, {zeros + kNever, zeros, zeros, zeros}, Save::layer,
-           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-             const auto [scores, places, first] = block(body);
-             const Tensor before = stop_gradient(carry[0]);
-             const Tensor own_top = stop_gradient(reduce_max(scores, {1}));
-             const Tensor top = maximum(before, own_top);
-             const Tensor sum =
-                 carry[1] * exp(before - top) + reduce_sum(exp(scores - column(top)), {1});
-             const Tensor own_best = convert(argmax(scores, 1) + first, DType::f32);
-             const Tensor best = select(compare(own_top, before, Compare::gt), own_best, carry[3]);
-             return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1}), best}};
-           })
-          .carry;
-  const auto rivals =
-      scan(graph, count, {zeros}, Save::none,
-           [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-             const auto [scores, places, first] = block(body);
-             return {
-                 .carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
-           })
-          .carry;
+  return scan(graph, blocks.count, {zeros + kNever, zeros, zeros, zeros}, Save::layer, step).carry;
+}
+
+LabelScores in_blocks_of(Graph& graph, const WordBlocks& blocks) {
+  const Tensor zeros = constant(graph, 0, DType::f32, {blocks.rows.dim(0)});
+  const auto sums = running_sums(graph, blocks, zeros);
+  const auto count = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+    const auto [scores, places, first] = blocks.block(body);
+    return {.carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
+  };
+  const auto rivals = scan(graph, blocks.count, {zeros}, Save::none, count).carry;
   return {.loss = sums[0] + log(sums[1]) - sums[2],
           .rank = rivals[0] + 1.0,
           .best = convert(sums[3], DType::s32)};
@@ -106,7 +117,7 @@ Tensor word_scores(const WordHead& head) {
 
 LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
   const std::int64_t count = count_blocks(s, head);
-  if (count > 1) return in_blocks_of(s, head, labels, count);
+  if (count > 1) return in_blocks_of(s.graph(), {head, labels, count});
   const Tensor scores = word_scores(head), places = label_places(labels, scores);
   const Tensor of_label = reduce_sum(scores * places, {1});
   return {.loss = cross_entropy(scores, labels),
