@@ -12,7 +12,9 @@
 #include "base/figures.h"
 #include "base/progress.h"
 #include "base/words.h"
+#include "console/number_check.h"
 #include "runtime/device_memory.h"
+#include "runtime/step_cycles.h"
 #include "runtime/topology.h"
 #include "state/compiled_step.h"
 #include "store/file.h"
@@ -22,6 +24,7 @@ namespace {
 
 struct CompileCommand {
   std::string program, topology;
+  std::int64_t top = 0;
   bool json = false;
 };
 
@@ -73,6 +76,28 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
   }
 }
 
+nlohmann::json cycles_json(const StepCycles& cycles, std::int64_t top) {
+  nlohmann::json out{{"cycles", cycles.total},
+                     {"top", nlohmann::json::array()},
+                     {"collectives", nlohmann::json::object()}};
+  std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
+  for (const CollectiveBytes& c : cycles.collectives) {
+    told[c.opcode].first += c.bytes;
+    if (c.asynchronous) told[c.opcode].second += c.bytes;
+  }
+  for (const auto& [opcode, bytes] : told)
+    out["collectives"][opcode] = {{"bytes", bytes.first}, {"asynchronous_bytes", bytes.second}};
+  for (const InstructionCycles& i : cycles.instructions) {
+    if (std::ssize(out["top"]) == top) break;
+    out["top"].push_back({{"name", i.name},
+                          {"op_name", i.op_name},
+                          {"cycles", i.cycles},
+                          {"turns", i.turns},
+                          {"bytes", i.bytes}});
+  }
+  return out;
+}
+
 nlohmann::json compile_program(const CompileCommand& c) {
   const std::string text = read_file(c.program);
   CompileOptions options;
@@ -90,18 +115,34 @@ nlohmann::json compile_program(const CompileCommand& c) {
   const CompiledMemory memory = compiled.memory();
   const auto cost = compiled.cost();
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
-  return {{"topology", c.topology},
-          {"devices", topology.device_count()},
-          {"device_kind", topology.device_kind()},
-          {"compile_s", seconds},
-          {"flops", figure("flops")},
-          {"bytes_accessed", figure("bytes accessed")},
-          {"argument_bytes", memory.argument_bytes},
-          {"output_bytes", memory.output_bytes},
-          {"alias_bytes", memory.alias_bytes},
-          {"temporary_bytes", memory.temporary_bytes},
-          {"code_bytes", memory.code_bytes},
-          {"peak_bytes", memory.peak_bytes}};
+  const StepCycles cycles = step_cycles(read_hlo_module(compiled.optimized_module()));
+  nlohmann::json out = cycles_json(cycles, c.top);
+  out.update(nlohmann::json{{"topology", c.topology},
+                            {"devices", topology.device_count()},
+                            {"device_kind", topology.device_kind()},
+                            {"compile_s", seconds},
+                            {"flops", figure("flops")},
+                            {"bytes_accessed", figure("bytes accessed")},
+                            {"argument_bytes", memory.argument_bytes},
+                            {"output_bytes", memory.output_bytes},
+                            {"alias_bytes", memory.alias_bytes},
+                            {"temporary_bytes", memory.temporary_bytes},
+                            {"code_bytes", memory.code_bytes},
+                            {"peak_bytes", memory.peak_bytes},
+                            {"seconds", seconds_of(cycles.total, topology.device_kind())}});
+  return out;
+}
+
+// What takes longest, a line each.
+std::string top_text(const nlohmann::json& f) {
+  std::string out;
+  for (const nlohmann::json& i : f.at("top"))
+    out +=
+        str("  ", rounded(i.at("cycles").get<double>() / 1e6, 3), " million cycles, ",
+            rounded(100 * i.at("cycles").get<double>() / f.at("cycles").get<double>(), 1),
+            " %, in ", counted(i.at("turns").get<int>(), "turn"), ": ",
+            i.at("name").get<std::string>(), ", from ", i.at("op_name").get<std::string>(), "\n");
+  return out;
 }
 
 // For a person. What does not fit was not compiled.
@@ -120,7 +161,11 @@ std::string compiled_text(const nlohmann::json& f, const std::string& program) {
              bytes("code_bytes"), " of code\nwork      ",
              rounded(f.at("flops").get<double>() / 1e9, 1), " GFLOP and ", bytes("bytes_accessed"),
              " moved on a device, by the compiler's count, where a loop's body counts once\n",
-             "compiled  in ", rounded(f.at("compile_s").get<double>(), 1), " s\n");
+             "time      ", rounded(f.at("cycles").get<double>() / 1e6, 1), " million cycles, ",
+             rounded(1e3 * f.at("seconds").get<double>(), 2),
+             " ms at the chip's clock, by the compiler's estimate, with all turns of loops and "
+             "without what devices wait for one another\n",
+             top_text(f), "compiled  in ", rounded(f.at("compile_s").get<double>(), 1), " s\n");
 }
 
 }  // namespace
@@ -134,6 +179,8 @@ void add_compile_command(CLI::App& app) {
       ->required();
   command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
       ->required();
+  command->add_option("--top", c->top, "also show so many instructions that take longest")
+      ->check(number_from(0, 10000));
   command->add_flag("--json", c->json, "one JSON object: the figures of one device");
   command->callback([c] {
     const nlohmann::json figures = compile_program(*c);
