@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "optim/adafactor.h"
 #include "optim/adamw.h"
 #include "optim/amos.h"
 #include "optim/amos_presets.h"
@@ -36,18 +37,34 @@ Optimizer amos_of(const TrainSection& t, std::string_view model_type) {
                .clip_value = clip_value_of(t)});
 }
 
+bool is_adafactor(const TrainSection& t) { return t.optimizer.ends_with("adafactor"); }
+
+Optimizer adafactor_of(const TrainSection& t) {
+  Adafactor o{.decay_rate = t.adafactor_exponent,
+              .clip_threshold = t.adafactor_clip,
+              .parameter_scale = t.adafactor_scaled,
+              .momentum = t.adafactor_momentum};
+  if (t.optimizer == "hf_adafactor") {
+    o.decay = Adafactor::Decay::by_rate;
+    o.factored = Adafactor::Factored::last;
+  }
+  return adafactor(o);
+}
+
 bool is_optax(const TrainSection& t) { return t.optimizer.starts_with("optax_"); }
 
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames{"bert_adamw", "adamw", "optax_adamw",
-                                               "optax_adam", "lamb",  "amos"};
+  static const std::vector<std::string> kNames{"bert_adamw", "adamw",       "optax_adamw",
+                                               "optax_adam", "lamb",        "amos",
+                                               "adafactor",  "hf_adafactor"};
   return kNames;
 }
 
 Optimizer optimizer_of(const TrainSection& t, std::string_view model_type) {
   if (t.optimizer == "amos") return amos_of(t, model_type);
+  if (is_adafactor(t)) return adafactor_of(t);
   AdamW o{.beta1 = t.momentum, .beta2 = t.beta, .weight_decay = t.weight_decay};
   if (t.optimizer != "bert_adamw") o.bias_correction = BiasCorrection::on;
   if (is_optax(t)) {
@@ -81,12 +98,35 @@ ParameterRules parameter_rules_of(const TrainSection& t) {
           rules_of("train.decay_rules", t.decay_rules, {})};
 }
 
+// A field that other optimizers do not read.
+static void check_optimizer_reads(const RecipeChecks& checks, const TrainSection& t, bool reads,
+                                  const std::string& field, bool given, const char* reader) {
+  checks.require(reads || !given, {field, "train.optimizer"},
+                 str(field, " is given, but train.optimizer ", t.optimizer, " does not read it"),
+                 str("set train.optimizer to ", reader, ", or leave ", field, " out"));
+}
+
+static void check_adafactor_alone(const RecipeChecks& checks, const TrainSection& t) {
+  const TrainSection unset;
+  const auto read = [&](const std::string& field, bool given) {
+    check_optimizer_reads(checks, t, is_adafactor(t), field, given, "adafactor");
+  };
+  read("train.adafactor_clip", t.adafactor_clip != unset.adafactor_clip);
+  read("train.adafactor_exponent", t.adafactor_exponent != unset.adafactor_exponent);
+  read("train.adafactor_momentum", t.adafactor_momentum != unset.adafactor_momentum);
+  read("train.adafactor_scaled", t.adafactor_scaled != unset.adafactor_scaled);
+  checks.within("train.adafactor_clip", 0);
+  checks.within("train.adafactor_exponent", 0, 1, RecipeChecks::Ends::without);
+  checks.require(
+      t.adafactor_momentum >= 0 && t.adafactor_momentum < 1, {"train.adafactor_momentum"},
+      str("train.adafactor_momentum is ", t.adafactor_momentum, ", must be at least 0 and below 1"),
+      "0, for none, is T5's");
+}
+
 static void check_amos_alone(const RecipeChecks& checks, const TrainSection& t) {
   const TrainSection unset;
   const auto read = [&](const std::string& field, bool given) {
-    checks.require(t.optimizer == "amos" || !given, {field, "train.optimizer"},
-                   str(field, " is given, but train.optimizer ", t.optimizer, " does not read it"),
-                   str("set train.optimizer to amos, or leave ", field, " out"));
+    check_optimizer_reads(checks, t, t.optimizer == "amos", field, given, "amos");
   };
   read("train.eta_rules", t.eta_rules != unset.eta_rules);
   read("train.slot_rules", t.slot_rules != unset.slot_rules);
@@ -120,12 +160,11 @@ void check_optimizer(const RecipeChecks& checks, const TrainSection& t) {
                  str("train.momentum is ", t.momentum, ", must be at least 0 and below 1"),
                  "0.9 is usual");
   check_amos_alone(checks, t);
+  check_adafactor_alone(checks, t);
   check_clip(checks, "train.clip_norm", t.clip_norm, clip_norm_of(t));
   check_clip(checks, "train.clip_value", t.clip_value, clip_value_of(t));
-  checks.require(
-      t.trust_norm == 0 || t.optimizer == "lamb", {"train.trust_norm", "train.optimizer"},
-      str("train.trust_norm is given, but train.optimizer ", t.optimizer, " does not read it"),
-      "set train.optimizer to lamb, or leave train.trust_norm out");
+  check_optimizer_reads(checks, t, t.optimizer == "lamb", "train.trust_norm", t.trust_norm != 0,
+                        "lamb");
   check_rules(checks, t);
   check_schedule(checks, t);
 }

@@ -65,6 +65,8 @@ struct TrainSection {
   double trust_norm = 0.0;
   std::string rate_rules = "", decay_rules = "";
   std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
+  double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
+  bool adafactor_scaled = true;
   double ema_decay = 0.0;
   std::string spike_action = "none";
   std::int64_t spike_window = 128;

@@ -84,11 +84,12 @@ void visit_schedule_fields(C& c, Visitor&& visit) {
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_optimizer_fields(C& c, Visitor&& visit) {
   visit("optimizer", c.optimizer,
-        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb or "
-        "amos");
+        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb, "
+        "amos, adafactor (T5X's) or hf_adafactor (transformers')");
   visit("momentum", c.momentum, "beta1 of Adam; of Amos' updates, where 0 saves a slot");
   visit("beta", c.beta, "of the mean of squared gradients: beta2 of Adam, beta of Amos");
-  visit("weight_decay", c.weight_decay, "decoupled weight decay of the three adamw and of lamb");
+  visit("weight_decay", c.weight_decay,
+        "decoupled weight decay of the three adamw and of lamb; of adafactor decay_rules alone");
   visit("clip_norm", c.clip_norm,
         "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
         "else 0");
@@ -106,6 +107,14 @@ void visit_optimizer_fields(C& c, Visitor&& visit) {
         "amos: the scale to come to, before the preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
   visit("slot_rules", c.slot_rules,
         "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
+  visit("adafactor_clip", c.adafactor_clip,
+        "both adafactor: largest root mean square of a parameter's update; 0 = no clipping");
+  visit("adafactor_exponent", c.adafactor_exponent,
+        "of the mean of squared gradients: step t, from 1, counts for t^-adafactor_exponent");
+  visit("adafactor_momentum", c.adafactor_momentum,
+        "momentum of its updates; 0 = none, and no slot as large as the parameters");
+  visit("adafactor_scaled", c.adafactor_scaled,
+        "the learning rate is times each parameter's own root mean square");
 }
 
 // What steadies a run.

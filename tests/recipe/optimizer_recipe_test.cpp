@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "optim/adafactor.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/recipe.h"
 #include "store/file.h"
@@ -95,6 +96,37 @@ TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
                   "  hint: set train.optimizer to amos, or leave ",
                   field, " out"));
   }
+}
+
+TEST_F(OptimizerRecipe, RefusesWhatAdafactorAloneReadsAndWhatItCannotTake) {
+  for (const std::string setting : {"clip=2", "exponent=0.7", "momentum=0.9", "scaled=false"}) {
+    const std::string field = "train.adafactor_" + setting.substr(0, setting.find('='));
+    EXPECT_EQ(refusal({"train.adafactor_" + setting}),
+              str("--set: ", field,
+                  " is given, but train.optimizer bert_adamw does not read it\n"
+                  "  hint: set train.optimizer to adafactor, or leave ",
+                  field, " out"));
+    EXPECT_EQ(refusal({"train.optimizer=hf_adafactor", "train.adafactor_" + setting}), "no error");
+  }
+  const auto with_adafactor = [&](const std::string& setting) {
+    return refusal({"train.optimizer=adafactor", "train.adafactor_" + setting});
+  };
+  EXPECT_THAT(with_adafactor("clip=-1"), HasSubstr("train.adafactor_clip is -1"));
+  EXPECT_THAT(with_adafactor("exponent=0"),
+              HasSubstr("train.adafactor_exponent is 0, must be above 0 and below 1"));
+  EXPECT_EQ(with_adafactor("momentum=1"),
+            "--set: train.adafactor_momentum is 1, must be at least 0 and below 1\n"
+            "  hint: 0, for none, is T5's");
+}
+
+TEST_F(OptimizerRecipe, AdafactorIsThatOfT5XOrOfTransformers) {
+  const auto settings = [&](const std::string& name) {
+    return optimizer_of(loaded("out: x\n", {"train.optimizer=" + name}).train, "bert").settings;
+  };
+  EXPECT_EQ(settings("adafactor"), adafactor({}).settings);
+  EXPECT_EQ(settings("hf_adafactor"),
+            adafactor({.decay = Adafactor::Decay::by_rate, .factored = Adafactor::Factored::last})
+                .settings);
 }
 
 TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {

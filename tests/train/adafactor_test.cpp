@@ -1,0 +1,81 @@
+// Training with Adafactor: the same whatever the layers' form, the devices and the micro-batches.
+#include "optim/adafactor.h"
+
+#include <gtest/gtest.h>
+
+#include "runs/mesh_bert.h"
+#include "runs/state_values.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kAdafactorLoss = 1e-5;   // relative: sums in another order
+constexpr double kAdafactorState = 1e-5;  // relative, after the first step
+
+Optimizer small_adafactor() { return adafactor({.momentum = 0.9, .least_factored = 8}); }
+
+TrainingConfig adafactor_config(std::int64_t devices, Layers layers = Layers::unrolled) {
+  TrainingConfig c = mesh_config(devices);
+  c.optimizer = small_adafactor();
+  c.clip_norm = 0;
+  c.schedule = {.learning_rate = 0.05, .warmup_steps = 4, .warmup = Warmup::none};
+  c.schedule.decay = Decay::inverse_sqrt;
+  c.compute = {.layers = layers, .save = layers == Layers::scan ? Save::products : Save::all};
+  return c;
+}
+
+MeshRan run_adafactor(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
+                      const Placement& placement) {
+  return run_mesh_steps(client, mesh_bert(), config, placement);
+}
+
+void expect_same_run(const MeshRan& got, const MeshRan& want) {
+  for (std::size_t i = 0; i < kMeshSteps; ++i)
+    EXPECT_NEAR(got.losses[i], want.losses[i], kAdafactorLoss * want.losses[i]) << "step " << i;
+  expect_same_state(got.first, want.first, kAdafactorState);
+}
+
+TEST(AdafactorTraining, IsTheSameInALoopOfLayersInPartsAndOverAMesh) {
+  SMELT_OPEN_CPU(client, 8);
+  const Placement one = placement_for("cpu", 1, Reduction::global);
+  const MeshRan want = run_adafactor(client, adafactor_config(1), one);
+  EXPECT_LT(want.losses.back(), want.losses.front() - 0.1);  // it learns
+  EXPECT_TRUE(want.first.contains("bert/encoder/layer_1/output/dense/kernel/adafactor_column"));
+  {
+    SCOPED_TRACE("a loop of layers in micro-batches");
+    TrainingConfig parts = adafactor_config(1, Layers::scan);
+    parts.micro_batches = 4;
+    expect_same_run(run_adafactor(client, parts, one), want);
+  }
+  {
+    SCOPED_TRACE("a loop of layers, all axes and split slots");
+    expect_same_run(run_adafactor(client, adafactor_config(8, Layers::scan),
+                                  mesh_placement("data=2,fsdp=2,tensor=2", true)),
+                    want);
+  }
+}
+
+TEST(AdafactorSlots, AreARowAndAColumnOfEachLayerSplitAsTheirParameter) {
+  const StepProgram program =
+      train_program(bert_task(mesh_bert()), adafactor_config(8, Layers::scan),
+                    mesh_placement("data=2,fsdp=2,tensor=2", true));
+  std::map<std::string, std::pair<Dims, DimAxes>> slots;
+  for (const StateTensor& tensor : program.state.tensors)
+    slots[tensor.name] = {tensor.shape.dims, tensor.sharding.axes};
+  const BertConfig model = mesh_bert().model;
+  const std::int64_t L = model.num_hidden_layers, H = model.hidden_size,
+                     F = model.intermediate_size;
+  const auto expect = [&](const std::string& name, const Dims& dims, const DimAxes& axes) {
+    ASSERT_TRUE(slots.contains(name)) << name;
+    EXPECT_EQ(slots[name], std::pair(dims, axes)) << name;
+  };
+  const std::string layer = "bert/encoder/layer_*/intermediate/dense/";
+  expect(layer + "kernel/adafactor_row", {L, H, 1}, {{}, {"fsdp", "data"}, {}});
+  expect(layer + "kernel/adafactor_column", {L, 1, F}, {{}, {}, {"tensor"}});
+  expect(layer + "kernel/adafactor_m", {L, H, F}, {{}, {"fsdp", "data"}, {"tensor"}});
+  expect(layer + "bias/adafactor_v", {L, F}, {{}, {"tensor"}});
+}
+
+}  // namespace
+}  // namespace smelt
