@@ -47,7 +47,8 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
       source_(open_examples({.input = held_out.data,
                              .features = task.features,
                              .kind = task.record_kind,
-                             .foreign = task.foreign})),
+                             .foreign = task.foreign,
+                             .windows = task.windows})),
       batches_(count_batches(held_out, *source_, fields)),
       program_(scoring_program(task, placement, compute, held_out)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}

@@ -12,6 +12,7 @@
 
 #include "data/batch.h"
 #include "data/description.h"
+#include "format/window_transform.h"
 
 namespace smelt {
 
@@ -22,6 +23,8 @@ struct RecordOptions {
   // Of records; a description that names another kind is refused, and so is a foreign feature.
   std::string kind = {};  // empty: any
   std::vector<ForeignFeature> foreign = {};
+  // Of tokens: what a window becomes; unset: the one feature is the window.
+  std::optional<WindowTransform> windows = {};
 };
 
 // The part of each batch that one of several hosts trains on: an equal run of rows. Together, in

@@ -32,6 +32,11 @@ class StoredTokens : public TokenFile {
     const TokenBlocks blocks = blocks_of_tokens(layout_, first, out.size());
     decode_tokens(layout_, blocks, read_blocks(*file, blocks), file->path(), out);
   }
+  std::vector<std::uint64_t> document_ends(const Open& open) const override {
+    std::vector<std::uint64_t> ends(layout_.documents);
+    if (!ends.empty()) read_document_ends(*open(0), layout_, 0, ends);
+    return ends;
+  }
 
  private:
   TokenStoreLayout layout_;

@@ -29,6 +29,8 @@ class TokenFile {
   // The tokens from `first` on, all checksums checked. Thread-safe. UsageError naming file and
   // offset.
   virtual void read(const Open& open, std::uint64_t first, std::span<std::int32_t> out) const = 0;
+  // How many tokens come before the end of each of its documents().
+  virtual std::vector<std::uint64_t> document_ends(const Open&) const { return {}; }
 
  protected:
   std::uint64_t size_ = 0, documents_ = 0;

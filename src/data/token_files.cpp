@@ -42,9 +42,16 @@ void TokenFiles::check_vocabularies() {
   }
 }
 
+TokenFile::Open TokenFiles::opener(std::size_t file) const {
+  return [this, file](std::size_t part) { return parts_->open(first_part_[file] + part); };
+}
+
 void TokenFiles::read(std::size_t file, std::uint64_t first, std::span<std::int32_t> out) const {
-  const auto open = [&](std::size_t part) { return parts_->open(first_part_[file] + part); };
-  files_[file]->read(open, first, out);
+  files_[file]->read(opener(file), first, out);
+}
+
+std::vector<std::uint64_t> TokenFiles::document_ends(std::size_t file) const {
+  return files_[file]->document_ends(opener(file));
 }
 
 }  // namespace smelt

@@ -31,9 +31,12 @@ class TokenFiles {
 
   // As TokenFile::read.
   void read(std::size_t file, std::uint64_t first, std::span<std::int32_t> out) const;
+  // As TokenFile::document_ends; of a snapshot none.
+  std::vector<std::uint64_t> document_ends(std::size_t file) const;
 
  private:
   void check_vocabularies();
+  TokenFile::Open opener(std::size_t file) const;
 
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<TokenFile>> files_;

@@ -15,7 +15,9 @@ namespace smelt {
 namespace {
 
 // The length of the windows.
-std::uint64_t checked_length(const Features& features, const std::string& path) {
+std::uint64_t checked_length(const RecordOptions& o, const std::string& path) {
+  if (o.windows) return static_cast<std::uint64_t>(o.windows->tokens);
+  const Features& features = o.features;
   const bool fits = features.size() == 1 && features.front().dtype == DType::s32 &&
                     features.front().row.size() == 1 && features.front().row.front() > 0;
   if (fits) return static_cast<std::uint64_t>(features.front().row.front());
@@ -25,28 +27,10 @@ std::uint64_t checked_length(const Features& features, const std::string& path) 
                    "make records of the text, or train a model of plain tokens");
 }
 
-std::uint64_t trained_windows(std::uint64_t tokens, std::uint64_t length) {
-  return tokens < length ? 0 : std::max<std::uint64_t>(1, (tokens - length + 1) / length);
-}
-
-template <class Count>
-std::vector<std::uint64_t> add_up(const TokenFiles& tokens, const Count& count) {
-  std::vector<std::uint64_t> sums{0};
-  for (std::size_t file = 0; file < tokens.count(); ++file)
-    sums.push_back(sums.back() + count(tokens.tokens(file)));
-  if (sums.back() == 0) {
-    std::uint64_t longest = 0;
-    for (std::size_t file = 0; file < tokens.count(); ++file)
-      longest = std::max(longest, tokens.tokens(file));
-    throw UsageError(
-        str(join(tokens.paths(), ", "), ": no window: the longest file holds ", longest, " tokens"),
-        "give longer files, or shorten the model's sequences");
-  }
-  return sums;
-}
-
-std::size_t file_of(const std::vector<std::uint64_t>& first, std::uint64_t window) {
-  return static_cast<std::size_t>(std::ranges::upper_bound(first, window) - first.begin()) - 1;
+std::unique_ptr<WindowCuts> cuts_of(const RecordOptions& o, const TokenFiles& files,
+                                    std::uint64_t length) {
+  if (o.windows && !o.windows->across_documents) return windows_within_documents(files, length);
+  return windows_across_documents(files, length, o.seed);
 }
 
 }  // namespace
@@ -54,13 +38,14 @@ std::size_t file_of(const std::vector<std::uint64_t>& first, std::uint64_t windo
 WindowSource::WindowSource(const RecordOptions& options, std::vector<std::string> paths,
                            std::uint64_t memory)
     : ExampleSource(options.features),
-      length_(checked_length(options.features, paths.front())),
+      transform_(options.windows),
+      length_(checked_length(options, paths.front())),
       tokens_(std::move(paths), memory),
-      trained_(add_up(tokens_, [&](std::uint64_t n) { return trained_windows(n, length_); })),
-      in_order_(add_up(tokens_, [&](std::uint64_t n) { return n / length_; })),
-      skip_key_(random_key(options.seed, "skips of files")),
+      cuts_(cuts_of(options, tokens_, length_)),
       block_(block_of_examples(length_ * sizeof(std::int32_t))),
       order_(epoch_size(), block_, random_key(options.seed, "windows")),
+      train_key_(random_key(options.seed, "what becomes of windows")),
+      in_order_key_(random_key(0, "what becomes of held-out windows")),
       blocks_(kKeptBlocks, [this](std::uint64_t block) { return read_block(block); }) {
   run_each(tokens_.count(), kSideBySide, [this](std::size_t file) { check_file(file); });
 }
@@ -81,17 +66,9 @@ nlohmann::json WindowSource::layout() const {
   std::string counts;
   for (std::size_t file = 0; file < tokens_.count(); ++file)
     append_little_endian(counts, tokens_.tokens(file));
-  return {{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
-}
-
-std::uint64_t WindowSource::skips(std::size_t file) const {
-  const std::uint64_t windows = trained_[file + 1] - trained_[file];
-  return std::min(length_, tokens_.tokens(file) - windows * length_ + 1);
-}
-
-std::uint64_t WindowSource::skip(std::size_t file, std::uint64_t epoch) const {
-  const auto bits = philox(skip_key_, epoch, file);
-  return (std::uint64_t{bits[1]} << 32 | bits[0]) % skips(file);
+  nlohmann::json out{{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
+  if (transform_) out["window"] = transform_->settings;
+  return out;
 }
 
 // Where nothing tells the largest id, the first and the last window stand for the file.
@@ -122,50 +99,70 @@ void WindowSource::check_ids(std::size_t file, std::uint64_t first,
         "were the tokens made with this vocabulary?");
 }
 
-// With the tokens that any skip may reach.
+// With the tokens that any epoch may want.
 WindowSource::Runs WindowSource::read_block(std::uint64_t block) const {
   Runs runs;
+  std::vector<std::uint64_t> ends;
   const std::uint64_t last = std::min((block + 1) * block_, epoch_size());
-  for (std::uint64_t window = block * block_; window < last;) {
-    const std::size_t file = file_of(trained_, window);
-    const std::uint64_t end = std::min(last, trained_[file + 1]);
-    Run run{.file = file, .first = (window - trained_[file]) * length_, .ids = {}};
-    run.ids.resize((end - window) * length_ + skips(file) - 1);
-    tokens_.read(file, run.first, run.ids);
-    runs.push_back(std::move(run));
-    window = end;
+  for (std::uint64_t window = block * block_; window < last; ++window) {
+    const WindowPlace place = cuts_->reach(window);
+    if (runs.empty() || runs.back().file != place.file) {
+      runs.push_back({.file = place.file, .first = place.first, .ids = {}});
+      ends.push_back(0);
+    }
+    ends.back() = std::max(ends.back(), place.end());
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].ids.resize(ends[i] - runs[i].first);
+    tokens_.read(runs[i].file, runs[i].first, runs[i].ids);
   }
   return runs;
 }
 
+void WindowSource::put(const WindowPlace& place, std::span<const std::int32_t> ids,
+                       const WindowKey& key, Batch& batch, std::size_t row) const {
+  check_ids(place.file, place.first, ids);
+  std::vector<std::span<std::int32_t>> example;
+  for (HostArray& array : batch.arrays) {
+    const auto values = array.values<std::int32_t>();
+    const std::size_t count = values.size() / static_cast<std::size_t>(batch.rows);
+    example.push_back(values.subspan(row * count, count));
+  }
+  if (transform_)
+    transform_->make(ids, key, example);
+  else
+    std::ranges::copy(ids, example.front().begin());
+}
+
 void WindowSource::put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const {
-  const auto out = batch.arrays.front().values<std::int32_t>();
   for (std::size_t row = 0; row < positions.size(); ++row) {
     const std::uint64_t window = order_(positions[row]);
     const auto runs = blocks_(window / block_);
-    const std::size_t file = file_of(trained_, window);
-    const auto run = std::ranges::find(*runs, file, &Run::file);
+    const WindowPlace place = cuts_->trained(window, positions[row] / epoch_size());
+    const auto run = std::ranges::find(*runs, place.file, &Run::file);
     CHECK(run != runs->end(), window);
-    const std::uint64_t first =
-        (window - trained_[file]) * length_ + skip(file, positions[row] / epoch_size());
-    const auto ids = std::span(run->ids).subspan(first - run->first, length_);
-    check_ids(file, first, ids);
-    std::ranges::copy(ids, out.subspan(row * length_).begin());
+    put(place, std::span(run->ids).subspan(place.first - run->first, place.count),
+        {train_key_, positions[row]}, batch, row);
   }
 }
 
+// Neighbours are read together.
 void WindowSource::put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                                 std::size_t row) const {
-  auto out = batch.arrays.front().values<std::int32_t>().subspan(row * length_);
-  for (const std::uint64_t last = first + count; first < last;) {
-    const std::size_t file = file_of(in_order_, first);
-    const std::uint64_t end = std::min(last, in_order_[file + 1]);
-    const auto ids = out.first((end - first) * length_);
-    const std::uint64_t token = (first - in_order_[file]) * length_;
-    tokens_.read(file, token, ids);
-    check_ids(file, token, ids);
-    out = out.subspan(ids.size());
-    first = end;
+  std::vector<WindowPlace> places;
+  for (std::uint64_t window = first; window < first + count; ++window)
+    places.push_back(cuts_->in_order(window));
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    for (end = begin + 1; end < places.size() && places[end].file == places[begin].file &&
+                          places[end].first == places[end - 1].end();)
+      ++end;
+    const std::uint64_t from = places[begin].first;
+    ids.resize(places[end - 1].end() - from);
+    tokens_.read(places[begin].file, from, ids);
+    for (std::size_t i = begin; i < end; ++i)
+      put(places[i], std::span(ids).subspan(places[i].first - from, places[i].count),
+          {in_order_key_, first + i}, batch, row + i);
   }
 }
 

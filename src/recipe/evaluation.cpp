@@ -165,7 +165,8 @@ HeldOutBatches held_out_batches(const Recipe& r, const Task& task) {
   const auto source = open_examples({.input = data,
                                      .features = task.features,
                                      .kind = task.record_kind,
-                                     .foreign = task.foreign});
+                                     .foreign = task.foreign,
+                                     .windows = task.windows});
   if (source->size() == 0)
     throw UsageError(str("eval: ", data, " holds no examples"),
                      "raise text.heldout, or give more text");

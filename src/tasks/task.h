@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "format/feature.h"
+#include "format/window_transform.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -78,6 +80,8 @@ struct Task {
   // Its records, as RecordOptions has them (data/example_source.h).
   std::string record_kind = {};
   std::vector<ForeignFeature> foreign = {};
+  // What windows of plain tokens become; unset: the one feature is the window.
+  std::optional<WindowTransform> windows = {};
 };
 
 // Answers of a trained model to a batch of other features.

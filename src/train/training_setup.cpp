@@ -66,7 +66,8 @@ std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
                         .features = job.task.features,
                         .seed = job.config.seed,
                         .kind = job.task.record_kind,
-                        .foreign = job.task.foreign});
+                        .foreign = job.task.foreign,
+                        .windows = job.task.windows});
 }
 
 OpenedRun::OpenedRun(const TrainJob& of)
