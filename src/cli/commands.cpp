@@ -15,6 +15,7 @@
 #include "cli/cmd_detect.h"
 #include "cli/cmd_help.h"
 #include "cli/cmd_model.h"
+#include "cli/cmd_plan.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
@@ -52,7 +53,7 @@ struct CommandGroup {
 
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
-    {"Everything from one recipe", {add_run_command}},
+    {"Everything from one recipe", {add_run_command, add_plan_command}},
     {"Its stages",
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",

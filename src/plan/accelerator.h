@@ -1,0 +1,36 @@
+// The TPU slices that Google rents, by its names.
+// cloud.google.com/tpu/docs: types-topologies, v2, v3, v4, v5e, v5p, v6e, runtimes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+struct Accelerator {
+  std::string name;        // "v3-8", "v5litepod-8"
+  std::string generation;  // "v2", "v3", "v4", "v5e", "v5p", "v6e": as prices are by chip
+  std::string topology;    // libtpu's: "v3:2x2"
+  int chips = 0;
+  int devices = 0;    // that a program is compiled for: cores of v2, v3 and v4, else chips
+  int hosts = 0;      // virtual machines
+  std::string image;  // the version of the software that the machines start with
+  double flops = 0;   // a second, of a device's products of bf16
+  double memory = 0;  // bytes of a device, a small part of them the runtime's own
+
+  double seconds_of(double cycles) const;  // at a chip's clock
+
+  bool operator==(const Accelerator&) const = default;
+};
+
+// By generation and size.
+const std::vector<Accelerator>& accelerators();
+// Those of a list of names; "all": one host of each generation, and v2-32. UsageError beginning
+// with `where` for an unknown one, with the nearest.
+std::vector<Accelerator> find_accelerators(std::string_view where, std::string_view names);
+
+// What a chip of a generation tells others, bytes a second, in and out together.
+double interconnect_bytes(std::string_view generation);
+
+}  // namespace smelt

@@ -1,0 +1,60 @@
+// Programs compiled for TPUs that are not here, each by a process of its own: side by side, with a
+// limit of time, kept by what they were made from. One that fails or dies takes no other with it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// A program to compile: StableHLO text, for the devices of a topology by libtpu's name.
+struct CompileRequest {
+  std::string program, topology;
+};
+
+enum class CompileEnd { fits, does_not_fit, failed };
+
+// What libtpu says of one device's part.
+struct Compiled {
+  CompileEnd end = CompileEnd::failed;
+  std::string problem;  // unless it fits: libtpu's own figures, or why there are none
+  double arguments = 0, outputs = 0, aliased = 0, temporaries = 0, code = 0;  // bytes
+  double cycles = 0;                 // runtime/step_cycles.h
+  double reduced = 0, gathered = 0;  // bytes of all-reduce; of all other collectives
+  double compile_seconds = 0;        // of the process; of a kept one, at its time
+  bool kept = false;
+  // What a device must hold at once: arguments and results that do not lie in their place,
+  // temporaries, code.
+  double bytes() const { return arguments + outputs - aliased + temporaries + code; }
+};
+
+class TpuCompiles {
+ public:
+  struct Limits {
+    int side_by_side = 0;  // processes at a time; 0: by cores and memory
+    std::chrono::seconds each{600};
+    std::string smelt = "/proc/self/exe";  // the program whose command `compile` does it
+  };
+  // `folder`: for results to keep; empty: none are.
+  TpuCompiles(std::string folder, Limits limits);
+  explicit TpuCompiles(std::string folder) : TpuCompiles(std::move(folder), Limits()) {}
+
+  // In the order of the requests. `done` is told of each as it ends. A failure is kept by nobody.
+  std::vector<Compiled> run(std::span<const CompileRequest> requests,
+                            const std::function<void(std::size_t request)>& done = {}) const;
+
+  // smelt/plans in $XDG_CACHE_HOME or ~/.cache; empty where there is none of these.
+  static std::string users_folder();
+
+ private:
+  Compiled kept_or_made(const CompileRequest& request) const;
+  Compiled made(const CompileRequest& request) const;
+
+  std::string folder_;
+  Limits limits_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,60 @@
+#include "plan/estimate.h"
+
+#include <algorithm>
+
+namespace smelt {
+namespace {
+
+// Fitted once (docs/plan.md): seconds of published steps over those of the compiler's cycles.
+constexpr Estimate kOfCycles{0.55, 0.95, 1.35};
+
+constexpr double kHostBytes = 200e6;  // a second, of a host to its bucket or disk
+
+}  // namespace
+
+std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step) {
+  if (step.cycles <= 0) return std::nullopt;
+  const double work = type.seconds_of(step.cycles);
+  // An all-reduce sends what it adds up twice, half of a link's bytes go out; devices of a chip
+  // share its links.
+  const double out_bytes = interconnect_bytes(type.generation) / 2;
+  const double per_chip = static_cast<double>(type.devices) / type.chips;
+  const double told =
+      type.chips == 1 ? 0 : (2 * step.reduced + step.gathered * per_chip) / out_bytes;
+  return Estimate{.low = std::max(kOfCycles.low * work, told),
+                  .likely = kOfCycles.likely * work + told / 2,
+                  .high = kOfCycles.high * work + told};
+}
+
+RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work) {
+  const auto steps = static_cast<double>(work.steps);
+  const double saves = steps / static_cast<double>(std::max<std::int64_t>(work.save_every, 1));
+  const double evaluations =
+      work.batch > 0 ? kEvaluationShare * work.evaluation_examples / work.batch : 0;
+  RunTime out;
+  out.seconds = step.times(steps + kStallSteps * saves + evaluations).plus(kStartSeconds);
+  out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
+  const double lost = static_cast<double>(std::min(work.save_every, work.steps)) / 2;
+  out.spot_seconds = Estimate{
+      .low = out.seconds.low,
+      .likely = out.seconds.likely + out.preemptions * (lost * step.likely + kReturnSeconds),
+      .high = out.seconds.high + 3 * out.preemptions * (lost * step.high + kReturnSeconds)};
+  return out;
+}
+
+RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* price) {
+  RunCost out;
+  if (price == nullptr) return out;
+  const auto dollars = [&](const Estimate& seconds, double of_chip) {
+    return seconds.times(of_chip * type.chips / 3600);
+  };
+  if (price->on_demand) out.on_demand = dollars(time.seconds, *price->on_demand);
+  if (price->spot) out.spot = dollars(time.spot_seconds, *price->spot);
+  return out;
+}
+
+double seconds_to_save(const Accelerator& type, double checkpoint_bytes) {
+  return checkpoint_bytes / (kHostBytes * type.hosts);
+}
+
+}  // namespace smelt

@@ -1,0 +1,59 @@
+// How long a step and a run take on a slice of TPUs, and what the run costs: a model with few
+// factors (docs/plan.md shows it beside published runs).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "plan/accelerator.h"
+#include "plan/compiles.h"
+#include "plan/prices.h"
+
+namespace smelt {
+
+// A figure that is not known well: four of five true ones lie between low and high.
+struct Estimate {
+  double low = 0, likely = 0, high = 0;
+  Estimate times(double factor) const { return {low * factor, likely * factor, high * factor}; }
+  Estimate plus(double seconds) const { return {low + seconds, likely + seconds, high + seconds}; }
+};
+
+// Seconds of a step: the compiler's cycles at the chip's clock, of which the machine has been seen
+// to need kOfCycles, and what devices tell one another, beside that work at best and behind it at
+// worst. nullopt where the compiler gave no cycles.
+std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step);
+
+// What a run does besides its steps.
+struct RunWork {
+  std::int64_t steps = 0;
+  std::int64_t save_every = 0;     // steps
+  double checkpoint_bytes = 0;     // of one
+  double evaluation_examples = 0;  // scored during and after training
+  double batch = 0;                // examples of a step
+};
+
+// Assumptions, in the order of docs/plan.md.
+constexpr double kStartSeconds = 180;         // software, program, data, before the first step
+constexpr double kStallSteps = 0.2;           // that a save stops (docs/performance.md)
+constexpr double kEvaluationShare = 1.0 / 3;  // of a training step's time for as many examples
+constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a machine, on spot
+constexpr double kReturnSeconds = 600;                    // until another machine has gone on
+
+struct RunTime {
+  Estimate seconds;        // without preemptions
+  Estimate spot_seconds;   // with those expected
+  double preemptions = 0;  // expected of the slice, on spot
+};
+RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work);
+
+// US dollars; nullopt where the price is not known.
+struct RunCost {
+  std::optional<Estimate> on_demand, spot;
+};
+RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* price);
+
+// Seconds to write a checkpoint from all hosts at `kHostDiskBytes` each, against the 30 s that a
+// machine is told before it is taken.
+double seconds_to_save(const Accelerator& type, double checkpoint_bytes);
+
+}  // namespace smelt

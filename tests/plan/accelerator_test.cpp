@@ -1,0 +1,86 @@
+// Google's names of TPU slices, and what they cost.
+#include "plan/accelerator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "plan/prices.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
+  const auto found = find_accelerators("--on", "v3-8,v2-32, v4-16,v5litepod-16,v5p-8,v6e-8");
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(found[0], (Accelerator{.name = "v3-8",
+                                   .generation = "v3",
+                                   .topology = "v3:2x2",
+                                   .chips = 4,
+                                   .devices = 8,
+                                   .hosts = 1,
+                                   .image = "tpu-ubuntu2204-base",
+                                   .flops = 61.5e12,
+                                   .memory = 16.0 * (1 << 30)}));
+  EXPECT_NEAR(found[0].seconds_of(938e6), 1, 1e-3);
+  const auto is = [&](std::size_t i, const char* topology, int chips, int devices, int hosts) {
+    EXPECT_EQ(found[i].topology, topology);
+    EXPECT_EQ(found[i].chips, chips) << topology;
+    EXPECT_EQ(found[i].devices, devices) << topology;
+    EXPECT_EQ(found[i].hosts, hosts) << topology;
+  };
+  is(1, "v2:4x4", 16, 32, 4);
+  is(2, "v4:2x2x2", 8, 16, 2);
+  is(3, "v5e:4x4", 16, 16, 4);
+  is(4, "v5p:2x2x1", 4, 4, 1);
+  is(5, "v6e:2x4", 8, 8, 1);
+}
+
+TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
+  EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
+              HasSubstr("--on: 'v5e-8' is no type of TPU"));
+  EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-9"); }),
+              HasSubstr("did you mean 'v3-8'?"));
+}
+
+TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
+  const TempDir dir;
+  const std::string path = dir.file("prices.yaml");
+  write_file(path,
+             "- {generation: v3, region: europe-west4, on_demand: 2.2, spot: 0.66, source: mine, "
+             "date: 2026-10}\n");
+  const Prices prices(path);
+  EXPECT_EQ(prices.find("v3")->on_demand, 2.2);
+  EXPECT_EQ(prices.find("v3", "us-central1")->on_demand, 2.0);
+  EXPECT_EQ(prices.find("v3", "asia-east1"), nullptr);
+  EXPECT_EQ(prices.find("v5e")->on_demand, 1.2);
+  EXPECT_EQ(age_in_months(*prices.find("v3"), "2026-11"), 1);
+  EXPECT_EQ(age_in_months(*prices.find("v5e"), "2026-11"), 21);
+}
+
+TEST(Prices, AFileThatIsNoneIsRefused) {
+  const TempDir dir;
+  const std::string path = dir.file("prices.yaml");
+  const auto refusal = [&](const std::string& text) {
+    write_file(path, text);
+    return error_of<UsageError>([&] { const Prices prices(path); });
+  };
+  EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: no list of prices"));
+  EXPECT_THAT(refusal("- {generation: v3}"), HasSubstr("prices.yaml:1: no region"));
+  const auto entry = [](const std::string& more) {
+    return "- {generation: v3, region: r, source: s, " + more + "}\n";
+  };
+  EXPECT_THAT(refusal(entry("date: 2026-10, spot: -1")), HasSubstr("spot is '-1', no price"));
+  EXPECT_THAT(refusal(entry("date: today")),
+              AllOf(HasSubstr("date 'today' is none"), HasSubstr("write it as 2026-11")));
+  EXPECT_THAT(refusal("- {"), HasSubstr("prices.yaml: "));
+}
+
+}  // namespace
+}  // namespace smelt

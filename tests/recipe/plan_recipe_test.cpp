@@ -1,0 +1,134 @@
+// A recipe planned on TPUs that are not here: what fits, in which form, for how long, for how much.
+#include "recipe/plan_recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/environment.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+// Two layers; its text is not there yet.
+constexpr const char* kRecipe = R"(out: m
+text: {input: nothing-yet.txt}
+vocab: {size: 200}
+model: {type: bert, max_position_embeddings: 512, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
+        intermediate_size: 128}
+data: {seq_length: 128, max_predictions: 20}
+train: {batch_size: 64, steps: 1000}
+)";
+
+class PlanRecipe : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("tpu");
+    write_file(path_, kRecipe);
+  }
+  Plan plan(const std::string& on, const std::vector<std::string>& settings = {},
+            bool largest_batch = false) const {
+    return plan_recipe({.recipe = path_,
+                        .settings = settings,
+                        .types = find_accelerators("--on", on),
+                        .largest_batch = largest_batch},
+                       TpuCompiles(dir_.file("kept"), {.smelt = smelt_program()}), prices_);
+  }
+
+  TempDir dir_;
+  const std::string path_ = dir_.file("r.yaml");
+  const Prices prices_;
+};
+
+TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
+  const Plan plan = this->plan("v2-8,v5litepod-1");
+  ASSERT_EQ(plan.rows.size(), 2u);
+  for (const PlanRow& row : plan.rows) {
+    SCOPED_TRACE(row.type.name);
+    ASSERT_TRUE(row.fits());
+    EXPECT_EQ(row.batch, 64);
+    EXPECT_EQ(row.tokens, 128);
+    EXPECT_EQ(row.form().words, "as the recipe says");
+    const Estimate& step = *row.form().step;
+    EXPECT_LT(step.low, step.likely);
+    EXPECT_LT(step.likely, step.high);
+    EXPECT_NEAR(row.time.seconds.likely, kStartSeconds + 1000 * step.likely, 5);
+    EXPECT_GT(row.share_of_peak(), 0);
+    EXPECT_LT(row.share_of_peak(), 1);
+    EXPECT_NEAR(row.cost.on_demand->likely,
+                *row.price->on_demand * row.type.chips * row.time.seconds.likely / 3600, 1e-9);
+  }
+  EXPECT_GT(plan.rows[0].form().compiled.reduced, 0) << "eight cores add their gradients up";
+  EXPECT_EQ(plan.rows[1].form().compiled.reduced, 0);
+  ASSERT_TRUE(plan.fastest && plan.cheapest);
+  const auto seconds = [&](std::size_t row) { return plan.rows[row].time.seconds.likely; };
+  EXPECT_LE(seconds(*plan.fastest), seconds(1 - *plan.fastest));
+}
+
+TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
+  const std::vector<std::string> large{"train.batch_size=16384", "data.seq_length=512",
+                                       "train.layers=unrolled"};
+  const Plan plan = this->plan("v5litepod-1", large);
+  const PlanRow& row = plan.rows.front();
+  ASSERT_FALSE(row.tried.empty());
+  EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
+  EXPECT_THAT(row.tried.front().compiled.problem, HasSubstr("exceeds available HBM (15."));
+  ASSERT_TRUE(row.fits());
+  EXPECT_THAT(row.form().settings.front(), "train.layers=scan");
+  for (std::size_t i = 0; i + 1 < row.tried.size(); ++i)
+    EXPECT_FALSE(row.tried[i].step) << "the first that fits ends the search";
+}
+
+TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
+  const std::vector<std::string> wide{"data.seq_length=512", "train.batch_size=32768",
+                                      "train.save=layer"};
+  const Plan plan = this->plan("v5litepod-1", wide, true);
+  const std::int64_t largest = plan.rows.front().largest_batch.value();
+  EXPECT_GE(largest, 32768);
+  auto settings = wide;
+  settings[1] = str("train.batch_size=", 2 * largest);
+  for (const auto& setting : plan.rows.front().form().settings) settings.push_back(setting);
+  EXPECT_EQ(this->plan("v5litepod-1", settings).rows.front().tried.front().compiled.end,
+            CompileEnd::does_not_fit);
+}
+
+TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
+  const Plan plan = this->plan("v2-8,v5litepod-4", {"train.mesh=data=2,fsdp=2"});
+  EXPECT_THAT(plan.rows[0].problem, HasSubstr("4"));
+  EXPECT_THAT(plan.rows[0].problem, HasSubstr("8"));
+  EXPECT_FALSE(plan.rows[0].fits());
+  EXPECT_TRUE(plan.rows[1].fits());
+  EXPECT_EQ(plan.fastest, 1u);
+  EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
+              HasSubstr("train.mesh"));
+}
+
+TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
+  const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
+  const std::string plan = str("plan ", path_, " --on v5litepod-1");
+  const CommandOutput text = run_smelt(plan);
+  EXPECT_EQ(text.status, 0) << text.text;
+  EXPECT_THAT(text.text, AllOf(HasSubstr("rent a v5litepod-1: "), HasSubstr("cheapest and fastest"),
+                               HasSubstr("months old: check it"), HasSubstr("nothing was run")));
+  const std::string json = run_smelt(plan + " --json 2>/dev/null").text;
+  const Json figures = Json::parse(json);
+  EXPECT_EQ(figures.at("fastest"), "v5litepod-1");
+  EXPECT_EQ(figures.at("rows").at(0).at("topology"), "v5e:1x1");
+  EXPECT_EQ(figures.at("rows").at(0).at("tried").at(0).at("kept"), true);
+  expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is no type of TPU"));
+}
+
+}  // namespace
+}  // namespace smelt
