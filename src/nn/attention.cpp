@@ -61,7 +61,7 @@ Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto wide = in.q.dtype() == DType::f64 ? DType::f64 : DType::f32;
   Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k, wide);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k, wide));
-  scores = scores * (1.0 / std::sqrt(D));
+  if (in.scaled) scores = scores * (1.0 / std::sqrt(D));
   // Captured before it is broadcast to a head's scores, which would be made outside.
   for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
   return scores.expect({B, N, R, S});
@@ -144,7 +144,8 @@ AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const Attent
                         .k = convert(graph.capture(all.k), in.q.dtype()),
                         .v = convert(graph.capture(all.v), in.q.dtype()),
                         .biases = all.biases,
-                        .dropout = in.dropout};
+                        .dropout = in.dropout,
+                        .scaled = in.scaled};
   for (std::size_t i = 0; i < in.biases.size(); ++i)
     if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
   if (in.relative_k) {
@@ -182,6 +183,11 @@ Tensor attention(const Scope& s, const AttentionInputs& in) {
   const QueryBlocks blocks(Q, most == 0 ? Q : most);
   const bool at_once = blocks.count == 1 && s.compute().stored_scores;
   return at_once ? context_of(s, in, {}) : in_blocks(s, in, blocks);
+}
+
+Tensor bias_of_distances(Tensor by_distance, std::int64_t Q) {
+  const auto N = by_distance.dim(0), W = by_distance.dim(1);
+  return by_key(broadcast_to(reshape(by_distance, {1, N, 1, W}), {1, N, Q, W}));
 }
 
 Rotary rotary(Tensor positions, std::int64_t D, double base) {

@@ -16,14 +16,15 @@ struct AttentionInputs {
   // model learns of positions, which need not be added up to all of [B,N,Q,S] before.
   std::vector<Tensor> biases = {};
   double dropout = 0;  // of the probabilities, by the scope "dropout"
+  bool scaled = true;  // scores are over sqrt(D)
   // Of q's type, [Q+S-1,N,D], or empty: the row s - q + Q-1 is added to key s and to value s where
   // query q is what asks (Shaw et al. 2018).
   Tensor relative_k = {}, relative_v = {};
 };
 
-// softmax(q k / sqrt(D) + biases) v: [B,Q,N,D] of q's type; scores and softmax are f32. With
-// `softmax_by_context` and products that are not exact it has the bits that a product takes of it,
-// which is what it goes into.
+// softmax(q k / sqrt(D) + biases) v, or without sqrt(D) where `scaled` is false: [B,Q,N,D] of q's
+// type; scores and softmax are f32. With `softmax_by_context` and products that are not exact it
+// has the bits that a product takes of it, which is what it goes into.
 //
 // Where Q is more than `s.compute().attention_rows`, and that is not 0, in a loop over blocks of at
 // most so many queries, R of them, so that scores are [B,N,R,S] at a time, and computed again in
@@ -31,6 +32,10 @@ struct AttentionInputs {
 // for rounding, values are those of one block. Without `stored_scores` all queries are one such
 // block.
 Tensor attention(const Scope& s, const AttentionInputs& in);
+
+// What a model has learned of distances [N,Q+S-1], of which the row's s - q + Q-1 is that of query
+// q and key s, as a bias [1,N,Q,S].
+Tensor bias_of_distances(Tensor by_distance, std::int64_t Q);
 
 // Rotary positions (Su et al. 2021), pairs of a half and the other half of a head, as flaxformer
 // has them: f32 [...,1,D] of positions f32 [...], which are [S] or [B,S]. UsageError when D is odd.

@@ -99,16 +99,21 @@ static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& 
   return results;
 }
 
+std::vector<Tensor> products_together(const Scope& s, Tensor x,
+                                      const std::vector<Tensor>& kernels) {
+  if (s.compute().joined_products) return joined_products(x, kernels);
+  std::vector<Tensor> results;
+  for (const Tensor& k : kernels) results.push_back(matmul(x, rounded(k, x.dtype())));
+  return results;
+}
+
 std::vector<Tensor> dense_together(std::span<const DenseLayer> layers, Tensor x, std::int64_t out) {
-  std::vector<Tensor> kernels, biases, results;
+  std::vector<Tensor> kernels, biases;
   for (const auto& [scope, kernel] : layers) {
     kernels.push_back(scope.parameter("kernel", {x.dim(-1), out}, kernel));
     biases.push_back(scope.parameter("bias", {out}, {}));
   }
-  if (layers.front().scope.compute().joined_products)
-    results = joined_products(x, kernels);
-  else
-    for (const Tensor& k : kernels) results.push_back(matmul(x, rounded(k, x.dtype())));
+  std::vector<Tensor> results = products_together(layers.front().scope, x, kernels);
   for (std::size_t i = 0; i < results.size(); ++i)
     results[i] = like(x, in_f32(results[i]) + biases[i]);
   return results;
@@ -127,6 +132,12 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   // (docs/performance.md).
   const Tensor normed = (wide - centre) / sqrt(variance + epsilon);
   return like(x, normed * gamma + beta);
+}
+
+Tensor rms_norm(const Scope& s, Tensor x, double epsilon) {
+  const Tensor scale = s.parameter("scale", {x.dim(-1)}, {.value = 1});
+  const Tensor wide = in_f32(x);
+  return like(x, wide / sqrt(mean(square(wide), {-1}) + epsilon) * scale);
 }
 
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {

@@ -53,6 +53,9 @@ struct DenseLayer {
   Init kernel;
 };
 std::vector<Tensor> dense_together(std::span<const DenseLayer> layers, Tensor x, std::int64_t out);
+// x [..., in] x each kernel [in, out], of the type of x, as `s` computes several products of one
+// input. Without biases.
+std::vector<Tensor> products_together(const Scope& s, Tensor x, const std::vector<Tensor>& kernels);
 // What a layer norm's parameters are called: TensorFlow's names, and Flax's.
 struct NormNames {
   const char *scale = "gamma", *shift = "beta";
@@ -60,6 +63,8 @@ struct NormNames {
 constexpr NormNames kFlaxNorm{.scale = "scale", .shift = "bias"};
 // Over the last axis (Ba et al. 2016).
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names = {});
+// x over its root mean square (Zhang & Sennrich 2019), times the parameter "scale".
+Tensor rms_norm(const Scope& s, Tensor x, double epsilon);
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
 // 2014), by the scope's random bits; x may be a block of what they are drawn for.
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block = {});

@@ -103,9 +103,11 @@ LabelScores in_blocks_of(Graph& graph, const WordBlocks& blocks) {
     return {.carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
   };
   const auto rivals = scan(graph, blocks.count, {zeros}, Save::none, count).carry;
-  return {.loss = sums[0] + log(sums[1]) - sums[2],
+  const Tensor log_sum = sums[0] + log(sums[1]);
+  return {.loss = log_sum - sums[2],
           .rank = rivals[0] + 1.0,
-          .best = convert(sums[3], DType::s32)};
+          .best = convert(sums[3], DType::s32),
+          .log_sum = log_sum};
 }
 
 }  // namespace
@@ -120,9 +122,11 @@ LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
   if (count > 1) return in_blocks_of(s.graph(), {head, labels, count});
   const Tensor scores = word_scores(head), places = label_places(labels, scores);
   const Tensor of_label = reduce_sum(scores * places, {1});
-  return {.loss = cross_entropy(scores, labels),
+  const Tensor loss = cross_entropy(scores, labels);
+  return {.loss = loss,
           .rank = count_rivals(scores, places, of_label) + 1.0,
-          .best = argmax(scores, 1)};
+          .best = argmax(scores, 1),
+          .log_sum = loss + of_label};
 }
 
 }  // namespace smelt

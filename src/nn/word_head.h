@@ -21,6 +21,7 @@ struct LabelScores {
   Tensor loss;  // f32 [I]: -log p(label), p the softmax of a row's scores
   Tensor rank;  // f32 [I]: 1 + how many other words score at least what the label does; no gradient
   Tensor best;  // s32 [I]: the word that scores most, the first of equals; no gradient
+  Tensor log_sum;  // f32 [I]: log of the sum of all words' exp(score)
 };
 
 // Of labels s32 [I]. In blocks where a device's scores are more than `s.compute().logits_bytes`,

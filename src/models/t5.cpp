@@ -1,0 +1,202 @@
+#include "models/t5.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/encoder.h"
+#include "nn/attention.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kWords = "shared/embedding";
+
+Init normal(const T5Config& c, double variance) {
+  return {.kind = Init::truncated_normal, .stddev = c.initializer_factor * std::sqrt(variance)};
+}
+
+double fan(std::int64_t width) { return 1.0 / static_cast<double>(width); }
+
+// [1,N,Q,Q]: what a stack has learned of distances.
+Tensor position_bias(const Scope& stack, const T5Config& c, std::int64_t Q, bool both_sides) {
+  const Scope s = stack / "block_000" / "layer_000" / "SelfAttention";
+  const Tensor table =
+      s.parameter("relative_attention_bias", {c.num_heads, c.relative_attention_num_buckets},
+                  normal(c, fan(c.d_model)));
+  std::vector<double> buckets;
+  for (std::int64_t distance = 1 - Q; distance < Q; ++distance)
+    buckets.push_back(static_cast<double>(t5_bucket(c, distance, both_sides)));
+  const Tensor of_distance = constant(s.graph(), buckets, {DType::s32, {std::ssize(buckets)}});
+  const Tensor rows = gather_rows(transpose(table, {1, 0}), of_distance);
+  return bias_of_distances(transpose(rows, {1, 0}), Q);
+}
+
+// 0 where a token may look, else what no score outweighs: [1,1,T,T].
+Tensor causal_bias(Graph& graph, std::int64_t T) {
+  const Tensor query = iota(graph, {DType::s32, {T, T}}, 0),
+               key = iota(graph, {DType::s32, {T, T}}, 1);
+  const Tensor seen = convert(compare(key, query, Compare::le), DType::s32);
+  return attention_mask(reshape(seen, {1, T, T}));
+}
+
+// Of tokens x [B,Q,E] over `keys` [B,K,E].
+Tensor t5_attention(const Scope& s, const T5Config& c, Tensor x, Tensor keys,
+                    std::vector<Tensor> biases) {
+  const auto B = x.dim(0), N = c.num_heads, D = c.d_kv, E = c.d_model;
+  const Tensor q = s.parameter("q", {E, N * D}, normal(c, fan(E * D))),
+               k = s.parameter("k", {E, N * D}, normal(c, fan(E))),
+               v = s.parameter("v", {E, N * D}, normal(c, fan(E))),
+               o = s.parameter("o", {N * D, E}, normal(c, fan(N * D)));
+  const auto heads = [&](Tensor t) { return reshape(t, {B, t.dim(1), N, D}); };
+  const bool own = x == keys;
+  std::vector<Tensor> qkv = products_together(s, x, own ? std::vector{q, k, v} : std::vector{q});
+  if (!own)
+    for (const Tensor& t : products_together(s, keys, {k, v})) qkv.push_back(t);
+  const Tensor context = attention(s, {.q = heads(qkv[0]),
+                                       .k = heads(qkv[1]),
+                                       .v = heads(qkv[2]),
+                                       .biases = std::move(biases),
+                                       .dropout = c.dropout_rate,
+                                       .scaled = false});
+  return products_together(s, reshape(context, {B, x.dim(1), N * D}), {o})[0];
+}
+
+Tensor feed_forward(const Scope& s, const T5Config& c, Tensor x) {
+  const auto kernel = [&](const char* name, std::int64_t in, std::int64_t out) {
+    return (s / name).parameter("kernel", {in, out}, normal(c, fan(in)));
+  };
+  const auto E = c.d_model, F = c.d_ff;
+  Tensor inner;
+  if (c.is_gated()) {
+    const auto halves = products_together(s, x, {kernel("wi_0", E, F), kernel("wi_1", E, F)});
+    inner = convert(gelu_tanh(in_f32(halves[0])) * in_f32(halves[1]), x.dtype());
+  } else {
+    inner = relu(products_together(s, x, {kernel("wi", E, F)})[0]);
+  }
+  const Tensor dropped = dropout(s / "dropout", inner, c.dropout_rate);
+  return products_together(s, dropped, {kernel("wo", F, E)})[0];
+}
+
+// A norm, `block`, dropout, and the sum with what came in.
+template <class Block>
+Tensor residual(const Scope& s, const T5Config& c, Tensor x, const Block& block) {
+  const Tensor normed = rms_norm(s / "layer_norm", x, c.layer_norm_epsilon);
+  return x + dropout(s / "dropout", block(normed), c.dropout_rate);
+}
+
+Tensor begin_stack(const Scope& s, const T5Config& c, Tensor x) {
+  return by_rows(s, dropout(s / "dropout", x, c.dropout_rate));
+}
+
+Tensor end_stack(const Scope& s, const T5Config& c, Tensor x) {
+  const Tensor normed = rms_norm(s / "final_layer_norm", x, c.layer_norm_epsilon);
+  return dropout(s / "final_dropout", normed, c.dropout_rate);
+}
+
+const std::vector<NamedDims>& t5_dims() {
+  static const std::vector<NamedDims> kTable{
+      {"shared/embedding", {"vocab", "embed"}}, {"Attention/q", {"embed", "heads"}},
+      {"Attention/k", {"embed", "heads"}},      {"Attention/v", {"embed", "heads"}},
+      {"Attention/o", {"heads", "embed"}},      {"/wi/kernel", {"embed", "mlp"}},
+      {"/wi_0/kernel", {"embed", "mlp"}},       {"/wi_1/kernel", {"embed", "mlp"}},
+      {"/wo/kernel", {"mlp", "embed"}},         {"decoder/logits/kernel", {"embed", "vocab"}}};
+  return kTable;
+}
+
+}  // namespace
+
+DimNames t5_dim_names(const T5Config& c, std::string_view parameter) {
+  return dims_by_end(t5_dims(), parameter, c.d_kv);
+}
+
+std::int64_t t5_bucket(const T5Config& c, std::int64_t distance, bool both_sides) {
+  std::int64_t buckets = c.relative_attention_num_buckets, first = 0;
+  if (both_sides) {
+    buckets /= 2;
+    if (distance > 0) first = buckets;
+    distance = std::abs(distance);
+  } else {
+    distance = std::max<std::int64_t>(-distance, 0);
+  }
+  const std::int64_t exact = buckets / 2;
+  if (distance < exact) return first + distance;
+  const auto part = [&](std::int64_t x) {
+    return std::log(static_cast<float>(x) / static_cast<float>(exact));
+  };
+  const auto wide =
+      static_cast<std::int64_t>(part(distance) / part(c.relative_attention_max_distance) *
+                                static_cast<float>(buckets - exact));
+  return first + std::min(exact + wide, buckets - 1);
+}
+
+Tensor t5_embed(const Scope& root, const T5Config& c, Tensor ids) {
+  const Scope s = root / "shared";
+  const Tensor words = s.parameter("embedding", {c.vocab_size, c.d_model}, normal(c, 1));
+  return convert(gather_rows(table(s, kWords, words), ids), s.compute().dtype);
+}
+
+Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask) {
+  const Scope s = root / "encoder";
+  const std::vector<Tensor> biases{position_bias(s, c, x.dim(1), true), attention_mask(mask)};
+  const auto layer = [&](const Scope& block, Tensor in) {
+    in = residual(block / "layer_000", c, in, [&](Tensor y) {
+      return t5_attention(block / "layer_000" / "SelfAttention", c, y, y, biases);
+    });
+    return residual(block / "layer_001", c, in, [&](Tensor y) {
+      return feed_forward(block / "layer_001" / "DenseReluDense", c, y);
+    });
+  };
+  return end_stack(s, c, layer_stack(s, "block", c.num_layers, begin_stack(s, c, x), layer));
+}
+
+Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
+                  const std::optional<T5Encoded>& encoded) {
+  const Scope s = root / "decoder";
+  const std::int64_t T = x.dim(1);
+  const std::vector<Tensor> biases{position_bias(s, c, T, false), causal_bias(s.graph(), T)};
+  const Tensor mask = encoded ? attention_mask(encoded->mask) : Tensor();
+  const auto layer = [&](const Scope& block, Tensor in) {
+    in = residual(block / "layer_000", c, in, [&](Tensor y) {
+      return t5_attention(block / "layer_000" / "SelfAttention", c, y, y, biases);
+    });
+    if (encoded)
+      in = residual(block / "layer_001", c, in, [&](Tensor y) {
+        return t5_attention(block / "layer_001" / "EncDecAttention", c, y,
+                            block.graph().capture(encoded->states), {mask});
+      });
+    const Scope last = block / (encoded ? "layer_002" : "layer_001");
+    return residual(last, c, in,
+                    [&](Tensor y) { return feed_forward(last / "DenseReluDense", c, y); });
+  };
+  return end_stack(s, c, layer_stack(s, "block", c.decoder_layers(), begin_stack(s, c, x), layer));
+}
+
+WordHead t5_word_head(const Scope& root, const T5Config& c, Tensor rows) {
+  WordHead head{
+      .rows = rows, .words = {}, .bias = constant(root.graph(), 0, DType::f32, {c.vocab_size})};
+  if (c.tie_word_embeddings) {
+    head.rows = rows * std::sqrt(fan(c.d_model));
+    head.words = root.shared(kWords);
+  } else {
+    const Scope s = root / "decoder" / "logits";
+    head.words = transpose(
+        s.parameter("kernel", {c.d_model, c.vocab_size}, normal(c, fan(c.d_model))), {1, 0});
+  }
+  return head;
+}
+
+Tensor t5_decoder_inputs(Tensor targets) {
+  const std::int64_t T = targets.dim(1);
+  return pad(slice_axis(targets, 1, 0, T - 1), 0, {0, 1}, {0, 0});
+}
+
+Tensor t5(const Scope& root, const T5Config& c, Tensor inputs, Tensor decoder_inputs) {
+  const Tensor mask = convert(compare(inputs, zeros_like(inputs), Compare::ne), DType::s32);
+  const Tensor states = t5_encoder(root, c, t5_embed(root, c, inputs), mask);
+  const Tensor told = t5_embed(root.again("decoder"), c, decoder_inputs);
+  return t5_decoder(root, c, told, T5Encoded{states, mask});
+}
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// T5, an encoder and a decoder (Raffel et al. 2020, section 2.1), 1.0 and 1.1: a norm by root mean
+// square before each block, no biases, distances between tokens in buckets that all layers of a
+// stack share, scores of attention that are not over sqrt(D). Parameters carry the original's names
+// but for the layers' numbers, "encoder/block_0/layer_000/SelfAttention/q".
+//   B batch   S tokens of the encoder   T of the decoder   E d_model   N heads   D d_kv   F d_ff
+//   V vocabulary
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "models/t5_config.h"
+#include "nn/scope.h"
+#include "nn/word_head.h"
+
+namespace smelt {
+
+// The names of a parameter's dimensions for nn/partition.h.
+DimNames t5_dim_names(const T5Config& config, std::string_view parameter);
+
+// [B,S,E] in the scope's type of ids s32 [B,S]; declares the table of words, or uses it again.
+Tensor t5_embed(const Scope& root, const T5Config& config, Tensor ids);
+
+// "encoder/…": [B,S,E] of embedded tokens [B,S,E]; `mask` s32 [B,S] is 0 where there is none.
+Tensor t5_encoder(const Scope& root, const T5Config& config, Tensor x, Tensor mask);
+
+// What a decoder asks beside its own tokens.
+struct T5Encoded {
+  Tensor states;  // [B,S,E]
+  Tensor mask;    // s32 [B,S]
+};
+// "decoder/…": [B,T,E] of embedded tokens [B,T,E], each of which knows those up to itself and what
+// is encoded; of a decoder alone, without `encoded`, there are no such layers.
+Tensor t5_decoder(const Scope& root, const T5Config& config, Tensor x,
+                  const std::optional<T5Encoded>& encoded);
+
+// What scores all words by the decoder's rows [I,E].
+WordHead t5_word_head(const Scope& root, const T5Config& config, Tensor rows);
+
+// Ids s32 [B,T] one to the right, behind a 0, which begins every answer.
+Tensor t5_decoder_inputs(Tensor targets);
+
+// Encoder and decoder: [B,T,E] of inputs s32 [B,S], 0 where there is no token, and what the
+// decoder is told s32 [B,T].
+Tensor t5(const Scope& root, const T5Config& config, Tensor inputs, Tensor decoder_inputs);
+
+// The bucket of a distance key - query: of a decoder, keys behind the query are none (T5's
+// relative_position_bucket).
+std::int64_t t5_bucket(const T5Config& config, std::int64_t distance, bool both_sides);
+
+}  // namespace smelt

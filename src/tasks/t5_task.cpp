@@ -1,0 +1,81 @@
+#include "tasks/t5_task.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "format/config.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+void check_t5_task(const T5Task& c) {
+  check_t5_config(c.model, [](const std::string&) { return "t5"; });
+  if (!(c.settings.z_loss >= 0 && std::isfinite(c.settings.z_loss)))
+    throw UsageError(str("t5: z_loss is ", c.settings.z_loss, ", must be a number from 0 on"),
+                     "1e-4 is T5's, 0 for none");
+}
+
+Tensor as_weights(Tensor fine) { return convert(fine, DType::f32); }
+
+// Ids in [low, high) as 1.
+Tensor ids_within(Tensor ids, std::int64_t low, std::int64_t high) {
+  const auto bound = [&](std::int64_t id) { return full_like(ids, static_cast<double>(id)); };
+  return as_weights(
+      bitwise_and(compare(ids, bound(low), Compare::ge), compare(ids, bound(high), Compare::lt)));
+}
+
+Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor targets) {
+  const auto rows = targets.shape().elements();
+  const Tensor states = t5(root, c.model, inputs, t5_decoder_inputs(targets));
+  const Tensor labels = reshape(targets, {rows});
+  const LabelScores found = score_labels(
+      root, t5_word_head(root, c.model, reshape(states, {rows, c.model.d_model})), labels);
+  const Tensor counted = as_weights(compare(labels, zeros_like(labels), Compare::ne));
+  const auto over = [&](const char* name, Tensor of_rows, Tensor of) {
+    return Measure{
+        .name = name, .sum = reduce_sum(of_rows * of, {0}), .weight = reduce_sum(of, {0})};
+  };
+  Objective out;
+  out.losses.push_back(over("target_loss", found.loss, counted));
+  if (c.settings.z_loss > 0) {
+    out.losses.push_back(over("z_loss", square(found.log_sum), counted));
+    out.losses.back().factor = c.settings.z_loss;
+  }
+  if (c.settings.loss_over == LossOver::examples)
+    for (Measure& loss : out.losses)
+      loss.weight = constant(root.graph(), static_cast<double>(targets.dim(0)), DType::f32);
+  if (root.training()) return out;
+  const Tensor right = as_weights(compare(found.best, labels, Compare::eq));
+  out.metrics.push_back(over("target_accuracy", right, counted));
+  if (c.word_limit == 0) return out;
+  const Tensor words = ids_within(labels, c.first_word, c.word_limit);
+  out.metrics.push_back(over("word_loss", found.loss, words));
+  out.metrics.push_back(over("word_accuracy", right, words));
+  return out;
+}
+
+}  // namespace
+
+Task t5_task(const T5Task& c) {
+  check_t5_task(c);
+  Task task;
+  task.name = "t5";
+  task.settings = {{"model", config_json(c.model)}, {"objective", config_json(c.settings)}};
+  const auto ids = [&](const char* name, std::int64_t length) {
+    return Feature{
+        .name = name, .row = {length}, .limit = c.model.vocab_size, .limit_name = "vocab_size"};
+  };
+  task.features = {ids("inputs", c.inputs_length), ids("targets", c.targets_length)};
+  task.tokens = "inputs";
+  task.dim_names = [model = c.model](std::string_view parameter) {
+    return t5_dim_names(model, parameter);
+  };
+  task.objective = [c](const Scope& root, const Inputs& in) {
+    return t5_objective(root, c, in["inputs"], in["targets"]);
+  };
+  return task;
+}
+
+}  // namespace smelt
