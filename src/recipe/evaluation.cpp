@@ -94,6 +94,20 @@ void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& m
   write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
 }
 
+Evaluation with_more_measures(const Recipe& r, Evaluation e) {
+  if (!r.type->more_measures) return e;
+  for (MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
+  return e;
+}
+
+// Of two losses.
+std::string loss_verdict(double model, double base) {
+  const auto numbers = str(rounded(model, 3), " to ", rounded(base, 3));
+  if (model < 0.95 * base) return "verdict: clearly below its baseline, " + numbers;
+  return str("verdict: ", model > base ? "above" : "no better than", " its baseline, ", numbers,
+             ": train longer (train.steps), or give more text");
+}
+
 class RecipeFollower {
  public:
   RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
@@ -131,9 +145,10 @@ class RecipeFollower {
 
   std::vector<Scalar> evaluate(const std::string& path) {
     if (!evaluator_) start();
-    const Evaluation e = (*evaluator_)(
-        load_trained_model("eval", path, job_.task.settings.value("model", nlohmann::json()),
-                           job_.vocab, job_.averaged));
+    const Evaluation e = with_more_measures(
+        recipe_, (*evaluator_)(load_trained_model(
+                     "eval", path, job_.task.settings.value("model", nlohmann::json()), job_.vocab,
+                     job_.averaged)));
     write_evaluation(recipe_, e, mark_);
     tell_(e);
     std::vector<Scalar> scalars;
@@ -212,6 +227,7 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const auto model = value(baseline.measure), base = value(baseline.of);
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
+  if (baseline.is_loss) return loss_verdict(p, b);
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
   if (p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b)))
     return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
@@ -220,7 +236,7 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
 }
 
 Evaluation evaluate_model(const Recipe& r) {
-  const Evaluation e = evaluate(recipe_evaluation(r));
+  const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
   write_evaluation(r, e, mark_of(RecipePaths(r).model_dir, e.global_step));
   return e;
 }

@@ -30,8 +30,8 @@ std::string evaluation_text(const Evaluation& evaluation);
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 
 // In one sentence whether the model is clearly better than its type's baseline, by more than three
-// standard errors and a tenth of what the baseline gets right or wrong, whichever is less; empty
-// where it has none.
+// standard errors and a tenth of what the baseline gets right or wrong, whichever is less, or of
+// losses by a twentieth; empty where it has none.
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of

@@ -62,11 +62,11 @@ void make_vocabulary(const Recipe& r) {
   job.text.input = paths.train_text;
   job.out = paths.vocab;
   job.type = parse_vocabulary_type(r.vocab.type);
-  job.trainer = {.vocab_size = r.vocab.size,
-                 .min_frequency = r.vocab.min_frequency,
-                 .alphabet_limit = r.vocab.alphabet,
-                 .reserved = is_sentencepiece(r.vocab) ? std::vector<std::string>{"[MASK]"}
-                                                       : std::vector<std::string>{}};
+  job.trainer = {
+      .vocab_size = r.vocab.size,
+      .min_frequency = r.vocab.min_frequency,
+      .alphabet_limit = r.vocab.alphabet,
+      .reserved = is_sentencepiece(r.vocab) ? r.type->special_pieces : std::vector<std::string>{}};
   job.unused = r.vocab.unused;
   job.tokenizer = options_of(tokenizer_flags(r));
   job.overwrite = true;

@@ -23,9 +23,10 @@ namespace smelt {
 enum class ExampleSet { train, heldout };
 
 // A share of right answers, and that of the best answer without a model, by their names in an
-// evaluation.
+// evaluation; or two losses.
 struct BaselineMeasures {
   std::string measure, of;
+  bool is_loss = false;
 };
 
 struct ObjectiveType {
@@ -48,9 +49,13 @@ struct ObjectiveType {
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
-  BaselineMeasures baseline = {};        // empty: none
-  bool shards = false;                   // make_examples makes as many as data.shards says
-  bool sentencepiece = false;            // the vocabulary may be a SentencePiece model
+  // What an evaluation tells beside what the model's program does; on the host.
+  std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
+  BaselineMeasures baseline = {};  // empty: none
+  bool shards = false;             // make_examples makes as many as data.shards says
+  bool sentencepiece = false;      // the vocabulary may be a SentencePiece model
+  // Control pieces of one that is made.
+  std::vector<std::string> special_pieces = {"[MASK]"};
   std::vector<Question> questions = {};  // that a trained one answers
   // Empty where the model has no such folder.
   std::function<void(const Recipe&, const std::string& folder)> export_folder;

@@ -39,7 +39,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "a vocabulary that is there (vocab.txt), instead of one made from the text; empty with "
         "train.init: the one that lies beside the weights");
   visit("type", c.type,
-        "wordpiece; unigram or bpe: a SentencePiece model, for model.type jestimator_bert");
+        "wordpiece; unigram or bpe: a SentencePiece model, for model.type jestimator_bert and t5");
   visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case,

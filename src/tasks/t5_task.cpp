@@ -68,7 +68,7 @@ Task t5_task(const T5Task& c) {
         .name = name, .row = {length}, .limit = c.model.vocab_size, .limit_name = "vocab_size"};
   };
   task.features = {ids("inputs", c.inputs_length), ids("targets", c.targets_length)};
-  task.tokens = "inputs";
+  task.tokens = c.inputs_length >= c.targets_length ? "inputs" : "targets";
   task.dim_names = [model = c.model](std::string_view parameter) {
     return t5_dim_names(model, parameter);
   };

@@ -1,0 +1,219 @@
+// model.type: t5.
+#include <spdlog/spdlog.h>
+
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "data/example_source.h"
+#include "data/text_to_text.h"
+#include "examples/token_stores.h"
+#include "format/config.h"
+#include "recipe/objectives.h"
+#include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
+#include "recipe/unigram.h"
+#include "tasks/t5_task.h"
+#include "tokenize/sentinels.h"
+#include "tokenize/tokenizer.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kEndPiece = "</s>";
+constexpr std::int64_t kRowsUnit = 128;  // the original's tables are filled up to a multiple of it
+
+// Whether windows may reach over the ends of documents.
+enum class Documents { packed, cut };
+constexpr NamedValues<Documents, 2> kDocuments{
+    {{"packed", Documents::packed}, {"cut", Documents::cut}}};
+constexpr const NamedValues<Documents, 2>& words_of(Documents) { return kDocuments; }
+
+// The fields of data: that say what becomes of text.
+struct T5Data {
+  TextObjective objective = TextObjective::span_corruption;
+  std::int64_t inputs_length = 512, targets_length = 0;
+  double noise_density = 0.15, mean_noise_span_length = 3.0;
+  Documents documents = Documents::packed;
+  std::int64_t extra_ids = 100;
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, T5Data>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("objective", c.objective,
+        "span_corruption (T5's), iid_denoise_text (ttt's), prefix_lm, or lm: text alone");
+  visit("inputs_length", c.inputs_length, "tokens of the encoder, with sentinels and end");
+  visit("targets_length", c.targets_length,
+        "tokens of the decoder; 0 = as many as the inputs' noise gives: 114 of 512; of lm the "
+        "length of a window");
+  visit("noise_density", c.noise_density,
+        "share of tokens that are noise; of iid_denoise_text: probability that a span begins");
+  visit("mean_noise_span_length", c.mean_noise_span_length,
+        "tokens of a span of noise, on average; of iid_denoise_text of each");
+  visit("documents", c.documents,
+        "packed: windows reach from one document into the next; cut: none does, the last of a "
+        "document is shorter");
+  visit("extra_ids", c.extra_ids,
+        "sentinels on top of the vocabulary's pieces; where it has <extra_id_0>, … those count");
+}
+
+// What a recipe says and its vocabulary tells, or will tell once it is made.
+struct T5Recipe {
+  T5Task task;
+  TextToText text;
+};
+
+T5Recipe settings_of(const Recipe& r) {
+  const auto data = parse_config<T5Data>(r.data, "data");
+  T5Recipe out;
+  out.task.model = parse_config<T5Config>(r.model, "model");
+  out.task.settings = parse_config<T5Settings>(r.model, "model");
+  out.text = {.objective = data.objective,
+              .inputs_length = data.inputs_length,
+              .targets_length = data.targets_length,
+              .noise_density = data.noise_density,
+              .mean_noise_span_length = data.mean_noise_span_length,
+              .across_documents = data.documents == Documents::packed};
+  return out;
+}
+
+std::int64_t extra_ids_of(const Recipe& r) {
+  return parse_config<T5Data>(r.data, "data").extra_ids;
+}
+
+// With a vocabulary of so many pieces, whose sentinels and end are these.
+T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t end,
+                         std::int64_t pieces, const std::string& where) {
+  T5Config& model = c.task.model;
+  if (model.vocab_size == 0)
+    model.vocab_size = (sentinels.ids + kRowsUnit - 1) / kRowsUnit * kRowsUnit;
+  if (model.vocab_size < sentinels.ids)
+    throw UsageError(str(where, "model.vocab_size ", model.vocab_size, " has no rows for ", pieces,
+                         " pieces and ", sentinels.ids - pieces, " sentinels on top of them"),
+                     str("set it to 0, or to ", sentinels.ids, " or more"));
+  c.text.end = end;
+  c.text.sentinel = sentinels.first;
+  c.text.sentinels = sentinels.count;
+  const TextLengths lengths = text_lengths(c.text, where);
+  c.task.inputs_length = lengths.inputs;
+  c.task.targets_length = lengths.targets;
+  c.task.first_word = end + 1;
+  c.task.word_limit =
+      sentinels.count == 0 ? pieces : std::min(pieces, sentinels.first - sentinels.count + 1);
+  return c;
+}
+
+T5Recipe finished(const Recipe& r) {
+  const std::string origin = vocabulary_path(r);
+  const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
+  if (vocabulary->token(0) != "<pad>")
+    throw UsageError(
+        str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
+        "T5 fills sequences up with id 0; give a vocabulary such as T5's spiece.model");
+  return with_vocabulary(settings_of(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
+                         id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), "");
+}
+
+Task task_of(const T5Recipe& c) {
+  Task task = t5_task(c.task);
+  task.windows = text_to_text(c.text);
+  return task;
+}
+
+void check_t5(const Recipe& r) {
+  const RecipeChecks checks(r);
+  checks.require(is_sentencepiece(r.vocab), {"vocab.type", "vocab.file"},
+                 "a T5 learns SentencePiece's pieces, vocab.type is wordpiece",
+                 "set vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's "
+                 "spiece.model");
+  checks.at_least("model.vocab_size", 0);
+  checks.at_least("data.extra_ids", 0);
+  T5Recipe c = settings_of(r);
+  T5Config sized = c.task.model;
+  if (sized.vocab_size == 0) sized.vocab_size = r.vocab.size;
+  check_t5_config(sized, [&](const std::string& field) {
+    return str(r.origin({"model." + field}), ": model");
+  });
+  const std::int64_t pieces = r.vocab.size, extra = extra_ids_of(r);
+  const Sentinels expected{static_cast<std::int32_t>(pieces + extra - 1), extra, pieces + extra};
+  const std::string where = str(
+      r.origin({"data.objective", "data.inputs_length", "data.targets_length", "data.noise_density",
+                "data.mean_noise_span_length", "data.extra_ids", "model.vocab_size"}),
+      ": ");
+  const T5Recipe sizes = with_vocabulary(std::move(c), expected, 1, pieces, where);
+  Task task;
+  checks.accepts({"model.z_loss"}, [&] { task = task_of(sizes); });
+  check_program(r, task);
+}
+
+// A store of the tokens of all documents; how many windows it holds.
+std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const T5Recipe c = finished(r);
+  const bool train = set == ExampleSet::train;
+  TextTokensJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.tokenizer = tokenizer_flags(r);
+  if (c.text.objective == TextObjective::lm) job.document_end = kEndPiece;
+  job.output = train ? paths.train_output : paths.heldout_output;
+  job.overwrite = true;
+  write_text_tokens(job);
+  const Task task = task_of(c);
+  const auto source =
+      open_examples({.input = job.output, .features = task.features, .windows = task.windows});
+  return train ? source->epoch_size() : source->size();
+}
+
+// Beside what the model says of the words, what their frequencies say.
+std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
+  const T5Recipe c = finished(r);
+  const RecipePaths paths(r);
+  return {unigram_measure({.name = "unigram_loss",
+                           .train = paths.train_records,
+                           .heldout = paths.heldout_records,
+                           .task = task_of(c),
+                           .feature = "targets",
+                           .first_word = c.task.first_word,
+                           .word_limit = c.task.word_limit,
+                           .examples = static_cast<std::uint64_t>(e.examples)})};
+}
+
+std::string t5_remark(const Recipe&, const Evaluation& e) {
+  const MeasuredValue& loss = e.measure("word_loss");
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(3) << "words of the targets: loss " << loss.value
+      << " a token, by their frequencies alone " << e.measure("unigram_loss").value << "; "
+      << std::setprecision(1) << 100 * e.measure("word_accuracy").value << " % of "
+      << std::setprecision(0) << loss.weight << " right";
+  return out.str();
+}
+
+}  // namespace
+
+ObjectiveType t5_objective() {
+  ObjectiveType type;
+  type.name = "t5";
+  type.help = "text to text, of plain text spans that are told by sentinels (Raffel et al. 2020)";
+  type.model = config_fields<T5Config>();
+  const auto objective = config_fields<T5Settings>();
+  type.model.insert(type.model.end(), objective.begin(), objective.end());
+  type.data = config_fields<T5Data>();
+  type.check = check_t5;
+  type.records = "tokens";
+  type.sentencepiece = true;
+  type.special_pieces = {};
+  type.make_examples = make_t5_examples;
+  type.task = [](const Recipe& r) { return task_of(finished(r)); };
+  type.model_files = [](const Recipe& r) {
+    return std::map<std::string, std::string>{
+        {"t5_config.json", config_json(finished(r).task.model).dump(2) + "\n"}};
+  };
+  type.more_measures = of_unigram;
+  type.remark = t5_remark;
+  type.baseline = {.measure = "word_loss", .of = "unigram_loss", .is_loss = true};
+  return type;
+}
+
+}  // namespace smelt

@@ -1,0 +1,25 @@
+// How well words are told by how often each occurs: what a model of text must beat.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ask/evaluate.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+struct UnigramJob {
+  std::string name;            // of the measure
+  std::string train, heldout;  // as open_examples takes them
+  Task task;
+  std::string feature;                          // of the task's, whose ids are counted
+  std::int64_t first_word = 0, word_limit = 0;  // ids that are words, the others are left out
+  std::uint64_t examples = 0;                   // held-out ones, from the first on
+};
+
+// The mean of -log p(word) over the held-out examples' words, where p is a word's share of the
+// words of 4096 training examples in order, each counted once more than it occurs.
+MeasuredValue unigram_measure(const UnigramJob& job);
+
+}  // namespace smelt
