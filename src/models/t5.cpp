@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "models/encoder.h"
 #include "nn/attention.h"
 #include "nn/layers.h"
@@ -41,26 +42,48 @@ Tensor causal_bias(Graph& graph, std::int64_t T) {
   return attention_mask(reshape(seen, {1, T, T}));
 }
 
-// Of tokens x [B,Q,E] over `keys` [B,K,E].
-Tensor t5_attention(const Scope& s, const T5Config& c, Tensor x, Tensor keys,
-                    std::vector<Tensor> biases) {
-  const auto B = x.dim(0), N = c.num_heads, D = c.d_kv, E = c.d_model;
-  const Tensor q = s.parameter("q", {E, N * D}, normal(c, fan(E * D))),
-               k = s.parameter("k", {E, N * D}, normal(c, fan(E))),
-               v = s.parameter("v", {E, N * D}, normal(c, fan(E))),
-               o = s.parameter("o", {N * D, E}, normal(c, fan(N * D)));
-  const auto heads = [&](Tensor t) { return reshape(t, {B, t.dim(1), N, D}); };
-  const bool own = x == keys;
-  std::vector<Tensor> qkv = products_together(s, x, own ? std::vector{q, k, v} : std::vector{q});
-  if (!own)
-    for (const Tensor& t : products_together(s, keys, {k, v})) qkv.push_back(t);
-  const Tensor context = attention(s, {.q = heads(qkv[0]),
-                                       .k = heads(qkv[1]),
-                                       .v = heads(qkv[2]),
+struct Kernels {
+  Tensor q, k, v, o;
+};
+
+Kernels kernels(const Scope& s, const T5Config& c) {
+  const auto N = c.num_heads, D = c.d_kv, E = c.d_model;
+  return {.q = s.parameter("q", {E, N * D}, normal(c, fan(E * D))),
+          .k = s.parameter("k", {E, N * D}, normal(c, fan(E))),
+          .v = s.parameter("v", {E, N * D}, normal(c, fan(E))),
+          .o = s.parameter("o", {N * D, E}, normal(c, fan(N * D)))};
+}
+
+Tensor in_heads(const T5Config& c, Tensor x) {
+  return reshape(x, {x.dim(0), x.dim(1), c.num_heads, c.d_kv});
+}
+
+T5Keys keys_of(const Scope& s, const T5Config& c, const Kernels& w, Tensor x) {
+  const auto kv = products_together(s, x, {w.k, w.v});
+  return {in_heads(c, kv[0]), in_heads(c, kv[1])};
+}
+
+// Of queries [B,Q,N D].
+Tensor attended(const Scope& s, const T5Config& c, const Kernels& w, Tensor q, const T5Keys& keys,
+                std::vector<Tensor> biases) {
+  const Tensor context = attention(s, {.q = in_heads(c, q),
+                                       .k = keys.k,
+                                       .v = keys.v,
                                        .biases = std::move(biases),
                                        .dropout = c.dropout_rate,
                                        .scaled = false});
-  return products_together(s, reshape(context, {B, x.dim(1), N * D}), {o})[0];
+  return products_together(s, reshape(context, q.dims()), {w.o})[0];
+}
+
+// What tokens see of one another, where that is not just each other.
+using Seen = std::function<T5Keys(const T5Keys& own)>;
+
+Tensor self_attention(const Scope& s, const T5Config& c, Tensor x,
+                      const std::vector<Tensor>& biases, const Seen& seen = {}) {
+  const Kernels w = kernels(s, c);
+  const auto qkv = products_together(s, x, {w.q, w.k, w.v});
+  const T5Keys own{in_heads(c, qkv[1]), in_heads(c, qkv[2])};
+  return attended(s, c, w, qkv[0], seen ? seen(own) : own, biases);
 }
 
 Tensor feed_forward(const Scope& s, const T5Config& c, Tensor x) {
@@ -142,7 +165,7 @@ Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask) {
   const std::vector<Tensor> biases{position_bias(s, c, x.dim(1), true), attention_mask(mask)};
   const auto layer = [&](const Scope& block, Tensor in) {
     in = residual(block / "layer_000", c, in, [&](Tensor y) {
-      return t5_attention(block / "layer_000" / "SelfAttention", c, y, y, biases);
+      return self_attention(block / "layer_000" / "SelfAttention", c, y, biases);
     });
     return residual(block / "layer_001", c, in, [&](Tensor y) {
       return feed_forward(block / "layer_001" / "DenseReluDense", c, y);
@@ -151,26 +174,101 @@ Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask) {
   return end_stack(s, c, layer_stack(s, "block", c.num_layers, begin_stack(s, c, x), layer));
 }
 
-Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
-                  const std::optional<T5Encoded>& encoded) {
+namespace {
+
+// What a decoder's layers look at; the functions are called layer by layer.
+struct View {
+  std::vector<Tensor> biases;  // of the decoder's own tokens
+  Seen seen;
+  // Of what is encoded, in a layer's scope; empty: there are no such layers.
+  std::function<T5Keys(const Scope& s, const Kernels& w)> encoded;
+  Tensor encoded_bias;
+};
+
+Tensor decode(const Scope& root, const T5Config& c, Tensor x, const View& view) {
   const Scope s = root / "decoder";
-  const std::int64_t T = x.dim(1);
-  const std::vector<Tensor> biases{position_bias(s, c, T, false), causal_bias(s.graph(), T)};
-  const Tensor mask = encoded ? attention_mask(encoded->mask) : Tensor();
   const auto layer = [&](const Scope& block, Tensor in) {
     in = residual(block / "layer_000", c, in, [&](Tensor y) {
-      return t5_attention(block / "layer_000" / "SelfAttention", c, y, y, biases);
+      return self_attention(block / "layer_000" / "SelfAttention", c, y, view.biases, view.seen);
     });
-    if (encoded)
+    if (view.encoded)
       in = residual(block / "layer_001", c, in, [&](Tensor y) {
-        return t5_attention(block / "layer_001" / "EncDecAttention", c, y,
-                            block.graph().capture(encoded->states), {mask});
+        const Scope a = block / "layer_001" / "EncDecAttention";
+        const Kernels w = kernels(a, c);
+        const Tensor q = products_together(a, y, {w.q})[0];
+        return attended(a, c, w, q, view.encoded(a, w), {view.encoded_bias});
       });
-    const Scope last = block / (encoded ? "layer_002" : "layer_001");
+    const Scope last = block / (view.encoded ? "layer_002" : "layer_001");
     return residual(last, c, in,
                     [&](Tensor y) { return feed_forward(last / "DenseReluDense", c, y); });
   };
   return end_stack(s, c, layer_stack(s, "block", c.decoder_layers(), begin_stack(s, c, x), layer));
+}
+
+}  // namespace
+
+Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
+                  const std::optional<T5Encoded>& encoded) {
+  const Scope s = root / "decoder";
+  const std::int64_t T = x.dim(1);
+  View view{.biases = {position_bias(s, c, T, false), causal_bias(s.graph(), T)},
+            .seen = {},
+            .encoded = {},
+            .encoded_bias = {}};
+  if (encoded) {
+    view.encoded_bias = attention_mask(encoded->mask);
+    view.encoded = [&](const Scope& a, const Kernels& w) {
+      return keys_of(a, c, w, a.graph().capture(encoded->states));
+    };
+  }
+  return decode(root, c, x, view);
+}
+
+T5Decoding::T5Decoding(const Scope& root, const T5Config& c, const T5Encoded& encoded,
+                       std::int64_t T)
+    : root_(root.within(root.graph(), root.random_source())), config_(c), length_(T) {
+  CHECK(root.compute().layers == Layers::unrolled, "memory is kept layer by layer");
+  const std::int64_t B = encoded.states.dim(0);
+  const Tensor any = constant(root.graph(), 0, DType::s32, {B, T});
+  // Declares the parameters; what it gives is not used.
+  t5_decoder(root, c, t5_embed(root.again("decoder"), c, any), encoded);
+  const Scope s = root_ / "decoder";
+  bias_ = position_bias(s, c, T, false) + causal_bias(root.graph(), T);
+  encoded_bias_ = attention_mask(encoded.mask);
+  for (std::int64_t i = 0; i < c.decoder_layers(); ++i) {
+    const Scope a = s / str("block_", i) / "layer_001" / "EncDecAttention";
+    encoded_.push_back(keys_of(a, c, kernels(a, c), encoded.states));
+    const Tensor nothing =
+        constant(root.graph(), 0, encoded.states.dtype(), {B, T, c.num_heads, c.d_kv});
+    memory_.insert(memory_.end(), {nothing, nothing});
+  }
+}
+
+Tensor T5Decoding::next(Graph& graph, Tensor ids, Tensor position,
+                        std::vector<Tensor>& memory) const {
+  const Scope root = root_.within(graph, root_.random_source());
+  const Tensor zero = zeros_like(position);
+  const auto kept = [&](Tensor& all, Tensor own) {
+    all = dynamic_update_slice(all, own, {zero, position, zero, zero});
+    return all;
+  };
+  std::size_t own_layer = 0, encoded_layer = 0;
+  const View view{.biases = {dynamic_slice(graph.capture(bias_), {zero, zero, position, zero},
+                                           {1, config_.num_heads, 1, length_})},
+                  .seen =
+                      [&](const T5Keys& own) {
+                        const std::size_t at = 2 * own_layer++;
+                        const Tensor k = kept(memory.at(at), own.k);
+                        return T5Keys{k, kept(memory.at(at + 1), own.v)};
+                      },
+                  .encoded =
+                      [&](const Scope&, const Kernels&) {
+                        const T5Keys& keys = encoded_.at(encoded_layer++);
+                        return T5Keys{graph.capture(keys.k), graph.capture(keys.v)};
+                      },
+                  .encoded_bias = encoded_bias_};
+  const Tensor x = t5_embed(root, config_, reshape(ids, {ids.dim(0), 1}));
+  return reshape(decode(root, config_, x, view), {ids.dim(0), config_.d_model});
 }
 
 WordHead t5_word_head(const Scope& root, const T5Config& c, Tensor rows) {

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "models/t5_config.h"
 #include "nn/scope.h"
@@ -33,6 +34,32 @@ struct T5Encoded {
 // is encoded; of a decoder alone, without `encoded`, there are no such layers.
 Tensor t5_decoder(const Scope& root, const T5Config& config, Tensor x,
                   const std::optional<T5Encoded>& encoded);
+
+struct T5Keys {
+  Tensor k, v;  // [B,S,N,D]
+};
+
+// The decoder a token at a time, up to T tokens: keys and values of those before are kept, so that
+// a step takes no more than attention over them must. Layers are unrolled.
+class T5Decoding {
+ public:
+  // Declares the decoder's parameters.
+  T5Decoding(const Scope& root, const T5Config& config, const T5Encoded& encoded, std::int64_t T);
+
+  // Nothing said yet: of each layer keys, then values, [B,T,N,D]; what a loop carries.
+  const std::vector<Tensor>& memory() const { return memory_; }
+  // In a region: [B,E] of tokens s32 [B] that are at `position` (s32 scalar) of the answer;
+  // `memory` is as it is afterwards.
+  Tensor next(Graph& graph, Tensor ids, Tensor position, std::vector<Tensor>& memory) const;
+
+ private:
+  Scope root_;
+  T5Config config_;
+  std::int64_t length_;
+  Tensor bias_, encoded_bias_;  // [1,N,T,T], [B,1,1,S]
+  std::vector<T5Keys> encoded_;
+  std::vector<Tensor> memory_;
+};
 
 // What scores all words by the decoder's rows [I,E].
 WordHead t5_word_head(const Scope& root, const T5Config& config, Tensor rows);

@@ -1,4 +1,6 @@
 // Ops whose work is a region: while and sort; top_k on sort.
+#include <algorithm>
+
 #include "ops/rules.h"
 
 namespace smelt {
@@ -40,7 +42,9 @@ constinit const Op kWhile{
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"powers of a number", {f64_input({2})}, [](Graph& g, Inputs in) {
+              {"powers of a number",
+               {f64_input({2})},
+               [](Graph& g, Inputs in) {
                  return while_loop(
                      {constant(g, 0, DType::s32), in[0]},
                      [](Graph& r, Inputs x) {
@@ -49,14 +53,60 @@ constinit const Op kWhile{
                      [](Graph& r, Inputs x) {
                        return Tensors{x[0] + constant(r, 1, DType::s32), x[1] * x[1] * 0.5};
                      });
+               }},
+              {"sums of what is outside, to a bound from there",
+               {f64_input({2}), s32_input({}, 3, 4)},
+               [](Graph& g, Inputs in) {
+                 return while_loop(
+                     {constant(g, 0, DType::s32), zeros_like(in[0])},
+                     [&](Graph&, Inputs x) { return Tensors{compare(x[0], in[1], Compare::lt)}; },
+                     [&](Graph& r, Inputs x) {
+                       return Tensors{x[0] + constant(r, 1, DType::s32), x[1] + in[0]};
+                     });
                }}};
         }};
 
+namespace {
+
+// A region of a loop while it is built.
+struct Part {
+  Part(Graph* outer, std::span<const Tensor> init, const RegionBuilder& build) : graph(outer) {
+    for (const Tensor& t : init) arguments.push_back(graph.argument(t.shape()));
+    for (const Tensor& t : build(graph, arguments)) results.push_back(graph.capture(t));
+  }
+  // What stands for a tensor of outside: it is carried along, used or not.
+  void carry(Tensor outside) {
+    for (const auto& [known, argument] : graph.captured())
+      if (known == outside) return arguments.push_back(argument);
+    arguments.push_back(graph.argument(outside.shape()));
+  }
+
+  Graph graph;
+  Tensors arguments, results;
+};
+
+}  // namespace
+
 std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
                                const RegionBuilder& body) {
-  const std::vector<Shape> shapes = shapes_of(init);
-  return results_of(
-      apply(kWhile, init, {}, {make_region(shapes, condition), make_region(shapes, body)}).node());
+  Graph& graph = init.at(0).graph();
+  Part asks(&graph, init, condition), does(&graph, init, body);
+  Tensors inputs = init;
+  for (const Part* part : {&asks, &does})
+    for (const auto& [outside, argument] : part->graph.captured())
+      if (std::ranges::find(inputs.begin() + std::ssize(init), inputs.end(), outside) ==
+          inputs.end())
+        inputs.push_back(outside);
+  for (std::size_t i = init.size(); i < inputs.size(); ++i) {
+    asks.carry(inputs[i]);
+    does.carry(inputs[i]);
+    does.results.push_back(does.arguments.back());
+  }
+  Tensors out = results_of(graph.apply(
+      kWhile, inputs, {},
+      {region_of(asks.arguments, asks.results), region_of(does.arguments, does.results)}));
+  out.resize(init.size());
+  return out;
 }
 
 constinit const Op kSort{

@@ -136,7 +136,8 @@ Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows);
 
 // ---- control ----
 using RegionBuilder = std::function<std::vector<Tensor>(Graph&, std::span<const Tensor>)>;
-// Carries `init` through `body` while `condition` (one pred scalar) holds. No gradient.
+// Carries `init` through `body` while `condition` (one pred scalar) holds; both may use what is
+// outside of them. No gradient.
 std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
                                const RegionBuilder& body);
 // Sorts all operands together along `axis` by the comparator over (a0, b0, a1, b1, …) -> pred.

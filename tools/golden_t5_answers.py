@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Golden answers of T5 from transformers' TFT5ForConditionalGeneration.generate (TensorFlow, CPU, float32).
+
+With the parameters of tests/golden/t5_tiny.safetensors (tools/golden_t5.py) but for the table that scores words. Writes
+tests/golden/t5_answers.safetensors: 200 inputs, and for each kind of model that table and for each search the ids
+(without the token that begins every answer) and, of beams, the scores; and tests/golden/t5_answers.json: the searches' settings.
+
+Needs tensorflow-cpu, tf-keras, transformers 4.57 and safetensors:  python tools/golden_t5_answers.py
+"""
+import json
+import os
+import re
+from pathlib import Path
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+import numpy as np
+import tensorflow as tf
+from safetensors.numpy import load_file, save_file
+from transformers import T5Config, TFT5ForConditionalGeneration
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
+ROWS, INPUTS, TOKENS = 200, 16, 10
+SEARCHES = {
+    "greedy": {},
+    "greedy_long": {"least_tokens": 7},
+    "beams": {"beams": 3},
+    "beams_early": {"beams": 4, "length_penalty": 0.6, "early_stop": "yes"},
+    "beams_never": {"beams": 3, "length_penalty": 2.0, "early_stop": "never", "answers": 3},
+    "beams_long": {"beams": 2, "length_penalty": 0.0, "least_tokens": 4},
+}
+EARLY = {"no": False, "yes": True, "never": "never"}
+
+
+# What scores words, with the end's numbers so changed that about half of the answers end.
+TABLES = {"small": ("shared/embedding", 0, 3.0), "gated": ("decoder/logits/kernel", 1, 2.0)}
+
+
+def more_ends(kind, golden):
+    name, axis, factor = TABLES[kind]
+    value = golden[f"{kind}/param/{name}"].copy()
+    end = [slice(None)] * 2
+    end[axis] = 1
+    value[tuple(end)] *= factor
+    return value
+
+
+def model_of(kind, config, golden):
+    model = TFT5ForConditionalGeneration(T5Config(**config, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0))
+    model(input_ids=tf.ones([1, 2], tf.int32), decoder_input_ids=tf.ones([1, 2], tf.int32))
+    for variable in model.trainable_variables:
+        name = variable.name.split("/", 1)[1].removesuffix(":0")
+        swapped = False
+        if name.startswith("shared"):
+            name = "shared/embedding"
+        elif name.startswith("lm_head"):
+            name = "decoder/logits/kernel"
+        elif "relative_attention_bias" in name:
+            name = name.split("/")[0] + "/block_000/layer_000/SelfAttention/relative_attention_bias"
+            swapped = True
+        else:
+            name = re.sub(r"block_\._(\d+)", r"block_\1", name)
+            name = re.sub(r"layer_\._(\d)", r"layer_00\1", name)
+            name = re.sub(r"Attention/([qkvo])/kernel", r"Attention/\1", name)
+            name = re.sub(r"norm/weight$", "norm/scale", name)
+        value = golden[f"{kind}/param/{name}"]
+        if name == TABLES[kind][0]:
+            value = more_ends(kind, golden)
+        variable.assign(value.T if swapped else value)
+    return model
+
+
+def generate(model, inputs, search):
+    beams, answers = search.get("beams", 1), search.get("answers", 1)
+    out = model.generate(
+        input_ids=tf.constant(inputs), attention_mask=tf.constant((inputs != 0).astype(np.int32)),
+        max_length=TOKENS + 1, min_length=search.get("least_tokens", 0) + 1 if "least_tokens" in search else 0,
+        num_beams=beams, num_return_sequences=answers, length_penalty=search.get("length_penalty", 1.0),
+        early_stopping=EARLY[search.get("early_stop", "no")], do_sample=False, return_dict_in_generate=True,
+        output_scores=True)
+    ids = out.sequences.numpy()[:, 1:]
+    whole = np.zeros([ROWS * answers, TOKENS], np.int32)
+    whole[:, :ids.shape[1]] = ids
+    scores = out.sequences_scores.numpy() if beams > 1 else None
+    return whole.reshape(ROWS, answers, TOKENS), scores
+
+
+def main():
+    golden = load_file(GOLDEN / "t5_tiny.safetensors")
+    facts = json.loads((GOLDEN / "t5_tiny.json").read_text())
+    rng = np.random.default_rng(200)
+    inputs = np.zeros([ROWS, INPUTS], np.int32)
+    for row in inputs:
+        length = rng.integers(1, INPUTS + 1)
+        row[:length] = rng.integers(2, 53, length)
+    tensors = {"inputs": inputs}
+    for kind in ("small", "gated"):
+        model = model_of(kind, facts[kind]["config"], golden)
+        tensors[f"{kind}/words"] = more_ends(kind, golden)
+        for name, search in SEARCHES.items():
+            ids, scores = generate(model, inputs, search)
+            tensors[f"{kind}/{name}/ids"] = ids
+            if scores is not None:
+                tensors[f"{kind}/{name}/scores"] = scores.reshape(ROWS, -1).astype(np.float32)
+            print(kind, name, "ended", (ids == 1).any(-1).mean(), "different", len({x.tobytes() for x in ids}))
+    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, GOLDEN / "t5_answers.safetensors")
+    (GOLDEN / "t5_answers.json").write_text(json.dumps({"tokens": TOKENS, "searches": SEARCHES}, indent=1) + "\n")
+
+
+main()
