@@ -14,6 +14,7 @@
 #include "data/record_features.h"
 #include "data/record_index_file.h"
 #include "data/record_tokens.h"
+#include "data/text_to_text.h"
 #include "format/example_slots.h"
 
 namespace smelt {
@@ -21,18 +22,34 @@ namespace {
 
 struct ReadingBench {
   std::string input;
+  std::string objective;  // of tokens: what becomes of windows; empty: nothing
   std::int64_t batch = 256;
   double seconds = 3;
 };
 
-constexpr std::int64_t kWindowTokens = 512;
+constexpr std::int64_t kWindowTokens = 512, kSentinels = 100;
+
+constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
+
+// T5's inputs and targets of windows, or the windows.
+RecordOptions bench_windows(const ReadingBench& o) {
+  const auto ids = [](const char* name, std::int64_t length) {
+    return Feature{name, DType::s32, {length}, kAnyNumber, "numbers below"};
+  };
+  if (o.objective.empty()) return {.input = o.input, .features = {ids("targets", kWindowTokens)}};
+  const TextToText text{.objective = choose_of("bench: --objective", o.objective, kTextObjectives),
+                        .inputs_length = kWindowTokens,
+                        .sentinel = static_cast<std::int32_t>(kAnyNumber - 1),
+                        .sentinels = kSentinels};
+  const TextLengths lengths = text_lengths(text, "bench: ");
+  return {.input = o.input,
+          .features = {ids("inputs", lengths.inputs), ids("targets", lengths.targets)},
+          .windows = text_to_text(text)};
+}
 
 // The integers and reals of the first record, whatever their values; no more than are read at once.
-// Tokens are counted as windows.
-Features bench_features(const ReadingBench& o) {
-  constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
-  if (holds_tokens(data_paths(o.input, "bench").front()))
-    return {{"targets", DType::s32, {kWindowTokens}, kAnyNumber, "numbers below"}};
+RecordOptions bench_options(const ReadingBench& o) {
+  if (holds_tokens(data_paths(o.input, "bench").front())) return bench_windows(o);
   Features features;
   for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
     if (features.size() < kMostSlots &&
@@ -42,7 +59,7 @@ Features bench_features(const ReadingBench& o) {
                           .row = {static_cast<std::int64_t>(f.count)},
                           .limit = kAnyNumber,
                           .limit_name = "numbers below"});
-  return features;
+  return {.input = o.input, .features = features};
 }
 
 // Batches on this thread until the time is over; records a second of processor time, which other
@@ -59,7 +76,7 @@ double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>&
 
 nlohmann::ordered_json bench_reading(const ReadingBench& o) {
   const auto start = Clock::now();
-  const auto opened = open_examples({.input = o.input, .features = bench_features(o)});
+  const auto opened = open_examples(bench_options(o));
   const ExampleSource& source = *opened;
   nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
@@ -95,6 +112,9 @@ void add_data_bench_command(CLI::App& data) {
                                       "as JSON; tokens in windows of 512");
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
+  command->add_option("--objective", o->objective,
+                      "of tokens: windows become T5's inputs and targets, as data.objective of a "
+                      "recipe says: span_corruption, iid_denoise_text or prefix_lm");
   command->add_option("--batch", o->batch, "examples of a batch")
       ->check(number_from(1))
       ->capture_default_str();

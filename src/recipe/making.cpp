@@ -71,8 +71,11 @@ void make_vocabulary(const Recipe& r) {
   job.tokenizer = options_of(tokenizer_flags(r));
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
-  spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
-               counted(s.words, "word"), s.distinct_words);
+  if (s.words > 0)
+    spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+                 counted(s.words, "word"), s.distinct_words);
+  else
+    spdlog::info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
   if (s.unused > job.unused)
     spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
                  s.unused - job.unused);

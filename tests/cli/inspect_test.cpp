@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
+#include "format/token_store.h"
 #include "recipe/show_example.h"
 #include "store/file.h"
 #include "support/bert_records.h"
@@ -203,6 +204,24 @@ TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
   EXPECT_EQ(json["records"], 4);
   EXPECT_GT(json["in_order_per_s"], 0);
   EXPECT_GT(json["shuffled_per_s"], 0);
+}
+
+TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
+  std::string store;
+  TokenStoreWriter writer({}, 2, [&](std::string_view more) { store += more; });
+  writer.add(std::vector<std::int32_t>(2000, 7));
+  writer.finish();
+  write_file(dir_.file("x.tokens"), store);
+  const auto windows = [&](const std::string& more) {
+    const auto out = data(str("bench ", dir_.file("x.tokens"), " --batch 2 --seconds 0.01 ", more));
+    EXPECT_EQ(out.status, 0) << out.text;
+    return nlohmann::json::parse(out.text)["records"].get<int>();
+  };
+  EXPECT_EQ(windows(""), 3);                              // of 512
+  EXPECT_EQ(windows("--objective iid_denoise_text"), 3);  // of 512
+  EXPECT_EQ(windows("--objective span_corruption"), 3);   // of 568
+  EXPECT_THAT(data(str("bench ", dir_.file("x.tokens"), " --objective spans 2>&1")).text,
+              HasSubstr("bench: --objective 'spans' is unknown"));
 }
 
 TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
