@@ -94,7 +94,9 @@ void print_extended(const ExtendJob& job, const ExtendSummary& s) {
   std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> "
             << s.pieces_after << " (" << percent(1 - share(s.pieces_after, s.pieces_before))
             << " fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after
-            << " words\nwritten: " << job.out << "\n";
+            << " words\nwritten: " << job.out;
+  if (!is_tokenizer_json(job.out)) std::cout << ", " << tokenizer_config_path(job.out);
+  std::cout << "\n";
 }
 
 void add_extend(CLI::App& vocab) {

@@ -15,7 +15,8 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-constexpr std::string_view kHint = "remove the file, or make the data again";
+constexpr std::string_view kHint =
+    "remove the file, or make the data again, with `smelt run` or `smelt data`";
 
 }  // namespace
 
@@ -51,14 +52,17 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
   };
   if (d.examples && *d.examples != e.examples)
     differ("examples", *d.examples, e.examples,
-           "files are missing or of another run: make the data again");
+           "files are missing or of another run: make the data again, with `smelt run` or `smelt "
+           "data`");
   for (const auto& [name, wanted] : e.settings)
     if (const json said = d.all.value(name, wanted); said != wanted)
-      differ(name, said, wanted, str("set ", name, " to ", said, ", or make the data again"));
+      differ(name, said, wanted,
+             str("set ", name, " to ", said,
+                 ", or make the data again, with `smelt run` or `smelt data`"));
   if (e.vocab.empty() || !d.vocabulary_crc32c) return;
   if (const std::uint32_t crc = crc32c(read_file(e.vocab)); *d.vocabulary_crc32c != crc)
     differ(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), *d.vocabulary_crc32c,
-           crc, str("make the data again with ", e.vocab));
+           crc, str("make the data again with ", e.vocab, ", by `smelt run` or `smelt data`"));
 }
 
 std::vector<std::string> left_out(const DataDescription& description,

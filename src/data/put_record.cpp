@@ -26,7 +26,7 @@ void check_count(const std::string& place, const FeatureSlot& slot, std::size_t 
   if (count != slot.count)
     throw UsageError(str(place, ": ", slot.name, " has ", count, " values, not ", slot.count),
                      "set the lengths to those of the data, which `smelt data inspect` shows, or "
-                     "make the data again");
+                     "make the data again, with `smelt run` or `smelt data`");
 }
 
 void copy_integers(const Example& example, const std::string& place, const Feature& feature,

@@ -51,7 +51,7 @@ RecordIndex::RecordIndex(std::vector<std::string> paths)
   for (const File& file : layouts_) first_.push_back(first_.back() + file.layout.sizes.size());
   if (size() == 0)
     throw UsageError(str(join(files(), ", "), ": no records"),
-                     "make the data again, or give other files");
+                     "make the data again, with `smelt run` or `smelt data`, or give other files");
 }
 
 RecordIndex::File RecordIndex::learn(const std::string& path) {

@@ -27,7 +27,7 @@ std::optional<std::int32_t> majority_token(const std::vector<std::string>& recor
   if (id < 0 || id >= vocabulary.size())
     throw UsageError(str(description->origin, ": majority_token.id ", id, " is none of the ",
                          vocabulary.size(), " tokens of ", vocabulary.origin()),
-                     "make the data again");
+                     "make the data again, with `smelt run`");
   return id;
 }
 

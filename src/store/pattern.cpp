@@ -2,6 +2,7 @@
 #include <fnmatch.h>
 #include <glob.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -48,7 +49,16 @@ std::string name_part(const std::string& path) {
   return is_remote(path) ? parse_remote(path).key : path;
 }
 
-[[noreturn]] void throw_no_match(const std::string& pattern, std::string_view what) {
+// `patterns`: the list that it stands in.
+[[noreturn]] void throw_no_match(const std::string& pattern, const std::string& patterns,
+                                 std::string_view what) {
+  if (const auto comma = patterns.find(','); comma != patterns.npos && exists(patterns)) {
+    std::string written = patterns;
+    std::ranges::replace(written, ',', '?');
+    throw UsageError(str(what, ": no file '", pattern, "': a comma parts names, and the name '",
+                         patterns, "' has one"),
+                     str("write ? for each comma of a name: '", written, "'"));
+  }
   if (name_part(pattern).find_first_of(kWildcards) == std::string::npos)
     throw_missing(what, pattern);
   throw UsageError(str(what, ": no file matches '", pattern, "'"),
@@ -90,7 +100,7 @@ std::vector<std::string> expand_patterns(std::string_view patterns, std::string_
     const std::string pattern(trim(piece));
     if (pattern.empty()) continue;
     const auto found = match(pattern);
-    if (found.empty()) throw_no_match(pattern, what);
+    if (found.empty()) throw_no_match(pattern, std::string(patterns), what);
     paths.insert(paths.end(), found.begin(), found.end());
   }
   if (paths.empty())

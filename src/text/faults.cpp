@@ -67,12 +67,20 @@ void TextFaults::add_bad_row(const TextFault& fault, const std::string& place) {
     first_bad_ = place;
     first_bad_row_ = fault;
   }
+  same_fault_ = same_fault_ && fault.what == first_bad_row_.what;
   if (bad_places_.size() < kPlacesTold) bad_places_.push_back(str(place, " (", fault.what, ")"));
   const std::uint64_t rows = bad_rows_ + good_rows_;
   if (bad_rows_ <= static_cast<std::uint64_t>(kFreeBadRows) ||
       static_cast<double>(bad_rows_) <= limits_.max_bad * static_cast<double>(rows))
     return;
-  throw_bad_rows(fault, place,
+  // The same fault in every row so far is no matter of a share: a field's name, another format.
+  if (good_rows_ == 0 && same_fault_)
+    throw_bad_rows(first_bad_row_, first_bad_,
+                   str(", nor in any of the first ", bad_rows_, " rows"));
+  throw_bad_rows({.what = fault.what,
+                  .hint = str(fault.hint, fault.hint.ends_with('?') ? " Or" : "; or",
+                              " raise --max-bad, text.max_bad in a recipe, to leave more out")},
+                 place,
                  str("; ", bad_rows_, " of ", rows, " rows cannot be read, the first in ",
                      first_bad_, "; max_bad is ", limits_.max_bad));
 }

@@ -60,6 +60,7 @@ class TextFaults {
   std::uint64_t dropped_bytes_ = 0, zeros_ = 0, bad_rows_ = 0, good_rows_ = 0;
   std::string first_dropped_, first_zero_, first_bad_;  // places
   TextFault first_bad_row_;
+  bool same_fault_ = true;               // in every bad row
   std::vector<std::string> bad_places_;  // with what is wrong there, the first ones
   bool finished_ = false;
 };

@@ -121,6 +121,10 @@ class JsonlRows : public RowReader {
       value = parsed.dump();
       return true;
     }
+    if (parsed.is_discarded() && type_name(raw) == "number")
+      return refuse(str("field '", field.name,
+                        "' is no number that can be held: ", shortened(std::string(raw), 60)),
+                    "write it as a string");
     return refuse(str("field '", field.name, "' is ", type_name(raw),
                       field.is_text ? ", not a string" : ", not a string or a number"),
                   "name the field that is meant, e.g. with --field");

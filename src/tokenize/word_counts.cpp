@@ -101,11 +101,15 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
     else
       ++left_out;
   });
+  if (kept.empty() && left_out > 0)
+    throw UsageError(str("vocab: ", memory >> 20, " MB of memory hold none of ",
+                         counted(left_out, "different word"), ", as too many are equally frequent"),
+                     "raise --memory, or take fewer lines with --sample");
   if (left_out > 0)
     spdlog::warn(
         "vocab: {} that stand fewer than {} times are left out, as {} MB of memory hold no more; "
         "--memory, or --sample, says otherwise",
-        counted(left_out, "different word"), kept.empty() ? 0 : least, memory >> 20);
+        counted(left_out, "different word"), least, memory >> 20);
   return kept;
 }
 

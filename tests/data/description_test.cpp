@@ -75,12 +75,12 @@ TEST(Description, WhatIsNotAsExpectedIsRefusedWithBoth) {
   other.examples = 13;
   EXPECT_EQ(message(other),
             "a.json: says examples 12, not 13\n  hint: files are missing or of another run: make "
-            "the data again");
+            "the data again, with `smelt run` or `smelt data`");
   other = right;
   other.settings[0].second = 128;
   EXPECT_EQ(message(other),
             "a.json: says seq_length 64, not 128\n  hint: set seq_length to 64, or make the data "
-            "again");
+            "again, with `smelt run` or `smelt data`");
   other = right;
   other.settings.emplace_back("next_sentence", true);
   EXPECT_THAT(message(other), HasSubstr("a.json: says next_sentence false, not true"));
@@ -89,7 +89,8 @@ TEST(Description, WhatIsNotAsExpectedIsRefusedWithBoth) {
   other.vocab = dir.file("other");
   EXPECT_EQ(message(other),
             str("a.json: says that the vocabulary's CRC-32C (v) is ", crc32c("a\nb\n"), ", not ",
-                crc32c("a\n"), "\n  hint: make the data again with ", other.vocab));
+                crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
+                ", by `smelt run` or `smelt data`"));
 }
 
 }  // namespace

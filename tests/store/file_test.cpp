@@ -221,6 +221,10 @@ TEST(Patterns, ThatMatchNothingAreNamed) {
               HasSubstr("hint: check the pattern; it counts from the folder that smelt is run in"));
   EXPECT_THAT(expand(dir.file("none")), HasSubstr("none: No such file or directory"));
   EXPECT_THAT(expand(" , "), HasSubstr("--input: no input files"));
+  write_file(dir.file("a,b.txt"), "a");
+  EXPECT_THAT(expand(dir.file("a,b.txt")),
+              HasSubstr("hint: write ? for each comma of a name: '" + dir.file("a?b.txt'")));
+  EXPECT_EQ(expand_patterns(dir.file("a?b.txt"), "--input"), std::vector{dir.file("a,b.txt")});
 }
 
 TEST(InputFile, MayBeAPipe) {

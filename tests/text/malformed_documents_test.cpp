@@ -79,7 +79,13 @@ TEST_F(MalformedDocuments, RefuseRowsOfWhichTooManyAreBad) {
   EXPECT_THAT(refusal(options),
               AllOf(HasSubstr("b.jsonl:1101: no field 'text'; 101 of 1101 rows cannot be read, the "
                               "first in "),
-                    HasSubstr("b.jsonl:1; max_bad is 0.01\n  hint: did you mean 'tex'?")));
+                    HasSubstr("b.jsonl:1; max_bad is 0.01\n  hint: did you mean 'tex'? Or raise "
+                              "--max-bad, text.max_bad in a recipe")));
+  std::string unnamed;
+  for (int i = 0; i < 101; ++i) unnamed += "{\"tex\": \"a\"}\n";
+  EXPECT_THAT(refusal(from(write("d.jsonl", unnamed + rows))),
+              HasSubstr("d.jsonl:1: no field 'text', nor in any of the first 101 rows\n  hint: did "
+                        "you mean 'tex'?"));
   options.limits.max_bad = 0.1;
   EXPECT_EQ(read(options).size(), 1000u);
   EXPECT_THAT(refusal(from(write("c.jsonl", "{\"tex\": 1}\n[\n"))),

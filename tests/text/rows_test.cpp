@@ -259,6 +259,8 @@ TEST_F(Rows, OfJsonlAreWholeObjects) {
               HasSubstr("a.jsonl:1: field 'text' is no string of JSON"));
   EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\", \"label\": NaN}\n")),
               HasSubstr("a.jsonl:1: field 'label' is no value of JSON, not a string or a number"));
+  EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n")),
+              HasSubstr("a.jsonl:1: field 'label' is no number that can be held: 1e999"));
 }
 
 }  // namespace

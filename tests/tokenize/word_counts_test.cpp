@@ -40,6 +40,8 @@ TEST(WordCounts, AreTheSameInBoundedMemory) {
   EXPECT_THAT(log.text(), HasSubstr("vocab: 10000 different words that stand fewer than 2 times "
                                     "are left out, as 4 MB of memory hold no more"));
   EXPECT_EQ(count(4, 4 << 20), some);
+  EXPECT_THAT(error_of<UsageError>([&] { count(1, 1 << 20); }),
+              HasSubstr("vocab: 1 MB of memory hold none of 20000 different words"));
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1000); }),
               HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
 }
