@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::string_view kMask = "[MASK]";
 
+// Where [MASK] stands next, [mask] too.
+std::size_t find_mask(std::string_view text) {
+  const auto same = [](char a, char b) { return a == b || (a >= 'a' && a <= 'z' && a - 32 == b); };
+  const auto found = std::ranges::search(text, kMask, same);
+  return found.empty() ? std::string_view::npos
+                       : static_cast<std::size_t>(found.begin() - text.begin());
+}
+
 // The pieces, `framed` by [CLS] and [SEP]; each [MASK] of the text stays one token.
 TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool framed) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
@@ -21,7 +29,7 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
     encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
   };
   std::string_view rest = text;
-  for (auto at = rest.find(kMask); at != std::string_view::npos; at = rest.find(kMask)) {
+  for (auto at = find_mask(rest); at != std::string_view::npos; at = find_mask(rest)) {
     append(rest.substr(0, at));
     encoded.positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
     encoded.ids.push_back(vocabulary.id(kMask));

@@ -33,7 +33,7 @@ void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
   if (flags.follow)
     follow_model(loaded, print);
   else
-    print(evaluate_model(loaded));
+    print(evaluate_and_try_to_keep(loaded));
 }
 
 void print_score(const ModelOption& model, const EvalFlags& flags) {
@@ -118,7 +118,8 @@ void add_fill_command(CLI::App& app) {
     print_filled(model->is_stored() ? StoredAnswers("fill", model->recipe.path, model->stored)
                                           .fill(options->texts, options->top)
                                     : fill_with_model(model->recipe.load_trained("fill"),
-                                                      options->texts, options->top));
+                                                      options->texts, options->top),
+                 *options);
   });
 }
 

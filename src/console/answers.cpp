@@ -26,6 +26,17 @@ void print_guesses(const FilledText& text) {
   }
 }
 
+nlohmann::ordered_json filled_json(const FilledText& text) {
+  nlohmann::ordered_json out{{"text", decode_utf8_ignore(text.text, nullptr)},
+                             {"masks", nlohmann::ordered_json::array()}};
+  for (const auto& guesses : text.masks) {
+    auto& mask = out["masks"].emplace_back(nlohmann::ordered_json::array());
+    for (const MaskGuess& guess : guesses)
+      mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
+  }
+  return out;
+}
+
 nlohmann::ordered_json judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
                                    const DetectOptions& flags) {
   std::vector<TokenSpan> spans;
@@ -71,11 +82,16 @@ std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
   command.add_option("--text", options->texts, "a text with [MASK]; may be given several times")
       ->required();
   command.add_option("--top", options->top, "guesses for each [MASK]")->capture_default_str();
+  command.add_flag("--json", options->json, "one JSON object a text, with all guesses");
   return options;
 }
 
-void print_filled(const std::vector<FilledText>& texts) {
-  for (const FilledText& text : texts) print_guesses(text);
+void print_filled(const std::vector<FilledText>& texts, const FillOptions& options) {
+  for (const FilledText& text : texts)
+    if (options.json)
+      std::cout << filled_json(text).dump() << "\n";
+    else
+      print_guesses(text);
 }
 
 void print_report(const GradientReport& report) {

@@ -18,9 +18,10 @@ namespace smelt {
 struct FillOptions {
   std::vector<std::string> texts;
   std::int64_t top = 5;
+  bool json = false;
 };
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
-void print_filled(const std::vector<FilledText>& texts);
+void print_filled(const std::vector<FilledText>& texts, const FillOptions& options);
 // Each parameter's gradient of a batch that was not finite.
 void print_report(const GradientReport& report);
 

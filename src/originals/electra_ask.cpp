@@ -129,7 +129,7 @@ void add_electra_ask(CLI::App& electra) {
     const AskedModel model(*fill_flags, "fill");
     FillMaskJob job = model.on_device(electra_fill_job(model.task()));
     job.top = filled->top;
-    print_filled(fill_masks(job, model.tokenizer(), filled->texts));
+    print_filled(fill_masks(job, model.tokenizer(), filled->texts), *filled);
   });
 
   auto* to_folders = electra.add_subcommand(

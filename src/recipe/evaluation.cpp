@@ -241,6 +241,16 @@ Evaluation evaluate_model(const Recipe& r) {
   return e;
 }
 
+Evaluation evaluate_and_try_to_keep(const Recipe& r) {
+  const Evaluation e = evaluate(recipe_evaluation(r));
+  try {
+    write_evaluation(r, e, mark_of(RecipePaths(r).model_dir, e.global_step));
+  } catch (const Error& error) {
+    spdlog::warn("eval: the figures are not kept: {}", error.what());
+  }
+  return e;
+}
+
 void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
   RecipeFollower(r, told).run();
 }

@@ -37,6 +37,8 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluati
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
 // evaluations.jsonl (docs/formats/metrics.md) into the model's folder.
 Evaluation evaluate_model(const Recipe& recipe);
+// Warns where they cannot be written, as of a folder that may only be read.
+Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
 
 // The same of each checkpoint that evaluations.jsonl does not tell of, the oldest first, as they
 // appear; until that of the recipe's last step is told of, or a signal. `told` gets each.

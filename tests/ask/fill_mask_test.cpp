@@ -111,6 +111,14 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
   EXPECT_EQ(std::ssize(filled[0].masks[0]), tokenizer().vocabulary().size());
 }
 
+TEST_F(FillMask, AMaskMayBeWrittenInLowerCase) {
+  save_first_weights("model");
+  const auto filled =
+      fill_masks(fill(2), tokenizer(), {"a [MASK] of [MASK]", "a [mask] of [Mask]"});
+  ASSERT_EQ(filled[1].masks.size(), 2u);
+  EXPECT_EQ(filled[1].masks[1][0].probability, filled[0].masks[1][0].probability);
+}
+
 TEST_F(FillMask, ExactProductsAreAskedFor) {
   const auto text = [&](bool exact) {
     return emit_module(
