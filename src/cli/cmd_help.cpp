@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -42,6 +43,28 @@ void print_recipe_fields(const std::string& type) {
               << "\n";
 }
 
+// By the last word of their names: "train" -> "vocab train".
+std::map<std::string, std::string> names_below(const CLI::App& app, const std::string& path) {
+  std::map<std::string, std::string> out;
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string name = path + below->get_name();
+    out.emplace(below->get_name(), name);
+    out.merge(names_below(*below, name + " "));
+  }
+  return out;
+}
+
+// Of the words here, else of those below.
+std::string command_meant(const CLI::App& here, const std::string& word,
+                          const std::vector<std::string>& known) {
+  if (nearest_name(word, known)) return did_you_mean(word, known);
+  const auto below = names_below(here, "");
+  std::vector<std::string> names;
+  for (const auto& [name, path] : below) names.push_back(name);
+  const auto nearest = nearest_name(word, names);
+  return nearest ? str("did you mean '", below.at(*nearest), "'?") : did_you_mean(word, known);
+}
+
 // `words` name a command: {"data", "bert"}.
 std::string help_of(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
@@ -56,9 +79,9 @@ std::string help_of(const CLI::App& app, const std::vector<std::string>& words) 
     }
     path += (command == &app ? "" : " ") + command->get_name();
     if (found == nullptr)
-      throw UsageError(
-          str("help: '", word, "' is no command of ", path),
-          known.empty() ? str(path, " --help says what it takes") : did_you_mean(word, known));
+      throw UsageError(str("help: '", word, "' is no command of ", path),
+                       known.empty() ? str(path, " --help says what it takes")
+                                     : command_meant(*command, word, known));
     command = found;
   }
   return command->help(path);

@@ -17,16 +17,6 @@
 namespace smelt {
 namespace {
 
-// As a shell takes it.
-std::string quoted(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
-  if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
-  std::string out = "'";
-  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // What to do with the model that is there now.
 void print_next_commands(const Recipe& recipe) {
   const std::string out = quoted(recipe.out);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/recipe_option.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/stage.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -84,6 +85,13 @@ bool print_beginning(const TrackOptions& options, const std::string& run) {
   return true;
 }
 
+// Of a run that does not run and is not at its end; nothing where no recipe is kept.
+std::string how_to_go_on(const RunStatus& status) {
+  const auto run = run_named_by(status.run.folder);
+  if (status.worker || status.run.step >= status.run.of || !run) return "";
+  return str("go on     smelt run ", quoted(*run), "\n");
+}
+
 void write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
   if (options.out.empty() && runs.size() > 1)
@@ -110,7 +118,8 @@ void add_status_command(CLI::App& app) {
     for (const std::string& run : run_folders(*options, "status")) {
       if (print_beginning(*options, run)) continue;
       const RunStatus status = status_of_run(run);
-      std::cout << (options->json ? status_json(status).dump() + "\n" : status_text(status));
+      std::cout << (options->json ? status_json(status).dump() + "\n"
+                                  : status_text(status) + how_to_go_on(status));
     }
   });
 }

@@ -17,6 +17,15 @@ Recipe RecipeOption::load_trained(std::string_view command) const {
                         : str("`smelt run ", path, "` with the same --set trains"));
 }
 
+std::string quoted(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
+  if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
+  std::string out = "'";
+  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
   command.add_option("--set", settings, "a field over the recipe's, e.g. train.steps=1000");
 }

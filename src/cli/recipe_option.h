@@ -22,6 +22,9 @@ struct RecipeOption {
 };
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);
+// A path as a shell takes it.
+std::string quoted(const std::string& path);
+
 void add_set_option(CLI::App& command, std::vector<std::string>& settings);
 
 }  // namespace smelt

@@ -37,10 +37,19 @@ class Lines {
   void add(std::string_view name, const std::string& value) {
     out_ << "  " << std::left << std::setw(38) << name << value << "\n";
   }
+  // What stands in the way of the run, or is not known, here.
+  void lack(const std::string& what) { lacks_.push_back(what); }
+  void verdict() {
+    title(lacks_.empty()
+              ? "dry run: everything that the run needs is there; nothing was made"
+              : str("dry run: not everything that the run needs is here: ", join(lacks_, "; "),
+                    "; nothing was made"));
+  }
   std::string text() const { return out_.str(); }
 
  private:
   std::ostringstream out_;
+  std::vector<std::string> lacks_;
 };
 
 void add_fields(const Recipe& r, Lines& lines) {
@@ -56,15 +65,6 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
-// With as many word pieces as the vocabulary has that is given.
-Recipe with_given_size(Recipe r) {
-  if (const std::string given = given_vocabulary(r); !given.empty()) {
-    r.vocab.size = load_tokenizer(given, {})->size();
-    r.type->check(r);
-  }
-  return r;
-}
-
 // Training refuses a vocabulary of more pieces than the model has rows for.
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
@@ -78,6 +78,9 @@ void check_vocab_size(const Recipe& r) {
 }
 
 void add_text(const Recipe& r, Lines& lines) {
+  if (goes_on_without_text(r))
+    return lines.add("text.input",
+                     str(r.text.input, ": not all there; goes on with what was made"));
   const auto files = text_inputs(r);
   for (const std::string& file : files) {
     char first = 0;
@@ -119,12 +122,12 @@ std::string count_text(double value) {
                            : " million");
 }
 
-// Whether the devices, or what stands for them, are on this machine. A TPU's recipe is judged
+// Whether the devices, or what stands for them, are on this machine. A recipe for others is judged
 // anywhere.
 bool has_devices(const Recipe& r) {
-  if (r.train.device != "tpu" || chosen_plugin("tpu")) return true;
+  if (r.train.device == "cpu" || chosen_plugin(r.train.device)) return true;
   try {
-    require_tpu();
+    r.train.device == "tpu" ? require_tpu() : require_nvidia_driver();
     return true;
   } catch (const UsageError&) {
     return false;
@@ -146,14 +149,18 @@ void add_memory(const Recipe& r, Lines& lines) {
 
 // Without a TPU by its compiler alone; of which kind of TPU.
 std::string add_compiled(const Recipe& r, Lines& lines) {
-  lines.add("device", str(r.train.devices, " x tpu: none on this machine"));
-  std::string why_not;
-  const auto compiled = compile_for_tpu(r, why_not);
-  if (compiled)
+  const std::string& device = r.train.device;
+  lines.add("device", str(r.train.devices, " x ", device, ": none on this machine"));
+  lines.lack(str("no ", device == "tpu" ? "TPU" : "GPU", " on this machine"));
+  std::string why_not = "only the GPU's own plugin compiles for it";
+  const auto compiled = device == "tpu" ? compile_for_tpu(r, why_not) : std::nullopt;
+  if (compiled) {
     lines.add("compiled for " + compiled->topology,
               str("it fits: ", bytes_text(compiled->bytes), " on each device"));
-  else
+  } else {
     lines.add("not compiled", why_not);
+    lines.lack("whether it fits a device is not known");
+  }
   return compiled ? compiled->device_kind : "";
 }
 
@@ -187,6 +194,7 @@ void add_disk(const Recipe& r, Lines& lines) {
                                                      : "",
                         need.free ? str(", ", bytes_text(*need.free), " are free") : ""));
   check_disk(r, need);
+  if (need.free && *need.free < need.most()) lines.lack("too little disk for all checkpoints");
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -232,6 +240,8 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
   const Recipe r = with_given_size(recipe);
+  if (const std::string given = given_vocabulary(r); !given.empty())
+    warn_of_unread_size(r, given, r.vocab.size);
   warn_of_warmup(schedule_of(r.train), optimizer_of(r.train, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);
@@ -239,7 +249,7 @@ std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
   add_program(r, lines);
   add_outputs(r, beginning, lines);
   check_stages(r, beginning);
-  lines.title("dry run: everything that the run needs is there; nothing was made");
+  lines.verdict();
   return lines.text();
 }
 

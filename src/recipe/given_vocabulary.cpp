@@ -1,5 +1,7 @@
 #include "recipe/given_vocabulary.h"
 
+#include <spdlog/spdlog.h>
+
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
@@ -9,6 +11,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/tokenizer.h"
 
 namespace smelt {
 namespace {
@@ -59,6 +62,21 @@ std::string given_vocabulary(const Recipe& r) {
           ", and vocab.file names none: a new one would give each row of its embeddings another "
           "word"),
       "name the weights' own with --set vocab.file=…/vocab.txt");
+}
+
+Recipe with_given_size(Recipe r) {
+  if (const std::string given = given_vocabulary(r); !given.empty()) {
+    r.vocab.size = load_tokenizer(given, {})->size();
+    r.type->check(r);
+  }
+  return r;
+}
+
+void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t pieces) {
+  // A kept recipe sets every field.
+  const std::int64_t size = r.sections.at("vocab").at("size");
+  if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;
+  spdlog::warn("vocab.size {} is not read: {} has {} pieces", size, given, pieces);
 }
 
 }  // namespace smelt

@@ -18,4 +18,10 @@ std::optional<std::string> vocabulary_beside(const std::string& weights);
 // the rows of another vocabulary.
 std::string given_vocabulary(const Recipe& recipe);
 
+// With as many word pieces as the vocabulary has that is given, and the program of so many.
+Recipe with_given_size(Recipe recipe);
+
+// A warning where vocab.size is set to another number than that of the given vocabulary's pieces.
+void warn_of_unread_size(const Recipe& recipe, const std::string& given, std::int64_t pieces);
+
 }  // namespace smelt

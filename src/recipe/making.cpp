@@ -28,6 +28,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     flags.lower_case = !is_cased(Vocabulary::load(file));
   const BertTokenizer given = BertTokenizer::load(file, flags);
   given.save(to);
+  warn_of_unread_size(r, file, given.size());
   spdlog::info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
                given.options().lower_case ? "" : "not ");
 }

@@ -51,6 +51,8 @@ void check_program(const Recipe& recipe, const Task& task);
 
 // The files of text.input; UsageError when there are none.
 std::vector<std::string> text_inputs(const Recipe& recipe);
+// Whether the text, or some of it, is gone, but what was made of it is whole.
+bool goes_on_without_text(const Recipe& recipe);
 // How training begins; train/trainer.h.
 struct Beginning {
   Begin begin = Begin::either;

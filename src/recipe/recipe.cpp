@@ -15,6 +15,7 @@
 #include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -54,10 +55,15 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   }
 }
 
-// "train.steps = 10" by words -> "train.steps=10"; of a field alone an example.
+// "train.steps = 10" by words, or "train.steps:10" -> "train.steps=10"; of a field alone an
+// example.
 std::string setting_form(std::span<const std::string> words) {
   std::string text = join(words.first(std::min<std::size_t>(3, words.size())), "");
   const auto equals = text.find('=');
+  if (const auto colon = words.front().find(':'); equals == std::string::npos &&
+                                                  colon != std::string::npos && colon > 0 &&
+                                                  colon + 1 < words.front().size())
+    return str(words.front().substr(0, colon), "=", trim(words.front().substr(colon + 1)));
   if (equals == std::string::npos) return str(words.front(), "=…, without spaces around '='");
   return equals == 0 || equals + 1 == text.size() ? "train.steps=1000" : text;
 }
@@ -70,6 +76,34 @@ std::string expanded_home(const std::string& path, const std::string& where) {
     throw UsageError(str(where, " is '", path, "', whose '~' cannot be told"),
                      "write the folder's whole name");
   return home + path.substr(1);
+}
+
+std::string without_yaml(const std::string& name) {
+  return name.ends_with(".yaml") ? name.substr(0, name.size() - 5) : name;
+}
+
+// Recipes and folders of runs beside it and in recipes/.
+[[noreturn]] void throw_no_recipe(const std::string& given) {
+  std::vector<std::string> known;
+  const std::string beside = parent_path(given);
+  for (const std::string& folder :
+       {beside.empty() ? std::string(".") : beside, std::string("recipes")}) {
+    if (!is_folder(folder)) continue;
+    for (const std::string& name : list_folder(folder))
+      if (const std::string path = folder == "." ? name : join_path(folder, name);
+          name.ends_with(".yaml") || run_named_by(path) == path)
+        known.push_back(path);
+  }
+  std::vector<std::string> names;
+  for (const std::string& path : known) names.push_back(without_yaml(path_name(path)));
+  const auto nearest = nearest_name(without_yaml(path_name(given)), names);
+  throw UsageError(
+      str(given, ": neither a recipe's file nor a run's folder is there"),
+      nearest
+          ? str("did you mean '",
+                known[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())],
+                "'?")
+          : "give a run's folder, or a recipe's file; recipes/ holds examples");
 }
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
@@ -141,15 +175,27 @@ std::string path_of(const std::string& section, const std::string& name) {
   return section.empty() ? name : str(section, ".", name);
 }
 
+// The fields of that name in any section, else the nearest one.
+std::vector<std::string> meant_fields(const std::string& path,
+                                      const std::vector<std::string>& known) {
+  std::vector<std::string> meant;
+  for (const std::string& field : known)
+    if (field.ends_with("." + path)) meant.push_back(field);
+  if (const auto nearest = nearest_name(path, known); meant.empty() && nearest)
+    meant.push_back(*nearest);
+  return meant;
+}
+
 void check_names(const Settings& settings, const Sections& sections) {
   std::vector<std::string> known;
   for (const auto& [section, fields] : sections)
     for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
   for (const auto& [path, setting] : settings)
     if (std::ranges::find(known, path) == known.end()) {
-      const auto nearest = nearest_name(path, known);
-      throw UsageError(str(setting.origin, ": unknown field '", path, "'"),
-                       nearest ? str("did you mean '", *nearest, "'?") : kListsFields);
+      const auto meant = meant_fields(path, known);
+      throw UsageError(
+          str(setting.origin, ": unknown field '", path, "'"),
+          meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?"));
     }
 }
 
@@ -181,6 +227,7 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
 Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
   const auto run = run_named_by(given);
   const std::string path = run ? kept_recipe_path(*run) : given;
+  if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
   Settings settings = read_settings(path, over);
   // The folder may have been moved.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};

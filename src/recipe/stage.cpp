@@ -9,10 +9,12 @@
 #include "base/error.h"
 #include "base/stop_notice.h"
 #include "base/words.h"
+#include "format/crc32c.h"
 #include "format/json_difference.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "store/random_access_file.h"
 
 namespace smelt {
 namespace {
@@ -41,8 +43,8 @@ std::string recorded_name(const std::string& out, const std::string& name) {
   return given ? canonical_path(name) : name;
 }
 
-// The files of these paths, each as [name, size, time of the last change]. Of a folder all that it
-// holds.
+// The files of these paths, each as [name, size, time of the last change, checksum of its content
+// once that was asked for]. Of a folder all that it holds.
 void add_states(const std::string& out, const std::vector<std::string>& paths,
                 nlohmann::json& states) {
   for (const std::string& path : paths) {
@@ -62,6 +64,65 @@ nlohmann::json states_of(const std::string& out, const std::vector<std::string>&
   nlohmann::json states = nlohmann::json::array();
   add_states(out, paths, states);
   return states;
+}
+
+// Of a file on this machine; null of an object, whose reading costs time and money.
+nlohmann::json checksum(const std::string& path) {
+  if (is_remote(path)) return nullptr;
+  const RandomAccessFile file(path);
+  std::vector<char> block(std::size_t{1} << 20);
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < file.size(); at += block.size()) {
+    const auto count = std::min<std::uint64_t>(block.size(), file.size() - at);
+    file.read_at(at, {block.data(), count});
+    crc = crc32c({block.data(), count}, crc);
+  }
+  return hex_text(crc);
+}
+
+std::string path_of_name(const std::string& out, const std::string& name) {
+  return is_remote(name) || name.starts_with('/') ? name : join_path(out, name);
+}
+
+bool same_file(const nlohmann::json& a, const nlohmann::json& b) {
+  return a.at(0) == b.at(0) && a.at(1) == b.at(1) && a.at(2) == b.at(2);
+}
+
+// With the checksum of each file that is still as it says, of which it is not known.
+void add_checksums(const std::string& out, nlohmann::json& states) {
+  for (auto& state : states) {
+    const std::string path = path_of_name(out, state.at(0));
+    const auto status = file_status(path);
+    if (state.size() > 3 || !status || status->size != state.at(1) ||
+        status->modified != state.at(2))
+      continue;
+    if (const auto crc = checksum(path); !crc.is_null()) state.push_back(crc);
+  }
+}
+
+// Whether the file that `is` says holds what the file of `was` held, whatever its name and time:
+// a copy of a folder has times of its own. Gives `is` its checksum where that was needed.
+bool same_content(const std::string& out, const nlohmann::json& was, nlohmann::json& is) {
+  if (same_file(was, is)) {
+    is = was;
+    return true;
+  }
+  if (was.size() < 4 || was.at(1) != is.at(1)) return false;
+  if (is.size() < 4) is.push_back(checksum(path_of_name(out, is.at(0))));
+  return was.at(3) == is.at(3);
+}
+
+enum class Names : std::uint8_t { any, same };
+
+// Of inputs from elsewhere names say nothing: the files may have been moved.
+bool same_contents(const std::string& out, const nlohmann::json& was, nlohmann::json& is,
+                   Names names) {
+  if (was.size() != is.size()) return false;
+  for (std::size_t i = 0; i < was.size(); ++i) {
+    const bool own = names == Names::same || !was[i].at(0).get<std::string>().starts_with('/');
+    if ((own && was[i].at(0) != is[i].at(0)) || !same_content(out, was[i], is[i])) return false;
+  }
+  return true;
 }
 
 // What the stage would be made from now.
@@ -93,6 +154,13 @@ std::vector<std::string> stage_names(const std::string& out) {
   return {"text", "vocab", "data"};  // of an older version
 }
 
+// The first that is not there; empty where all are.
+std::string missing_input(const Stage& stage) {
+  for (const std::string& input : stage.inputs())
+    if (!exists(input)) return input;
+  return "";
+}
+
 // A record of an older version, which knew no sections, says nothing.
 std::optional<std::string> other_setting(const nlohmann::json& was, const nlohmann::json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
@@ -101,49 +169,63 @@ std::optional<std::string> other_setting(const nlohmann::json& was, const nlohma
   return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
 }
 
-using Sizes = std::map<std::string, std::uint64_t>;  // by name
+using Files = std::map<std::string, nlohmann::json>;  // by name
 
-Sizes sizes_of(const nlohmann::json& states) {
-  Sizes out;
-  for (const auto& state : states) out[state.at(0)] = state.at(1);
+Files files_of(const nlohmann::json& states) {
+  Files out;
+  for (const auto& state : states) out[state.at(0)] = state;
   return out;
 }
 
 // Of inputs from elsewhere. Those of the recipe's own folder are made again by their stages.
-std::optional<std::string> other_input(const std::string& out, const Stage& stage, Sizes was,
-                                       Sizes is) {
+std::optional<std::string> other_input(const std::string& out, const Stage& stage,
+                                       const nlohmann::json& recorded_inputs,
+                                       nlohmann::json inputs) {
+  if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;
+  Files was = files_of(recorded_inputs), is = files_of(inputs);
   for (const std::string& path : stage.inputs())
-    if (const std::string name = name_in(out, path); name != path) {
-      was.erase(name);
-      is.erase(name);
+    if (path.starts_with(join_path(out, ""))) {
+      was.erase(name_in(out, path));
+      is.erase(name_in(out, path));
     }
   const auto count = [&](const std::string& which) {
     return str(stage.name, " had ", counted(was.size(), "input file"), ", has ", is.size(), ": ",
                which);
   };
-  for (const auto& [name, size] : is) {
+  for (auto& [name, file] : is) {
     const auto before = was.find(name);
     if (before == was.end()) return count(name + " is new");
-    if (before->second != size)
-      return str(stage.name, ": ", name, " was ", counted(before->second, "byte"), ", is ",
-                 counted(size, "byte"));
+    if (before->second.at(1) != file.at(1))
+      return str(stage.name, ": ", name, " was ",
+                 counted(before->second.at(1).get<std::uint64_t>(), "byte"), ", is ",
+                 counted(file.at(1).get<std::uint64_t>(), "byte"));
+    if (before->second.size() > 3 && !same_content(out, before->second, file))
+      return str(stage.name, ": ", name, " has other content than before");
   }
-  for (const auto& [name, size] : was)
+  for (const auto& [name, file] : was)
     if (!is.contains(name)) return count(name + " is not there");
+  return std::nullopt;
+}
+
+// Why what the stage had made is not what it would make now; `now` gets the checksums.
+std::optional<std::string> other_outputs(const std::string& out, const Stage& stage,
+                                         const nlohmann::json& was, nlohmann::json& now) {
+  const auto outputs = stage.outputs();
+  if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
+    return "what it had made is not there";
+  now["outputs"] = states_of(out, outputs);
+  if (was.contains("outputs") && !same_contents(out, was["outputs"], now["outputs"], Names::same))
+    return "what it had made is not as it was";
   return std::nullopt;
 }
 
 // Why a stage has to run although it did before.
 std::optional<std::string> why_again(const std::string& out, const Stage& stage,
-                                     const nlohmann::json& was, const nlohmann::json& is) {
-  if (const auto other = other_setting(was, is)) return other;
-  if (was.at("inputs") != is.at("inputs")) return "what it is made from is not as it was";
-  const auto outputs = stage.outputs();
-  if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
-    return "what it had made is not there";
-  if (was.contains("outputs") && was["outputs"] != states_of(out, outputs))
-    return "what it had made is not as it was";
-  return std::nullopt;
+                                     const nlohmann::json& was, nlohmann::json& now) {
+  if (const auto other = other_setting(was, now)) return other;
+  if (!same_contents(out, was.at("inputs"), now["inputs"], Names::any))
+    return "what it is made from is not as it was";
+  return other_outputs(out, stage, was, now);
 }
 
 }  // namespace
@@ -153,7 +235,15 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
   if (was.is_null()) return std::nullopt;
   const nlohmann::json is = fingerprint(out, stage);
   if (const auto other = other_setting(was, is)) return other;
-  return other_input(out, stage, sizes_of(was.at("inputs")), sizes_of(is.at("inputs")));
+  if (outlives_its_inputs(out, stage)) return std::nullopt;
+  return other_input(out, stage, was.at("inputs"), is.at("inputs"));
+}
+
+bool outlives_its_inputs(const std::string& out, const Stage& stage) {
+  if (missing_input(stage).empty()) return false;
+  const nlohmann::json was = recorded(out, stage);
+  nlohmann::json now = fingerprint(out, stage);
+  return !was.is_null() && !other_setting(was, now) && !other_outputs(out, stage, was, now);
 }
 
 std::optional<std::string> stage_before_training(const std::string& out) {
@@ -186,13 +276,18 @@ void forget_stage(const std::string& out, const std::string& name) {
 bool run_stage(const std::string& out, const Stage& stage) {
   const StopNotice notice;
   const std::string record = record_path(out, stage.name);
-  for (const std::string& input : stage.inputs())
-    if (!exists(input)) throw_missing(stage.name, input);
+  if (const std::string missing = missing_input(stage); !missing.empty()) {
+    if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
+    spdlog::warn("{}: {} is not there; the run goes on with what was made of it", stage.name,
+                 missing);
+    return false;
+  }
   nlohmann::json now = fingerprint(out, stage);
   if (const nlohmann::json was = recorded(out, stage); !was.is_null()) {
     const auto why = why_again(out, stage, was, now);
     if (!why) {
       spdlog::info("{}: finished before", stage.name);
+      if (now != was) write_file(record, now.dump(1) + "\n");  // the times of a copy
       return false;
     }
     spdlog::info("{}: started again: {}", stage.name, *why);
@@ -202,6 +297,7 @@ bool run_stage(const std::string& out, const Stage& stage) {
   remove_file(record);
   stage.make();
   now["outputs"] = states_of(out, stage.outputs());
+  for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
   write_file(record, now.dump(1) + "\n");
   return true;
 }

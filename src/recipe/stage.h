@@ -24,15 +24,21 @@ struct Stage {
 };
 
 // Runs the stage and records under <out>/.stages what it was made from and what it made, or says
-// that it is finished. Returns whether it ran. UsageError for an input that is not there.
+// that it is finished. Returns whether it ran. Files count by size and content, which is read where
+// the time of the last change differs; objects of a store by size and time. UsageError for an input
+// that is not there, unless outlives_its_inputs().
 bool run_stage(const std::string& out, const Stage& stage);
 
 // The stage of this name will run again.
 void forget_stage(const std::string& out, const std::string& name);
 
+// Whether some of what the stage was made from is gone, but what it made is whole.
+bool outlives_its_inputs(const std::string& out, const Stage& stage);
+
 // What the stage was made from when it was recorded and is not now, if anything that both sides
 // know differs: "data.dupe_factor was 5, is 2", "text: a.txt was 400000 bytes, is 400014 bytes".
-// Inputs from elsewhere count by name and size; those of the folder are made again by their stages.
+// Inputs from elsewhere count by their content, wherever they lie now; those of the folder are made
+// again by their stages. nullopt where outlives_its_inputs().
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
 // Of a recipe's folder in which training has not begun: the stage that is, or was, under way.

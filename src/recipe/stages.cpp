@@ -72,11 +72,23 @@ nlohmann::json with(nlohmann::json settings, const char* section, nlohmann::json
   return settings;
 }
 
+// What does not match stays as it is written: it is missed where the stage has to run.
+std::vector<std::string> files_or_patterns(const std::string& patterns) {
+  std::vector<std::string> out;
+  for (const std::string_view piece : split(patterns, ',')) {
+    const std::string pattern(trim(piece));
+    auto files = match_pattern(pattern, "text.input");
+    if (files.empty() && !pattern.empty()) files = {pattern};
+    out.insert(out.end(), files.begin(), files.end());
+  }
+  return out;
+}
+
 Stage text_stage(const Recipe& r) {
   const RecipePaths p(r);
   return {.name = "text",
           .settings = {{"text", without_paths(r, "text")}},
-          .inputs = always(text_inputs(r)),
+          .inputs = always(files_or_patterns(r.text.input)),
           .outputs = always({p.train_text, p.heldout_text}),
           .make = [r] { make_text(r); }};
 }
@@ -114,7 +126,10 @@ Stage data_stage(const Recipe& r) {
 std::vector<Stage> data_stages(const Recipe& r) {
   const bool ready = !r.ready.records.empty();
   std::vector<Stage> stages;
-  if (r.type->reads_text && !ready) stages.push_back(text_stage(r));
+  if (r.type->reads_text && !ready) {
+    if (!goes_on_without_text(r)) (void)text_inputs(r);  // which says what is missing
+    stages.push_back(text_stage(r));
+  }
   if (r.type->reads_text) stages.push_back(vocabulary_stage(r));
   if (!ready) stages.push_back(data_stage(r));
   return stages;
@@ -203,6 +218,8 @@ std::vector<std::string> text_inputs(const Recipe& r) {
   return expand_files(r.text.input, "text.input");
 }
 
+bool goes_on_without_text(const Recipe& r) { return outlives_its_inputs(r.out, text_stage(r)); }
+
 void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
   check_model_is_of(r, stages_of(r, beginning), beginning);
@@ -213,6 +230,8 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   check_machine_memory(r);
+  if (beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir))
+    (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
   claim_output_folder(r.out, stages);
   const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads

@@ -83,7 +83,7 @@ void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
     check_flag(flags.strip_accents_name, yes_or_no(*flags.strip_accents),
                yes_or_no(options.strips_accents()), origin);
   if (flags.control)
-    check_flag("--control-characters", name(*flags.control), name(options.control), origin);
+    check_flag(flags.control_name, name(*flags.control), name(options.control), origin);
 }
 
 TokenizerOptions options_of(const TokenizerFlags& flags) {

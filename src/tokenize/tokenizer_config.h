@@ -18,7 +18,8 @@ struct TokenizerFlags {
   std::optional<bool> lower_case = {}, strip_accents = {};
   std::optional<ControlCharacters> control = {};
   // As the user writes them.
-  std::string_view lower_case_name = "--lower-case", strip_accents_name = "--strip-accents";
+  std::string_view lower_case_name = "--lower-case", strip_accents_name = "--strip-accents",
+                   control_name = "--control-characters";
 
   bool operator==(const TokenizerFlags&) const = default;
 };

@@ -26,7 +26,7 @@ std::string state_word(const RunStatus& status) {
 
 // Less what has passed since it was said.
 std::optional<double> seconds_left(const RunStatus& status) {
-  if (status.run.end || !status.run.line) return std::nullopt;
+  if (status.run.end || !status.run.line || !status.worker) return std::nullopt;
   const Record left = status.run.line->value("seconds_left", Record());
   if (!left.is_number()) return std::nullopt;
   return std::max(0.0, left.get<double>() - (status.now - status.run.line->value("time", 0.0)));

@@ -32,7 +32,7 @@ TEST(CommandLine, ATextBetweenBracketsIsThatText) {
 }
 
 TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
-  expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: No such file"));
+  expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: neither a recipe"));
 }
 
 TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {

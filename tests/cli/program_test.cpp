@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("vocab train --input a --out b --overwrit",
@@ -34,6 +35,8 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("data tokens --sentences line", HasSubstr("--sentences 'line' is unknown"));
   expect_refusal("vocab train --format json", HasSubstr("--format 'json' is unknown"));
   expect_refusal("vocab train --type unigramm", HasSubstr("did you mean 'unigram'?"));
+  expect_refusal("help tain", HasSubstr("hint: did you mean 'vocab train'?"));
+  expect_refusal("help vocab tain", HasSubstr("hint: did you mean 'train'?"));
   expect_refusal("", HasSubstr("subcommand is required"));
 }
 
@@ -108,7 +111,12 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("out: x\na: b: c", "", HasSubstr("r.yaml:2: not YAML"));
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
   expect_refused("out: x", "--set train.step=3", HasSubstr("did you mean 'train.steps'?"));
-  expect_refusal("run " + dir_.file("none.yaml"), HasSubstr("none.yaml: No such file"));
+  expect_refused("out: x", "--set steps=20",
+                 HasSubstr("hint: did you mean 'train.steps' or 'eval.steps'?"));
+  expect_refused("out: x", "--set train.steps:40", HasSubstr("hint: write --set train.steps=40"));
+  expect_refusal("run " + dir_.file("none"),
+                 HasSubstr("none: neither a recipe's file nor a run's folder is there"));
+  expect_refusal("run " + dir_.file("rr"), HasSubstr("did you mean '" + dir_.file("r.yaml'?")));
 }
 
 TEST_F(RecipeTest, AFieldOrSectionStandsOnce) {
@@ -325,6 +333,9 @@ TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
     ASSERT_EQ(killed.status, 128 + 9) << reached;
     ASSERT_TRUE(fs::exists(seen));
     ASSERT_FALSE(fs::exists(dir_.file("killed/model/checkpoint-300")));
+    EXPECT_THAT(run_smelt("status " + dir_.file("killed")).text,
+                AllOf(HasSubstr("state     not running: "), Not(HasSubstr("\nleft ")),
+                      HasSubstr(str("\ngo on     smelt run ", dir_.file("killed"), "\n"))));
   }
   const CommandOutput last = run_smelt("run" + on("killed"));
   ASSERT_EQ(last.status, 0) << last.text;

@@ -89,6 +89,20 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
               HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
 }
 
+TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
+  make_run();
+  const auto filled = nlohmann::json::parse(
+      in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
+  EXPECT_EQ(filled.at("masks").at(0).size(), 2u);
+  EXPECT_TRUE(filled["masks"][0][0].at("token").is_string());
+  remove_file(dir_.file("mine/model/eval_results.txt"));
+  fs::create_directory(dir_.file("mine/model/eval_results.txt"));
+  const CommandOutput told = in(".", "eval mine");
+  EXPECT_EQ(told.status, 0);
+  EXPECT_THAT(told.text, AllOf(HasSubstr("eval: the figures are not kept: "),
+                               HasSubstr("masked_lm_accuracy = ")));
+}
+
 TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
   make_run();
   const auto score = [&](const char* model) {

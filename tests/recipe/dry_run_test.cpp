@@ -7,6 +7,7 @@
 
 #include "recipe/run_needs.h"
 #include "recipe/small_recipe.h"
+#include "runtime/hardware.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/environment.h"
@@ -67,6 +68,10 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
   EXPECT_THAT(dry_run_text(recipe({out, init})), ContainsRegex("train.init +/.*, 30 of 30 parame"));
   EXPECT_THAT(refusal({out, init, "model.hidden_size=16"}),
               HasSubstr("give the model the sizes of the given one, or begin without it"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run_recipe(recipe({out, init, "model.hidden_size=16"})); }),
+      HasSubstr("give the model the sizes of the given one, or begin without it"));
+  EXPECT_FALSE(exists(dir_.file("n")));
   remove_file(dir_.file("m/vocab.txt"));
   EXPECT_THAT(refusal({out, init}), HasSubstr("train.init: no vocabulary lies beside "));
 }
@@ -102,9 +107,22 @@ TEST_F(DryRun, ATpusRecipeIsJudgedWithoutATpu) {
   const std::string text = dry_run_text(recipe(tpu));
   EXPECT_THAT(text, AllOf(HasSubstr("3 x tpu: none on this machine"),
                           HasSubstr("no usual slice of TPUs has 3 devices"),
-                          HasSubstr("nothing was made")));
+                          HasSubstr("dry run: not everything that the run needs is here: no TPU on "
+                                    "this machine; whether it fits a device is not known")));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe(tpu)); }),
               HasSubstr("no TPU on this machine"));
+}
+
+TEST_F(DryRun, AGpusRecipeIsJudgedWithoutAGpu) {
+  try {
+    require_nvidia_driver();
+    GTEST_SKIP() << "a GPU is here";
+  } catch (const UsageError&) {
+  }
+  const ScopedVariable none("SMELT_GPU_PLUGIN", "");
+  EXPECT_THAT(dry_run_text(recipe({"train.device=gpu"})),
+              AllOf(HasSubstr("1 x gpu: none on this machine"),
+                    HasSubstr("is here: no GPU on this machine; whether it fits a device is not")));
 }
 
 TEST_F(DryRun, ATpusRecipeIsCompiledForASliceWhereTheCompilerIs) {

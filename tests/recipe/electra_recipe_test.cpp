@@ -90,6 +90,15 @@ TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
   EXPECT_THAT(refusal({"model.maskprob=0.2"}), HasSubstr("did you mean 'model.mask_prob'?"));
 }
 
+TEST_F(ElectraRecipe, BertsVocabularyIsRefusedByTheRecipesKey) {
+  write_text();
+  const std::string vocab = dir_.file("vocab.txt");
+  write_file(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
+  save_tokenizer_config(vocab, {.control = ControlCharacters::bert});
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"vocab.file=" + vocab})); }),
+              AllOf(HasSubstr("model.type: electra, but "), HasSubstr("says bert\n  hint: set ")));
+}
+
 TEST_F(ElectraRecipe, AModelThatIsNotThereYetIsRefused) {
   EXPECT_THAT(error_of<UsageError>([&] { detect_with_model(recipe(), {"a"}); }),
               HasSubstr("out: no vocabulary here yet ("));

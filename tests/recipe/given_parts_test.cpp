@@ -48,6 +48,15 @@ TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
   EXPECT_FALSE(exists(dir_.file("n")));
 }
 
+TEST_F(GivenParts, AVocabularySizeThatIsNotReadIsSaid) {
+  run_recipe(recipe());
+  const std::string init = "train.init=" + dir_.file("m/model");
+  run_recipe(recipe({"out=" + dir_.file("n"), init, "vocab.size=70"}));
+  EXPECT_EQ(said(str("vocab.size 70 is not read: ", dir_.file("m/vocab.txt"), " has 60 pieces")),
+            1);
+  EXPECT_EQ(said("is not read"), 1);
+}
+
 TEST_F(GivenParts, ReadyRecordsAreTrainedOnWithoutText) {
   run_recipe(recipe({"data.shards=2"}));
   EXPECT_TRUE(exists(dir_.file("m/data/train-00001-of-00002.tfrecord")));

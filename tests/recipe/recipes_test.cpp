@@ -1,6 +1,8 @@
 // The recipes that come with smelt.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recipe/dry_run.h"
 #include "recipe/recipe.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -26,6 +28,16 @@ TEST(Recipes, WhatGoesOnWithAModelDescribesTheSame) {
     const Recipe first = of("from-scratch"), second = of("continue");
     EXPECT_EQ(first.model, second.model) << size;
   }
+}
+
+TEST(Recipes, WhatGoesOnWithAModelIsNotBlessedWithoutIt) {
+  TempDir dir;
+  write_file(dir.file("text.txt"), "Some text.\n");
+  const Recipe r = load_recipe(source_path("recipes/bert-continue.yaml"),
+                               {"text.input=" + dir.file("text.txt"), "out=" + dir.file("out")});
+  EXPECT_THAT(
+      error_of<UsageError>([&] { dry_run_text(r); }),
+      testing::HasSubstr("init: multi_cased_L-12_H-768_A-12/bert_model.ckpt holds neither"));
 }
 
 TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
