@@ -4,8 +4,10 @@ python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.sa
 
 Fails unless every weight of the class that config.json names comes from the folder and every tensor in it is used.
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
-[B,P,V] and nsp_logits [B,2], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S].
---text prints the tokens and ids that BertTokenizer makes of TEXT, and fails unless tokenizer.json gives the same.
+[B,P,V] and nsp_logits [B,2], of T5ForConditionalGeneration, for which IN holds inputs [B,S] and targets [B,T], logits
+[B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S].
+--text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
+there is one, gives the same.
 """
 import argparse
 import os
@@ -26,7 +28,8 @@ def load_model(folder):
     # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows;
     # this is the function that it calls, with the same tensors in a dict.
     config = transformers.AutoConfig.from_pretrained(folder)
-    if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"]):
+    if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
+                                    ["T5ForConditionalGeneration"]):
         sys.exit(f"architectures are {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
@@ -40,7 +43,17 @@ def load_model(folder):
     return model
 
 
+def run_t5(model, inputs):
+    targets = inputs["targets"]
+    told = np.concatenate([np.full_like(targets[:, :1], model.config.decoder_start_token_id), targets[:, :-1]], 1)
+    out = model(input_ids=inputs["inputs"], attention_mask=(inputs["inputs"] != 0).astype(np.int32),
+                decoder_input_ids=told, decoder_attention_mask=np.ones_like(told), training=False)
+    return {"logits": out.logits.numpy()}
+
+
 def run_model(model, inputs):
+    if model.config.model_type == "t5":
+        return run_t5(model, inputs)
     out = model(input_ids=inputs["input_ids"], attention_mask=inputs["input_mask"],
                 token_type_ids=inputs["segment_ids"], training=False)
     if model.config.architectures == ["ElectraForPreTraining"]:
@@ -59,14 +72,17 @@ def main():
     parser.add_argument("--text")
     args = parser.parse_args()
     if args.text is not None:
-        from transformers import AutoTokenizer, BertTokenizer
+        from transformers import AutoTokenizer, BertTokenizer, T5Tokenizer
 
-        tokenizer = BertTokenizer.from_pretrained(args.folder)
+        is_t5 = os.path.exists(os.path.join(args.folder, "spiece.model"))
+        tokenizer = (T5Tokenizer if is_t5 else BertTokenizer).from_pretrained(args.folder)
         fast = AutoTokenizer.from_pretrained(args.folder)
         if not fast.is_fast or fast(args.text)["input_ids"] != tokenizer(args.text)["input_ids"]:
             sys.exit(f"tokenizer.json gives {fast(args.text)['input_ids']}")
         print("tokens", *tokenizer.tokenize(args.text))
         print("ids", *tokenizer(args.text)["input_ids"])
+        if is_t5:
+            print("sentinels", *tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>"]))
         print("model_max_length", tokenizer.model_max_length)
     model = load_model(args.folder)
     print("all weights loaded:", len(model.weights))

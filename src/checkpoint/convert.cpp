@@ -9,8 +9,10 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
+#include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "format/crc32c.h"
@@ -47,7 +49,7 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     model.config = json::parse(read_file(job.config, kSmallFileBytes), nullptr, false);
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
-                       "name a bert_config.json or an electra_config.json");
+                       "name a bert_config.json, an electra_config.json or a t5_config.json");
   } else if (!job.model.is_null()) {
     model.config = job.model;
   }
@@ -55,6 +57,7 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     model.objective = std::move(objective);
   if (!job.vocab.empty()) {
     model.vocab_txt = read_file(job.vocab, kSmallFileBytes);
+    model.vocab = job.vocab;
     model.tokenizer = load_tokenizer_config(job.vocab);
     const auto said =
         model.settings.is_object() ? model.settings.find(kVocabularyCrc32c) : model.settings.end();
@@ -104,10 +107,14 @@ const json& known_config(const StoredModel& model) {
   return model.config;
 }
 
+const char* vocabulary_name(const std::string& type) {
+  return type == "t5" ? kT5VocabularyFile : "vocab.txt";
+}
+
 // What lies there is taken for the model's by whoever reads it.
 void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
   const std::string config = join_path(folder, type + "_config.json");
-  const std::string vocab = join_path(folder, "vocab.txt");
+  const std::string vocab = join_path(folder, vocabulary_name(type));
   constexpr const char* kHint = "choose another folder, or move that file away";
   if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
     throw UsageError(
@@ -124,7 +131,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
                 const std::string& type) {
   if (!job.beside || type.empty()) return;
   const std::string config = join_path(folder, type + "_config.json");
-  const std::string vocab = join_path(folder, "vocab.txt");
+  const std::string vocab = join_path(folder, vocabulary_name(type));
   if (!model.config.is_null() && !exists(config)) {
     json said = model.config;
     if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
@@ -132,7 +139,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
   write_file(vocab, model.vocab_txt);
-  if (model.tokenizer) save_tokenizer_config(vocab, *model.tokenizer);
+  if (model.tokenizer && type != "t5") save_tokenizer_config(vocab, *model.tokenizer);
 }
 
 std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
@@ -160,7 +167,7 @@ std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
     throw UsageError(str("convert: ", job.to, " is a folder"),
                      str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
   check_beside(parent_path(job.to), model, type);
-  LazyTensors tensors = model.tensors;
+  LazyTensors tensors = to_original_t5(model.tensors);
   if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
     std::vector<std::byte> bytes(sizeof model.step);
     std::memcpy(bytes.data(), &model.step, bytes.size());
@@ -192,17 +199,29 @@ void to_electra_folders(const ConvertJob& job, const StoredModel& model, const M
                         folder, model.tensors, form);
 }
 
+// As many as its data had.
+std::optional<std::int64_t> sentinels_of_run(const StoredModel& model) {
+  const json::json_pointer place("/data/window/sentinels");
+  if (!model.settings.is_object() || !model.settings.contains(place)) return std::nullopt;
+  return model.settings.at(place).get<std::int64_t>();
+}
+
 std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
                             const std::string& type) {
-  if (type != "bert" && type != "electra")
+  if (type != "bert" && type != "electra" && type != "t5")
     throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
                          type.empty() ? "this model" : "JEstimator's BERT"),
                      "give --to tf or smelt");
   if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
   if (model.vocab_txt.empty())
-    throw UsageError(str("convert: ", model.where, ": no vocab.txt is beside it"), "give --vocab");
+    throw UsageError(str("convert: ", model.where, ": no ", vocabulary_name(type), " is beside it"),
+                     "give --vocab");
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
-  if (type == "electra") {
+  if (type == "t5") {
+    const auto config = parse_config<T5Config>(known_config(model), model.where);
+    export_hugging_face_t5(job.to, config, model.vocab, sentinels_of_run(model), model.tensors,
+                           form);
+  } else if (type == "electra") {
     ModelFolder folder;
     folder.vocab_txt = model.vocab_txt;
     folder.tokenizer = tokenizer_of(model);

@@ -7,8 +7,11 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
+#include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_model.h"
+#include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "models/electra_config.h"
@@ -25,7 +28,7 @@ namespace {
   throw UsageError(
       str("init: ", folder, " holds neither a checkpoint nor config.json"),
       "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
-      "Face folder of a BERT or an ELECTRA");
+      "Face folder of a BERT, an ELECTRA or a T5");
 }
 
 ElectraConfig config_of_run(const nlohmann::json& settings) {
@@ -68,6 +71,14 @@ void add_hugging_face(const std::string& folder, GivenWeights& out) {
     out.else_under = {{"generator/", "electra/"}, {"generator/embeddings/", "electra/embeddings/"}};
     return;
   }
+  if (is_t5_folder(folder)) {
+    ModelFolder model = held_folder(open_hugging_face_t5(folder).folder);
+    out.parameters.merge(model.parameters);
+    out.model = std::move(model.config);
+    out.owners.push_back(std::move(model.owner));
+    out.vocab_txt = std::move(model.vocab_txt);
+    return;
+  }
   HuggingFaceBert bert = import_hugging_face(folder);
   out.parameters.merge(bert.parameters);
   out.model = std::move(bert.config);
@@ -96,7 +107,8 @@ GivenWeights of_tensorflow(const std::string& prefix) {
                    .parameters = {},
                    .model = {},
                    .owners = {}};
-  const LazyTensors all = checkpoint.tensors();
+  std::vector<std::string> slots;
+  const LazyTensors all = from_original_t5(checkpoint.tensors(), slots);
   LazyTensors parameters;
   for (const auto& [name, tensor] : all)
     if (is_float(tensor.shape.dtype) && !is_slot(name, all))
@@ -104,7 +116,8 @@ GivenWeights of_tensorflow(const std::string& prefix) {
   auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
-  const std::string vocab = join_path(parent_path(prefix), "vocab.txt");
+  const std::string vocab =
+      join_path(parent_path(prefix), model_type_of(all) == "t5" ? kT5VocabularyFile : "vocab.txt");
   if (exists(vocab)) out.vocab_txt = read_file(vocab, kSmallFileBytes);
   return out;
 }

@@ -51,7 +51,7 @@ const char* torch_dtype(DType dtype) {
 }
 
 // With what all configs have.
-json whole_config(const ModelFolder& model, DType dtype) {
+json whole_config(const ModelFolder& model) {
   const auto lines = vocab_lines(model.vocab_txt);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (static_cast<std::int64_t>(lines.size()) > vocab_size)
@@ -62,8 +62,7 @@ json whole_config(const ModelFolder& model, DType dtype) {
   json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", token_id(lines, "[PAD]")},
                  {kPositions, kAbsolute},
-                 {"tie_word_embeddings", true},
-                 {"torch_dtype", torch_dtype(dtype)}};
+                 {"tie_word_embeddings", true}};
   config.update(model.config);
   return config;
 }
@@ -213,26 +212,35 @@ std::string text_field(const json& config, const char* name, const char* fallbac
   return value.get<std::string>();
 }
 
+void write_folder(const std::string& folder, json config, const LazyTensors& parameters,
+                  std::span<const ParameterName> names, std::span<const FolderFile> files,
+                  const FolderForm& form) {
+  const LazyTensors tensors = exported(parameters, names, form.dtype);
+  config["torch_dtype"] = torch_dtype(form.dtype);
+  OutputDirectory directory(folder, form.earlier);
+  write_weights(directory, tensors, form.shard_bytes);
+  write_file(directory.file("config.json"), config.dump(2) + "\n");
+  for (const FolderFile& file : files) write_file(directory.file(file.name), file.content);
+  directory.commit();
+}
+
 void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
-  const LazyTensors tensors = exported(parameters, names, form.dtype);
-  const json config = whole_config(model, form.dtype);
   json special_tokens;
   for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
   json tokenizer = tokenizer_config_json(model.tokenizer);
   tokenizer.update(special_tokens);
   tokenizer["model_max_length"] = model.max_tokens;
+  const json config = whole_config(model);
   const auto lines = vocab_lines(model.vocab_txt);
   const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
-  OutputDirectory directory(folder, form.earlier);
-  write_weights(directory, tensors, form.shard_bytes);
-  write_file(directory.file("config.json"), config.dump(2) + "\n");
-  write_file(directory.file("vocab.txt"), model.vocab_txt);
-  write_file(directory.file("tokenizer.json"), tokenizer_json(vocabulary, model.tokenizer));
-  write_file(directory.file("tokenizer_config.json"), tokenizer.dump(2) + "\n");
-  write_file(directory.file("special_tokens_map.json"), special_tokens.dump(2) + "\n");
-  directory.commit();
+  const std::vector<FolderFile> files{
+      {"vocab.txt", model.vocab_txt},
+      {"tokenizer.json", tokenizer_json(vocabulary, model.tokenizer)},
+      {"tokenizer_config.json", tokenizer.dump(2) + "\n"},
+      {"special_tokens_map.json", special_tokens.dump(2) + "\n"}};
+  write_folder(folder, config, parameters, names, files, form);
 }
 
 json read_model_config(const std::string& folder) {
@@ -266,10 +274,11 @@ void refuse_untied_scores(const json& config, const LazyTensors& weights,
 
 OpenedFolder open_model_folder(const std::string& folder, json config,
                                std::span<const ParameterName> names,
-                               std::span<const std::string_view> parts, std::string_view base) {
+                               std::span<const std::string_view> parts, std::string_view base,
+                               const std::string& vocabulary) {
   OpenedFolder out;
   out.model.config = std::move(config);
-  const std::string vocab_path = join_path(folder, "vocab.txt");
+  const std::string vocab_path = join_path(folder, vocabulary);
   if (exists(vocab_path)) out.model.vocab_txt = read_file(vocab_path);
   out.model.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
   const LazyTensors weights = folder_weights(folder, base);

@@ -18,7 +18,7 @@ namespace smelt {
 struct ModelFolder {
   nlohmann::json config;  // of config.json; written are also those fields that all have
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
-  std::string vocab_txt;  // the content of vocab.txt
+  std::string vocab_txt;  // the content of vocab.txt, or of a T5's spiece.model
   TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
   std::shared_ptr<const void> owner;  // keeps read parameters alive; writing needs none
@@ -32,6 +32,17 @@ struct FolderForm {
   std::uint64_t shard_bytes = 5'000'000'000;
 };
 
+struct FolderFile {
+  std::string name, content;
+};
+// Weights, config.json, which gets their type, and the files. Parameters that are none of `names`
+// are left out. UsageError when one is missing or has another shape, or when the folder already
+// holds something else; then nothing is written.
+void write_folder(const std::string& folder, nlohmann::json config, const LazyTensors& parameters,
+                  std::span<const ParameterName> names, std::span<const FolderFile> files,
+                  const FolderForm& form);
+
+// A folder of an encoder, with the files of its WordPiece vocabulary.
 // Parameters that are none of `names` are left out. UsageError when one is missing or has another
 // shape, when the vocabulary has more tokens than `vocab_size` of the config or lacks a special
 // one, or when the folder already holds something else; then nothing is written. What
@@ -52,11 +63,12 @@ struct OpenedFolder {
 };
 // The rest of it, of one file of weights or of several with an index. Of `parts`, which begin
 // originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
-// the encoder alone may leave out `base` ("bert.") of Hugging Face's names. UsageError when a
-// tensor is missing or has another shape.
+// the encoder alone may leave out `base` ("bert.") of Hugging Face's names. `vocabulary` is the
+// name of its file. UsageError when a tensor is missing or has another shape.
 OpenedFolder open_model_folder(const std::string& folder, nlohmann::json config,
                                std::span<const ParameterName> names,
-                               std::span<const std::string_view> parts, std::string_view base);
+                               std::span<const std::string_view> parts, std::string_view base,
+                               const std::string& vocabulary = "vocab.txt");
 // With all parameters in memory.
 ModelFolder held_folder(OpenedFolder opened);
 

@@ -11,7 +11,9 @@
 #include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
+#include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "format/crc32c.h"
@@ -38,9 +40,13 @@ json json_file(const std::string& path) {
 // A vocabulary that lies in one of the folders, where it is the one of the checksum.
 void find_vocabulary(const std::vector<std::string>& folders, std::optional<std::uint32_t> crc,
                      StoredModel& out) {
-  for (const std::string& folder : folders) {
-    const std::string path = join_path(folder, "vocab.txt");
-    if (!exists(path)) continue;
+  std::vector<std::string> paths;
+  const bool is_t5 = model_type_of(out.tensors) == "t5";
+  for (const std::string& folder : folders)
+    for (const char* name : {is_t5 ? kT5VocabularyFile : "vocab.txt", "vocab.model"})
+      paths.push_back(join_path(folder, name));
+  for (const std::string& path : paths) {
+    if (!exists(path) || (!is_t5 && path.ends_with(".model"))) continue;
     std::string text = read_file(path, kSmallFileBytes);
     if (crc && crc32c(text) != *crc) continue;
     out.vocab_txt = std::move(text);
@@ -52,9 +58,11 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 
 // What the checkpoint itself does not say.
 void take_files_of(const std::string& folder, StoredModel& out) {
-  const bool is_electra = model_type_of(out.tensors) == "electra";
-  json config =
-      json_file(join_path(folder, is_electra ? "electra_config.json" : "bert_config.json"));
+  const std::string type = model_type_of(out.tensors);
+  json config = json_file(join_path(
+      folder, type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json"));
+  if (type == "t5" && config.is_null() && out.config.is_null())
+    config = config_json(t5_config_of(out.tensors, out.where));
   json objective = take_objective(config);
   if (out.config.is_null()) out.config = std::move(config);
   if (out.objective.is_null()) out.objective = std::move(objective);
@@ -99,8 +107,8 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   out.form = ModelForm::tensorflow;
   out.where = prefix;
   out.step = checkpoint.global_step().value_or(0);
-  out.tensors = checkpoint.tensors();
   out.skipped = checkpoint.skipped();
+  out.tensors = from_original_t5(checkpoint.tensors(), out.skipped);
   std::erase_if(out.tensors, [&](const auto& item) {
     const bool number = !is_float(item.second.shape.dtype);
     if (number && item.first != "global_step")
@@ -113,10 +121,11 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   return out;
 }
 
-void take_folder(const std::string& path, const OpenedFolder& folder, StoredModel& out) {
+void take_folder(const std::string& path, const OpenedFolder& folder, StoredModel& out,
+                 const char* vocabulary = "vocab.txt") {
   out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
   out.vocab_txt = folder.model.vocab_txt;
-  if (!out.vocab_txt.empty()) out.vocab = join_path(path, "vocab.txt");
+  if (!out.vocab_txt.empty()) out.vocab = join_path(path, vocabulary);
   out.tokenizer = folder.model.tokenizer;
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
@@ -199,6 +208,12 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   out.where = folders.size() == 1 ? folders.front() : parent_path(folders.front());
   std::optional<ElectraPart> discriminator, generator;
   for (const std::string& folder : folders) {
+    if (is_t5_folder(folder)) {
+      const OpenedT5 t5 = open_hugging_face_t5(folder);
+      take_folder(folder, t5.folder, out, kT5VocabularyFile);
+      out.config = t5.folder.model.config;
+      continue;
+    }
     if (text_field(read_model_config(folder), "model_type", "") != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
       take_folder(folder, bert, out);
@@ -280,6 +295,7 @@ std::string model_type_of(const LazyTensors& tensors) {
     return found != tensors.end() && found->first.starts_with(prefix);
   };
   if (begins("bert/")) return "bert";
+  if (begins("shared/embedding") && begins("decoder/")) return "t5";
   if (begins("electra/") || begins("generator/")) return "electra";
   return begins("encoder/embedder_block/") ? "jestimator_bert" : "";
 }

@@ -24,7 +24,7 @@ struct StoredModel {
   nlohmann::json settings;                                 // a smelt checkpoint's state; null
   nlohmann::json config;     // the model's, in smelt's words; null where it is not known
   nlohmann::json objective;  // what it was trained to do, ELECTRA's; null where it is not known
-  std::string vocab_txt;     // empty where it is not known
+  std::string vocab_txt;     // what its file holds; empty where it is not known
   std::string vocab;         // its file
   std::optional<TokenizerOptions> tokenizer;
   std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
@@ -37,16 +37,16 @@ nlohmann::json take_objective(nlohmann::json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a
-// Hugging Face folder of a BERT or an ELECTRA; a recipe's folder stands for its model/. One of
-// smelt's is in memory and its checksums have been held; of the others each tensor is read, and of
-// TensorFlow's checked, when it is wanted. UsageError beginning with `where` when it is none of
+// Hugging Face folder of a BERT, an ELECTRA or a T5; a recipe's folder stands for its model/. One
+// of smelt's is in memory and its checksums have been held; of the others each tensor is read, and
+// of TensorFlow's checked, when it is wanted. UsageError beginning with `where` when it is none of
 // these, for what cannot be read, for a generator whose sizes are none that smelt gives one beside
 // its discriminator and, unless `any_names`, for names of TensorFlow's objects. A generator's
 // folder alone is a masked LM.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
-// "bert", "electra", "jestimator_bert" by the names of the tensors; empty for another.
+// "bert", "electra", "t5", "jestimator_bert" by the names of the tensors; empty for another.
 std::string model_type_of(const LazyTensors& tensors);
 
 // How many of the tensors are slots and averages.

@@ -2,9 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <array>
+
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/tensorflow.h"
 #include "format/crc32c.h"
 #include "recipe/objective_type.h"
@@ -16,7 +19,8 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kVocabularyName = "vocab.txt";
+// As BERT's and ELECTRA's folders call it, T5's, and a recipe's.
+constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.model"};
 
 // Of a checkpoint, or of a folder of some.
 std::optional<std::string> beside_checkpoint(const std::string& weights) {
@@ -30,11 +34,12 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
   std::optional<std::uint32_t> crc;
   if (const auto said = state.find(kVocabularyCrc32c); said != state.end())
     crc = said->get<std::uint32_t>();
-  for (const std::string& place : {folder, parent_path(folder)}) {
-    const std::string path = join_path(place, kVocabularyName);
-    if (!exists(path) || (!crc && place != folder)) continue;
-    if (!crc || crc32c(read_file(path, kSmallFileBytes)) == *crc) return path;
-  }
+  for (const std::string& place : {folder, parent_path(folder)})
+    for (const char* name : kVocabularyNames) {
+      const std::string path = join_path(place, name);
+      if (!exists(path) || (!crc && place != folder)) continue;
+      if (!crc || crc32c(read_file(path, kSmallFileBytes)) == *crc) return path;
+    }
   return std::nullopt;
 }
 
@@ -49,7 +54,8 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   else
     folders = hugging_face_folders(weights);
   for (const std::string& folder : folders)
-    if (std::string path = join_path(folder, kVocabularyName); exists(path)) return path;
+    for (const char* name : kVocabularyNames)
+      if (std::string path = join_path(folder, name); exists(path)) return path;
   return std::nullopt;
 }
 
@@ -61,7 +67,8 @@ std::string given_vocabulary(const Recipe& r) {
       str("train.init: no vocabulary lies beside ", r.train.init,
           ", and vocab.file names none: a new one would give each row of its embeddings another "
           "word"),
-      "name the weights' own with --set vocab.file=…/vocab.txt");
+      r.type->special_pieces.empty() ? "name the weights' own with --set vocab.file=…/spiece.model"
+                                     : "name the weights' own with --set vocab.file=…/vocab.txt");
 }
 
 Recipe with_given_size(Recipe r) {

@@ -8,9 +8,9 @@
 
 namespace smelt {
 
-// The vocab.txt that lies beside weights as train.init names them: in their folder, or, where a
-// checkpoint of smelt's tells its vocabulary's checksum, in the recipe's folder around it. nullopt:
-// none, or another than the checksum's.
+// The vocab.txt, or a T5's spiece.model, that lies beside weights as train.init names them: in
+// their folder, or, where a checkpoint of smelt's tells its vocabulary's checksum, in the recipe's
+// folder around it. nullopt: none, or another than the checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // vocab.file, else what lies beside train.init; empty where the vocabulary is made of the text.

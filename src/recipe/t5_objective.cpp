@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "checkpoint/hugging_face_t5.h"
+#include "checkpoint/lazy_files.h"
 #include "data/example_source.h"
 #include "data/text_to_text.h"
 #include "examples/token_stores.h"
@@ -13,6 +15,7 @@
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/unigram.h"
+#include "state/resume.h"
 #include "tasks/t5_task.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
@@ -190,6 +193,21 @@ std::string t5_remark(const Recipe&, const Evaluation& e) {
   return out.str();
 }
 
+void export_t5(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  const T5Config config = finished(r).task.model;
+  const Checkpoint checkpoint =
+      parameters_of(load_trained_model("export", paths.model_dir, config_json(config), paths.vocab,
+                                       r.eval.averaged)
+                        .checkpoint);
+  export_hugging_face_t5(
+      folder, config, paths.vocab, extra_ids_of(r), lazy_tensors(checkpoint.tensors),
+      {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                               : OutputDirectory::Earlier::refused});
+  spdlog::info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+               checkpoint.step);
+}
+
 }  // namespace
 
 ObjectiveType t5_objective() {
@@ -210,6 +228,7 @@ ObjectiveType t5_objective() {
     return std::map<std::string, std::string>{
         {"t5_config.json", config_json(finished(r).task.model).dump(2) + "\n"}};
   };
+  type.export_folder = export_t5;
   type.more_measures = of_unigram;
   type.remark = t5_remark;
   type.baseline = {.measure = "word_loss", .of = "unigram_loss", .is_loss = true};

@@ -1,0 +1,102 @@
+#include "checkpoint/hugging_face_t5.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "checkpoint/t5_names.h"
+#include "format/config.h"
+#include "store/path.h"
+#include "tokenize/sentinels.h"
+#include "tokenize/tokenizer.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>";
+constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
+
+std::string type_of(const json& config) {
+  return config.is_object() ? text_field(config, "model_type", "") : "";
+}
+
+// Who generates begins with the padding and stops at the end.
+json generation_config(std::int32_t end) {
+  return {{"decoder_start_token_id", 0}, {"eos_token_id", end}, {"pad_token_id", 0}};
+}
+
+json folder_config(const T5Config& c, std::int32_t end) {
+  json config = config_json(c);
+  config["num_decoder_layers"] = c.decoder_layers();
+  config["architectures"] = {"T5ForConditionalGeneration"};
+  config["model_type"] = "t5";
+  config["is_encoder_decoder"] = true;
+  config.update(generation_config(end));
+  return config;
+}
+
+std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& vocab,
+                                        const Sentinels& sentinels) {
+  json names = json::array();
+  for (std::int64_t i = 0; i < sentinels.count; ++i) names.push_back(str("<extra_id_", i, ">"));
+  const json special{{"additional_special_tokens", names},
+                     {"eos_token", kEnd},
+                     {"pad_token", kPad},
+                     {"unk_token", kUnknown}};
+  json config = special;
+  config["tokenizer_class"] = "T5Tokenizer";
+  config["model_max_length"] = kModelLength;
+  config["extra_ids"] = sentinels.ids - tokenizer.size();
+  return {{kT5VocabularyFile, read_file(vocab, kSmallFileBytes)},
+          {"tokenizer_config.json", config.dump(2) + "\n"},
+          {"special_tokens_map.json", special.dump(2) + "\n"}};
+}
+
+}  // namespace
+
+void export_hugging_face_t5(const std::string& folder, const T5Config& config,
+                            const std::string& vocab, std::optional<std::int64_t> extra_ids,
+                            const LazyTensors& parameters, const FolderForm& form) {
+  const auto tokenizer = load_tokenizer(vocab, {});
+  if (tokenizer->token(0) != kPad)
+    throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
+                     "T5 fills sequences up with id 0; give the model's own spiece.model");
+  const Sentinels sentinels = sentinels_of(
+      *tokenizer, vocab,
+      extra_ids.value_or(std::clamp<std::int64_t>(config.vocab_size - tokenizer->size(), 0, 100)));
+  if (sentinels.ids > config.vocab_size)
+    throw UsageError(
+        str(vocab, ": ", tokenizer->size(), " pieces and ", sentinels.ids - tokenizer->size(),
+            " sentinels are more than the config's vocab_size ", config.vocab_size),
+        "use the vocabulary that the model was trained with");
+  const std::int32_t end = id_of_piece(*tokenizer, vocab, kEnd);
+  std::vector<FolderFile> files = tokenizer_files(*tokenizer, vocab, sentinels);
+  files.push_back({"generation_config.json", generation_config(end).dump(2) + "\n"});
+  write_folder(folder, folder_config(config, end), parameters, t5_names(config), files, form);
+}
+
+bool is_t5_folder(const std::string& folder) {
+  const std::string type = type_of(read_model_config(folder));
+  return type == "t5" || type == "mt5";
+}
+
+OpenedT5 open_hugging_face_t5(const std::string& folder) {
+  const json config = read_model_config(folder);
+  const std::string where = join_path(folder, "config.json");
+  json fields = json::object();
+  for (const ConfigField& field : config_fields<T5Config>())
+    if (config.contains(field.name) && !config[field.name].is_null())
+      fields[field.name] = config[field.name];
+  OpenedT5 out{.config = parse_config<T5Config>(fields, where), .folder = {}};
+  if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
+  check_t5_config(out.config, [&](const std::string&) { return where; });
+  out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
+                                 kT5VocabularyFile);
+  std::erase_if(out.folder.unused, [&](const std::string& name) {
+    return name.ends_with(".embed_tokens.weight") || name == "lm_head.weight";
+  });
+  return out;
+}
+
+}  // namespace smelt
