@@ -121,11 +121,10 @@ TrainJob train_job(const TrainSection& t, Task task) {
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.control = r.type->control};
-  if (!is_sentencepiece(r.vocab)) {
-    flags.lower_case_name = "vocab.lower_case";
-    flags.strip_accents_name = "vocab.strip_accents";
-    flags.control_name = "model.type";  // which says them; its values are the same words
-  }
+  if (is_sentencepiece(r.vocab)) return flags;  // a run's own recipe says every field
+  flags.lower_case_name = "vocab.lower_case";
+  flags.strip_accents_name = "vocab.strip_accents";
+  flags.control_name = "model.type";  // which says them; its values are the same words
   if (r.is_set("vocab.lower_case")) flags.lower_case = r.vocab.lower_case;
   if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
@@ -240,6 +239,12 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
                                                         const std::vector<std::string>& texts) {
   const auto job = asked_job<DetectJob>(r);
   return detect_replaced(job, BertTokenizer::load(job.vocab, tokenizer_flags(r)), texts);
+}
+
+Generator generator_of(const Recipe& r, const GenerateOptions& with) {
+  auto job = asked_job<GenerateJob>(r);
+  static_cast<GenerateOptions&>(job) = with;
+  return open_generator(job);
 }
 
 void export_model(const Recipe& r, const std::string& folder) {

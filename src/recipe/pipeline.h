@@ -10,6 +10,7 @@
 #include "ask/detect.h"
 #include "ask/evaluate.h"
 #include "ask/fill_mask.h"
+#include "ask/generate.h"
 #include "recipe/recipe.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/vocabulary.h"
@@ -70,6 +71,9 @@ std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<
 // UsageError for a model without a discriminator.
 std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
                                                         const std::vector<std::string>& texts);
+// UsageError for a model that answers no texts. What `with` has of search, prefix, lengths, batch,
+// seed and devices is taken.
+Generator generator_of(const Recipe& recipe, const GenerateOptions& with);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
 void export_model(const Recipe& recipe, const std::string& folder);
 

@@ -10,6 +10,7 @@
 
 #include "ask/detect.h"
 #include "ask/fill_mask.h"
+#include "ask/generate.h"
 #include "checkpoint/stored_model.h"
 #include "recipe/text_score.h"
 
@@ -25,8 +26,8 @@ using ModelAtHand = std::variant<const Recipe*, const StoredModel*>;
 // where the model lacks the part that answers.
 template <class Job>
 using QuestionFor = std::function<Job(const ModelAtHand&)>;
-using Question =
-    std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>, QuestionFor<ScoreTextJob>>;
+using Question = std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>,
+                              QuestionFor<ScoreTextJob>, QuestionFor<GenerateJob>>;
 
 // How messages say that a type of model cannot be asked.
 struct QuestionWords {
@@ -40,6 +41,10 @@ inline constexpr QuestionWords kQuestionWords<FillMaskJob>{"fill", "fills no mas
 template <>
 inline constexpr QuestionWords kQuestionWords<DetectJob>{"detect", "has no discriminator",
                                                          "take an ELECTRA"};
+
+template <>
+inline constexpr QuestionWords kQuestionWords<GenerateJob>{"generate", "answers no texts",
+                                                           "take a T5"};
 
 template <>
 inline constexpr QuestionWords kQuestionWords<ScoreTextJob>{

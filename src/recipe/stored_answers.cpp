@@ -42,7 +42,7 @@ std::string stored_type(const StoredModel& model) {
 // What neither a flag nor a file beside the vocabulary says.
 TokenizerFlags with_defaults(TokenizerFlags flags, const std::string& vocab,
                              const ObjectiveType& type) {
-  if (load_tokenizer_config(vocab)) return flags;
+  if (vocab.ends_with(".model") || load_tokenizer_config(vocab)) return flags;
   if (!flags.control) flags.control = type.control;
   if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
   return flags;
@@ -86,6 +86,13 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
       .fill(slices_of(weights_->tensors), model_.where);
+}
+
+Generator StoredAnswers::generator(const GenerateOptions& with) const {
+  auto job = asked<GenerateJob>();
+  static_cast<GenerateOptions&>(job) = with;
+  return Generator(open_device(job.device, job.devices), job, slices_of(weights_->tensors),
+                   model_.where, weights_);
 }
 
 // As many examples at a time as leave the fewest out: a batch is whole or not scored.

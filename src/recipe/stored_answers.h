@@ -39,6 +39,8 @@ class StoredAnswers {
   // detect_replaced() have it.
   std::vector<FilledText> fill(const std::vector<std::string>& texts, std::int64_t top) const;
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts) const;
+  // As recipe/pipeline.h's generator_of().
+  Generator generator(const GenerateOptions& with) const;
   // Scores it on examples that are made of the text, in a temporary folder. UsageError for too
   // little of it.
   ScoredText score(const TextToScore& text) const;

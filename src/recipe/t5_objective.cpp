@@ -14,6 +14,7 @@
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
+#include "recipe/t5_questions.h"
 #include "recipe/unigram.h"
 #include "state/resume.h"
 #include "tasks/t5_task.h"
@@ -24,6 +25,7 @@ namespace smelt {
 namespace {
 
 constexpr const char* kEndPiece = "</s>";
+constexpr std::int64_t kSentinelsOfT5 = 100;  // that the original puts on top of its vocabulary
 constexpr std::int64_t kRowsUnit = 128;  // the original's tables are filled up to a multiple of it
 
 // Whether windows may reach over the ends of documents.
@@ -229,6 +231,15 @@ ObjectiveType t5_objective() {
         {"t5_config.json", config_json(finished(r).task.model).dump(2) + "\n"}};
   };
   type.export_folder = export_t5;
+  type.questions = {QuestionFor<GenerateJob>(of_model(
+      [](const Recipe& r) {
+        return t5_generate_job(finished(r).task.model, vocabulary_path(r), tokenizer_flags(r),
+                               extra_ids_of(r));
+      },
+      [](const StoredModel& m) {
+        return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {},
+                               kSentinelsOfT5);
+      }))};
   type.more_measures = of_unigram;
   type.remark = t5_remark;
   type.baseline = {.measure = "word_loss", .of = "unigram_loss", .is_loss = true};

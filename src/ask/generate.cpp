@@ -1,0 +1,149 @@
+#include "ask/generate.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/words.h"
+#include "state/resume.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kLeastInputs = 16;  // so that few lengths are compiled
+
+std::int64_t power_of_two(std::int64_t least) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+}
+
+MemoryAdvice advice() {
+  return {"generate: the model with these texts",
+          "lower --batch, --max-length, --max-inputs or --beams"};
+}
+
+}  // namespace
+
+Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, SlicedTensors weights,
+                     std::string where, std::shared_ptr<const void> owner)
+    : client_(std::move(client)),
+      job_(std::move(job)),
+      weights_(std::move(weights)),
+      where_(std::move(where)),
+      owner_(std::move(owner)) {
+  placement_ = placement_for(client_->platform_name(), job_.devices, Reduction::global,
+                             partition_for({}, job_.devices, flag));
+  placement_.spread = Spread::mesh;
+  (void)job_.answers(kLeastInputs, job_.search);  // refuses what does not fit
+}
+
+void Generator::check_memory(std::int64_t rows, std::int64_t S) const {
+  if (job_.device != "cpu") return;
+  const double kept = job_.bytes(rows * rows_of_text(job_.search), S, job_.search.most_tokens);
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  if (kept > memory)
+    throw UsageError(str("generate: ", counted(rows, "text"), " of ", S, " tokens with answers of ",
+                         job_.search.most_tokens, " take about ", bytes_text(kept),
+                         ", more than this machine's memory of ", bytes_text(memory)),
+                     advice().hint);
+}
+
+const Generator::Asking& Generator::asking(std::int64_t rows, std::int64_t S) {
+  const auto found = askings_.find({rows, S});
+  if (found != askings_.end()) return found->second;
+  check_memory(rows, S);
+  Asking made{.program = predict_program(job_.answers(S, job_.search), rows,
+                                         {.exact_products = job_.exact_products}, placement_),
+              .step = nullptr};
+  made.step = std::make_unique<const CompiledStep>(client_, made.program, advice());
+  if (!state_)
+    state_ = std::make_unique<const ModelState>(
+        ModelState::restore(*client_, placement_, made.program.state, weights_, where_));
+  return askings_.emplace(std::pair{rows, S}, std::move(made)).first->second;
+}
+
+std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::string> texts) const {
+  std::vector<std::vector<std::int32_t>> out;
+  std::size_t cut = 0;
+  for (const std::string& text : texts) {
+    std::vector<std::int32_t>& ids = out.emplace_back(job_.encode(job_.prefix + text));
+    if (std::ssize(ids) <= job_.most_inputs) continue;
+    ids.resize(static_cast<std::size_t>(job_.most_inputs));
+    ids.back() = job_.end;
+    ++cut;
+  }
+  if (cut > 0)
+    spdlog::warn(
+        "generate: {} longer than {} tokens, of which the first are taken: see "
+        "--max-inputs",
+        counted(cut, "text is", "texts are"), job_.most_inputs);
+  return out;
+}
+
+std::vector<std::vector<Answer>> Generator::of_batch(
+    std::span<const std::vector<std::int32_t>> inputs, std::int64_t first) {
+  std::int64_t longest = kLeastInputs;
+  for (const auto& ids : inputs) longest = std::max(longest, std::ssize(ids));
+  const std::int64_t S = std::min(power_of_two(longest), std::max(job_.most_inputs, longest));
+  const std::int64_t shards = placement_.row_shards();
+  const std::int64_t rows = std::max<std::int64_t>(
+      (std::min(job_.batch_size, power_of_two(std::ssize(inputs))) + shards - 1) / shards * shards,
+      shards);
+  const Asking& asked = asking(rows, S);
+  Batch batch = empty_batch(asked.program.features, rows);
+  for (std::size_t row = 0; row < inputs.size(); ++row)
+    std::ranges::copy(inputs[row], batch.arrays[0].values<std::int32_t>().begin() +
+                                       static_cast<std::ptrdiff_t>(row) * S);
+  for (std::int64_t row = 0; job_.search.sample && row < rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    batch.arrays[1].values<std::int32_t>()[at] = static_cast<std::int32_t>(first + row);
+    batch.arrays[2].values<std::int32_t>()[at] = static_cast<std::int32_t>(job_.seed);
+  }
+  const Execution done = fitting(advice(), [&] {
+    Execution execution = asked.step->run(batch, *state_);
+    execution.await();
+    return execution;
+  });
+  const auto ids = done.results[0][0].to_host<std::int32_t>();
+  const auto scores = done.results[0][1].to_host<float>();
+  const auto T = static_cast<std::size_t>(job_.search.most_tokens);
+  const auto A = static_cast<std::size_t>(job_.search.answers);
+  std::vector<std::vector<Answer>> out(inputs.size());
+  for (std::size_t i = 0; i < inputs.size() * A; ++i) {
+    const std::span<const std::int32_t> said(ids.data() + i * T, T);
+    const auto stop =
+        std::ranges::find_if(said, [&](std::int32_t id) { return id == job_.end || id == 0; });
+    const bool ended = stop != said.end() && *stop == job_.end;
+    out[i / A].push_back({.text = job_.decode({said.begin(), stop}),
+                          .ids = {said.begin(), stop + (ended ? 1 : 0)},
+                          .score = scores[i]});
+  }
+  return out;
+}
+
+std::vector<std::vector<Answer>> Generator::answer(std::span<const std::string> texts,
+                                                   std::int64_t first) {
+  const auto inputs = encode(texts);
+  const std::span<const std::vector<std::int32_t>> all(inputs);
+  std::vector<std::vector<Answer>> out;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t count = std::min(all.size() - at, static_cast<std::size_t>(job_.batch_size));
+    auto of = of_batch(all.subspan(at, count), first + static_cast<std::int64_t>(at));
+    std::ranges::move(of, std::back_inserter(out));
+    at += count;
+  }
+  return out;
+}
+
+Generator open_generator(const GenerateJob& job) {
+  auto trained = std::make_shared<const TrainedModel>(
+      load_trained_model("generate", job.model_dir, job.model, job.vocab, job.averaged));
+  return Generator(open_device(job.device, job.devices), job, trained->checkpoint.tensors,
+                   trained->where, trained);
+}
+
+}  // namespace smelt

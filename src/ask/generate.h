@@ -1,0 +1,95 @@
+// Answers of a trained model to texts, in batches (tasks/generation.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/slices.h"
+#include "state/compiled_step.h"
+#include "state/model_state.h"
+#include "tasks/generation.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+// What a user says of it.
+struct GenerateOptions {
+  Search search = {};
+  std::string prefix = {};         // before each text: "summarize: "
+  std::int64_t most_inputs = 512;  // tokens of a text; what is longer is cut, with a warning
+  std::int64_t batch_size = 32;    // texts at a time
+  std::int64_t seed = 12345;       // of samples
+  std::int64_t devices = 1;
+};
+
+struct GenerateJob : GenerateOptions {
+  // The model's answers to inputs of S tokens: features inputs and, of samples, row and seed
+  // (tasks/t5_answers.h).
+  std::function<Prediction(std::int64_t S, const Search& search)> answers;
+  // Ids of a text as the model takes it, end and all; the text of ids without their end.
+  std::function<std::vector<std::int32_t>(std::string_view text)> encode;
+  std::function<std::string(std::span<const std::int32_t> ids)> decode;
+  // Bytes of what is kept of so many rows of S input tokens and T of answers, about.
+  std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
+  std::int32_t end = 1;
+
+  nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
+  std::string device = "cpu";
+  bool exact_products = false;
+  bool averaged = true;   // as load_trained_model has it
+  std::string model_dir;  // its newest checkpoint is used
+  std::string vocab;      // the tokenizer's, which must be the model's; empty: not compared
+};
+
+struct Answer {
+  std::string text;
+  std::vector<std::int32_t> ids;  // with the end, if it came
+  float score = 0;                // tasks/generation.h
+};
+
+// A model that is ready to answer: its programs are compiled once for each size of batch.
+class Generator {
+ public:
+  // Of the weights by name, which `owner` keeps alive; `where` begins the message where one is
+  // missing. UsageError for a search that does not fit the model.
+  Generator(std::shared_ptr<const Client> client, GenerateJob job, SlicedTensors weights,
+            std::string where, std::shared_ptr<const void> owner = {});
+
+  // search.answers to each text, the best first. `first` is the number of the first text: samples
+  // depend on a text's number, not on its batch. UsageError for answers beyond the machine's
+  // memory, before anything runs.
+  std::vector<std::vector<Answer>> answer(std::span<const std::string> texts,
+                                          std::int64_t first = 0);
+  const GenerateJob& job() const { return job_; }
+
+ private:
+  struct Asking {
+    StepProgram program;
+    std::unique_ptr<const CompiledStep> step;
+  };
+  const Asking& asking(std::int64_t rows, std::int64_t S);
+  std::vector<std::vector<Answer>> of_batch(std::span<const std::vector<std::int32_t>> inputs,
+                                            std::int64_t first);
+  std::vector<std::vector<std::int32_t>> encode(std::span<const std::string> texts) const;
+  void check_memory(std::int64_t rows, std::int64_t S) const;
+
+  std::shared_ptr<const Client> client_;
+  GenerateJob job_;
+  Placement placement_;
+  SlicedTensors weights_;
+  std::string where_;
+  std::shared_ptr<const void> owner_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
+  std::unique_ptr<const ModelState> state_;                          // on the devices
+};
+
+// Of the newest checkpoint of job.model_dir.
+Generator open_generator(const GenerateJob& job);
+
+}  // namespace smelt

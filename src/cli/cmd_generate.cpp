@@ -1,0 +1,201 @@
+#include "cli/cmd_generate.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "base/progress.h"
+#include "cli/model_option.h"
+#include "console/number_check.h"
+#include "recipe/pipeline.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "text/lines.h"
+#include "text/rows.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+struct GenerateFlags {
+  GenerateOptions options;
+  std::vector<std::string> texts;
+  std::string input, field = "text", format = "auto", out, early_stopping = "no";
+  bool json = false;
+};
+
+using Give = std::function<void(const std::string& text)>;
+
+// The texts of a file, a line or a row each.
+void each_text(const GenerateFlags& f, const Give& give) {
+  const FileFormat format = format_of(f.input, parse_file_format(f.format));
+  Progress progress("generate", static_cast<std::int64_t>(file_size(f.input)), Progress::kBytes);
+  const auto told = [&](const std::string& text, std::uint64_t read) {
+    give(text);
+    progress.update(static_cast<std::int64_t>(read));
+  };
+  if (format == FileFormat::text) {
+    LineReader lines(f.input);
+    for (std::string line; lines.next(line);)
+      told(decode_utf8_ignore(line, nullptr), lines.bytes_read());
+    return;
+  }
+  const auto rows = open_rows(f.input, format, {{.name = f.field}}, [&](const TextFault& fault) {
+    if (fault.kind != TextFault::Kind::bad_row) return;  // mended
+    throw UsageError(str(f.input, ": a row that cannot be read: ", fault.what),
+                     "mend it: each row is to have its answer");
+  });
+  for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
+}
+
+std::string answered_text(const std::vector<Answer>& answers) {
+  std::string out;
+  for (const Answer& answer : answers)
+    out += (answers.size() > 1 ? str(rounded(answer.score, 3), "\t") : std::string()) +
+           answer.text + "\n";
+  return out;
+}
+
+std::string answered_json(const std::string& text, const std::vector<Answer>& answers) {
+  nlohmann::ordered_json out{{"text", text}, {"answers", nlohmann::ordered_json::array()}};
+  for (const Answer& answer : answers)
+    out["answers"].push_back({{"text", answer.text},
+                              {"score", to_f32_digits(answer.score)},
+                              {"tokens", answer.ids.size()}});
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// Texts in batches through a model, and their answers in order.
+class Session {
+ public:
+  Session(Generator generator, const GenerateFlags& flags)
+      : generator_(std::move(generator)), flags_(flags) {
+    if (!flags.out.empty()) file_.emplace(flags.out);
+  }
+
+  void add(const std::string& text) {
+    waiting_.push_back(text);
+    if (std::ssize(waiting_) == flags_.options.batch_size) flush();
+  }
+  void flush() {
+    const auto answers = generator_.answer(waiting_, first_);
+    for (std::size_t i = 0; i < waiting_.size(); ++i)
+      put(flags_.json ? answered_json(waiting_[i], answers[i]) : answered_text(answers[i]));
+    first_ += std::ssize(waiting_);
+    waiting_.clear();
+    if (!file_) std::cout.flush();
+  }
+  void finish() {
+    if (!waiting_.empty()) flush();
+    if (file_) file_->commit();
+  }
+
+ private:
+  void put(const std::string& line) {
+    if (file_) return file_->write(line);
+    if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
+  }
+
+  Generator generator_;
+  const GenerateFlags& flags_;
+  std::optional<OutputFile> file_;
+  std::vector<std::string> waiting_;
+  std::int64_t first_ = 0;
+};
+
+// A line of standard input at a time, answered before the next is read.
+void converse(Session& session) {
+  const bool asks = ::isatty(STDIN_FILENO) == 1;
+  const auto prompt = [&] {
+    if (asks) std::cerr << "> " << std::flush;
+  };
+  prompt();
+  for (std::string line; std::getline(std::cin, line); prompt()) {
+    session.add(decode_utf8_ignore(line, nullptr));
+    session.flush();
+  }
+}
+
+Generator open_model(const ModelOption& model, const GenerateOptions& options) {
+  if (model.is_stored())
+    return StoredAnswers("generate", model.recipe.path, model.stored).generator(options);
+  return generator_of(model.recipe.load_trained("generate"), options);
+}
+
+void generate(const ModelOption& model, GenerateFlags& f) {
+  f.options.search.early_stop = f.early_stopping == "yes"     ? EarlyStop::yes
+                                : f.early_stopping == "never" ? EarlyStop::never
+                                                              : EarlyStop::no;
+  if (!f.input.empty() && !f.texts.empty())
+    throw UsageError("generate: --text with --input", "give one of the two");
+  Session session(open_model(model, f.options), f);
+  if (!f.input.empty())
+    each_text(f, [&](const std::string& text) { session.add(text); });
+  else if (f.texts.empty())
+    converse(session);
+  for (const std::string& text : f.texts) session.add(decode_utf8_ignore(text, nullptr));
+  session.finish();
+}
+
+void add_search_flags(CLI::App& command, GenerateFlags& f) {
+  Search& s = f.options.search;
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--max-length", s.most_tokens, 1, "most tokens of an answer, its end among them");
+  number("--min-length", s.least_tokens, 0, "tokens before an answer may end");
+  number("--beams", s.beams, 1, "best answers that are followed at a time; 1: the best word");
+  command
+      .add_option("--length-penalty", s.length_penalty,
+                  "of beams: a score is over the length to this power")
+      ->capture_default_str();
+  command
+      .add_option("--early-stopping", f.early_stopping,
+                  "of beams: no, yes (once as many answers as beams have ended), never")
+      ->check(CLI::IsMember({"no", "yes", "never"}))
+      ->capture_default_str();
+  command.add_flag("--sample", s.sample, "draw words by their probability");
+  command.add_option("--temperature", s.temperature, "of samples: below 1 the likely come oftener")
+      ->capture_default_str();
+  number("--top-k", s.top_k, 0, "of samples: among so many best words; 0: among all");
+  command.add_option("--top-p", s.top_p, "of samples: among the best words of this probability")
+      ->capture_default_str();
+  number("--answers", s.answers, 1, "to each text: samples, or the best beams");
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "generate", "a trained T5 answers texts: --text, --input, or lines of standard input");
+  const auto model = add_model_option(*command);
+  auto f = std::make_shared<GenerateFlags>();
+  command->add_option("--text", f->texts, "a text; may be given several times");
+  command->add_option("--input", f->input,
+                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet)");
+  command->add_option("--format", f->format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command->add_option("--field", f->field, "of rows: the one that is answered")
+      ->capture_default_str();
+  command->add_option("--out", f->out, "a file for the answers instead of standard output");
+  command->add_option("--prefix", f->options.prefix, "before each text, as 'summarize: '");
+  add_search_flags(*command, *f);
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--max-inputs", f->options.most_inputs, 2, "tokens of a text; what is longer is cut");
+  number("--batch", f->options.batch_size, 1, "texts at a time");
+  command->add_option("--seed", f->options.seed, "of samples")->capture_default_str();
+  number("--devices", f->options.devices, 1, "that share a batch");
+  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->callback([model, f] { generate(*model, *f); });
+}
+
+}  // namespace smelt

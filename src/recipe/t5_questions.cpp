@@ -1,0 +1,116 @@
+#include "recipe/t5_questions.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "format/config.h"
+#include "tasks/t5_answers.h"
+#include "tokenize/sentinels.h"
+#include "tokenize/tokenizer.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kSentinel = "<extra_id_";
+
+// Text in pieces and sentinels.
+class T5Text {
+ public:
+  T5Text(const std::string& vocab, const TokenizerFlags& flags, std::int64_t extra_ids)
+      : tokenizer_(load_tokenizer(vocab, flags)),
+        sentinels_(sentinels_of(*tokenizer_, vocab, extra_ids)),
+        end_(id_of_piece(*tokenizer_, vocab, "</s>")) {}
+
+  std::vector<std::int32_t> encode(std::string_view text) const {
+    std::vector<std::int32_t> out;
+    while (!text.empty()) {
+      const std::size_t at = text.find(kSentinel);
+      const auto sentinel = at == text.npos ? std::nullopt : sentinel_at(text.substr(at));
+      const std::size_t stop = at == text.npos ? text.size() : sentinel ? at : at + 1;
+      tokenizer_->encode(text.substr(0, stop), out);
+      text.remove_prefix(stop);
+      if (!sentinel) continue;
+      out.push_back(sentinel->id);
+      text.remove_prefix(sentinel->size);
+    }
+    out.push_back(end_);
+    return out;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const {
+    std::string out;
+    const auto add = [&](const std::string& text) {
+      if (!out.empty() && !text.empty()) out += ' ';
+      out += text;
+    };
+    std::vector<std::int32_t> pieces;
+    const auto flush = [&] {
+      if (!pieces.empty()) add(tokenizer_->decode(pieces));
+      pieces.clear();
+    };
+    for (const std::int32_t id : ids) {
+      const std::int64_t number = sentinels_.first - id;
+      const bool is_sentinel = number >= 0 && number < sentinels_.count;
+      if (!is_sentinel && id < tokenizer_->size()) pieces.push_back(id);
+      if (!is_sentinel) continue;
+      flush();
+      add(str(kSentinel, number, ">"));
+    }
+    flush();
+    return out;
+  }
+
+  std::int32_t end() const { return end_; }
+  std::int64_t ids() const { return sentinels_.ids; }
+
+ private:
+  struct Sentinel {
+    std::int32_t id;
+    std::size_t size;
+  };
+  // "<extra_id_7>…"
+  std::optional<Sentinel> sentinel_at(std::string_view text) const {
+    std::int64_t number = -1;
+    const char* const begin = text.data() + kSentinel.size();
+    const auto [stop, error] = std::from_chars(begin, text.data() + text.size(), number);
+    if (error != std::errc() || stop == text.data() + text.size() || *stop != '>' || number < 0 ||
+        number >= sentinels_.count)
+      return std::nullopt;
+    return Sentinel{static_cast<std::int32_t>(sentinels_.first - number),
+                    static_cast<std::size_t>(stop + 1 - text.data())};
+  }
+
+  std::unique_ptr<const Tokenizer> tokenizer_;
+  Sentinels sentinels_;
+  std::int32_t end_;
+};
+
+// Keys and values of both stacks' tokens in f32, and the scores of all words three times over.
+double bytes_kept(const T5Config& c, std::int64_t rows, std::int64_t S, std::int64_t T) {
+  const auto layers = static_cast<double>(c.decoder_layers()),
+             width = static_cast<double>(c.num_heads * c.d_kv);
+  const double keys = 2 * layers * width * static_cast<double>(S + 2 * T);
+  const double scores = static_cast<double>(c.num_heads) * static_cast<double>(S * S);
+  return 4 * static_cast<double>(rows) * (keys + scores + 3 * static_cast<double>(c.vocab_size));
+}
+
+}  // namespace
+
+GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
+                            const TokenizerFlags& flags, std::int64_t extra_ids) {
+  const auto text = std::make_shared<const T5Text>(vocab, flags, extra_ids);
+  GenerateJob job;
+  job.answers = [model, words = text->ids()](std::int64_t S, const Search& search) {
+    return t5_answers(model, S, search, words);
+  };
+  job.encode = [text](std::string_view of) { return text->encode(of); };
+  job.decode = [text](std::span<const std::int32_t> ids) { return text->decode(ids); };
+  job.bytes = [model](std::int64_t rows, std::int64_t S, std::int64_t T) {
+    return bytes_kept(model, rows, S, T);
+  };
+  job.end = text->end();
+  job.model = config_json(model);
+  return job;
+}
+
+}  // namespace smelt

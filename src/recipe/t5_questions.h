@@ -1,0 +1,17 @@
+// What a trained T5 can be asked.
+#pragma once
+
+#include <string>
+
+#include "ask/generate.h"
+#include "models/t5_config.h"
+#include "tokenize/tokenizer_config.h"
+
+namespace smelt {
+
+// Its answers to texts, in the pieces of a vocabulary with so many sentinels on top of its own,
+// which texts and answers call <extra_id_0> and so on. UsageError for a vocabulary without "</s>".
+GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
+                            const TokenizerFlags& flags, std::int64_t extra_ids);
+
+}  // namespace smelt
