@@ -1,0 +1,95 @@
+// smelt generate: a run's T5 answers texts, files and lines; what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class Generate : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    std::string text;
+    for (int d = 0; d < 60; ++d)
+      text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d, " times\n\n");
+    write_file(dir_.file("text.txt"), text);
+    write_file(dir_.file("r.yaml"),
+               "text: {input: text.txt, sentences: lines, dedup: none, heldout: 0.3}\n"
+               "vocab: {type: unigram, size: 60}\ndata: {inputs_length: 24, extra_ids: 8}\n"
+               "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
+               "train: {batch_size: 4, steps: 2, save_every: 2}\neval: {batch_size: 4}\n");
+    const CommandOutput made = in("run r.yaml --set out=mine");
+    ASSERT_EQ(made.status, 0) << made.text;
+  }
+  CommandOutput in(const std::string& arguments) const {
+    return run_command(str("cd ", dir_.file("."), " && ", smelt_program(), " ", arguments));
+  }
+  CommandOutput answers(const std::string& arguments) const {
+    return in("generate mine --max-length 6 " + arguments);
+  }
+  void expect_refused(const std::string& arguments, const std::string& message) const {
+    const CommandOutput got = answers(arguments);
+    EXPECT_EQ(got.status, 2) << got.text;
+    EXPECT_THAT(got.text, HasSubstr(message));
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
+  const std::string texts[] = {"the cat sees <extra_id_0> birds", "a dog"};
+  const CommandOutput by_text =
+      answers(str("--text '", texts[0], "' --text '", texts[1], "' 2>log"));
+  EXPECT_EQ(by_text.status, 0) << read_file(dir_.file("log"));
+  EXPECT_EQ(std::ranges::count(by_text.text, '\n'), 2);
+  write_file(dir_.file("in.txt"), texts[0] + "\n" + texts[1] + "\n");
+  EXPECT_EQ(answers("--input in.txt --out out.txt").status, 0);
+  EXPECT_EQ(read_file(dir_.file("out.txt")), by_text.text);
+  EXPECT_EQ(answers("--batch 1 <in.txt 2>log").text, by_text.text);
+  write_file(dir_.file("in.jsonl"),
+             Json{{"q", texts[0]}}.dump() + "\n" + Json{{"q", texts[1]}}.dump());
+  const CommandOutput rows = answers("--input in.jsonl --field q --devices 2 2>log");
+  EXPECT_EQ(rows.text, by_text.text) << read_file(dir_.file("log"));
+
+  const CommandOutput got = answers("--beams 3 --answers 2 --json --text 'the cat' 2>log");
+  ASSERT_EQ(got.status, 0) << read_file(dir_.file("log"));
+  const Json answered = Json::parse(got.text);
+  EXPECT_EQ(answered["text"], "the cat");
+  ASSERT_EQ(answered["answers"].size(), 2u);
+  EXPECT_GE(answered["answers"][0]["score"], answered["answers"][1]["score"]);
+  const std::string sampled = "--sample --answers 3 --seed 5 --text 'the cat' 2>log";
+  EXPECT_EQ(answers(sampled).text, answers(sampled).text);
+  EXPECT_THAT(answers(sampled).text, HasSubstr("\t"));
+}
+
+TEST_F(Generate, RefusesWhatDoesNotFit) {
+  expect_refused("--text a --input in.txt", "generate: --text with --input");
+  expect_refused("--text a --beams 40", "generate: 40 beams over 46 words");
+  EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,
+              HasSubstr("answers of 100000000000 take about "));
+  expect_refused("--text a --answers 2",
+                 "hint: ask for no more answers than beams, or add --sample");
+  expect_refused("--input rows.jsonl", "rows.jsonl");
+  write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
+  expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl: a row that cannot be read");
+  EXPECT_FALSE(exists(dir_.file("bad.txt")));
+
+  const CommandOutput got = answers("--max-inputs 4 --text 'the cat sees a dog and birds'");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.text, HasSubstr("1 text is longer than 4 tokens, of which the first are taken"));
+}
+
+}  // namespace
+}  // namespace smelt
