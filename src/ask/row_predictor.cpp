@@ -18,6 +18,7 @@ Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
   };
   for (std::size_t row = 0; row < rows.size(); ++row) {
     put("input_ids", row, rows[row].ids);
+    put("inputs", row, rows[row].ids);
     put("input_mask", row, std::vector<std::int32_t>(rows[row].ids.size(), 1));
     put("masked_lm_positions", row, rows[row].positions);
   }

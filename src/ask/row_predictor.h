@@ -22,7 +22,7 @@ class RowPredictor {
  public:
   // `command` begins messages about memory. The prediction's features are input_ids, input_mask,
   // segment_ids of at least as many tokens as the longest row has and, where rows have positions,
-  // masked_lm_positions.
+  // masked_lm_positions; or inputs alone, padded with 0.
   RowPredictor(std::string_view command, std::shared_ptr<const Client> client,
                const Prediction& prediction, const std::vector<TokenRow>& rows, bool exact_products,
                const Placement& placement = {});

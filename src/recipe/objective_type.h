@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ask/evaluate.h"
+#include "ask/text_sampler.h"
 #include "format/config.h"
 #include "recipe/questions.h"
 #include "recipe/recipe.h"
@@ -51,6 +53,10 @@ struct ObjectiveType {
       [](const Recipe&, const Evaluation&) { return std::string(); };
   // What an evaluation tells beside what the model's program does; on the host.
   std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
+  // What shows track.fill's texts at checks; empty: FillMaskJob, where the type answers it.
+  std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
+                                                   std::shared_ptr<const Client>, const Placement&)>
+      sampler = {};
   BaselineMeasures baseline = {};  // empty: none
   bool shards = false;             // make_examples makes as many as data.shards says
   bool sentencepiece = false;      // the vocabulary may be a SentencePiece model

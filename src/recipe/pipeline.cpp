@@ -80,9 +80,13 @@ Job asked_job(const Recipe& r) {
 }
 
 // The recipe's texts, of which a model that is being trained fills the masks.
-auto sampler_of(const Recipe& r) {
+decltype(TrackChoice::sampler) sampler_of(const Recipe& r) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));
+  if (r.type->sampler)
+    return [r, texts](std::shared_ptr<const Client> client, const Placement& placement) {
+      return r.type->sampler(r, texts, std::move(client), placement);
+    };
   const auto job = asked_job<FillMaskJob>(r);
   const auto tokenizer = std::make_shared<const BertTokenizer>(
       BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));

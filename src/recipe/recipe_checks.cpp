@@ -152,7 +152,8 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
                  str("a model of type ", r.type->name, " takes no SentencePiece vocabulary"),
                  str("leave vocab.type at wordpiece; `smelt vocab train --type unigram --out "
                      "vocab.txt` makes word pieces by SentencePiece for vocab.file"));
-  checks.require(!is_sentencepiece(r.vocab) || r.track.fill.empty(), {"track.fill", "vocab.type"},
+  checks.require(!is_sentencepiece(r.vocab) || r.track.fill.empty() || r.type->sampler,
+                 {"track.fill", "vocab.type"},
                  "track.fill: no text has [MASK] for a SentencePiece vocabulary", "leave it out");
 }
 
@@ -207,7 +208,8 @@ void check_sections(const Recipe& r) {
                  {"track.gradients", "track.histograms_every"},
                  "track.gradients is true, but track.histograms_every is 0",
                  "set track.histograms_every to the steps between two histograms");
-  checks.require(r.track.fill.empty() || answers<FillMaskJob>(r.type->questions), {"track.fill"},
+  checks.require(r.track.fill.empty() || r.type->sampler || answers<FillMaskJob>(r.type->questions),
+                 {"track.fill"},
                  str("track.fill: a model of type ", r.type->name, " fills no masks"),
                  "leave it out");
   checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},

@@ -207,9 +207,10 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<TrackSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("fill", c.fill,
-        "texts with [MASK] that the model fills at each evaluation while it trains, with | between "
-        "them");
+  visit(
+      "fill", c.fill,
+      "texts with [MASK], of a T5 for several words, that the model fills at each evaluation while "
+      "it trains, with | between them");
   visit("histograms_every", c.histograms_every,
         "steps between histograms of weights and updates for TensorBoard; 0 = none");
   visit("gradients", c.gradients,

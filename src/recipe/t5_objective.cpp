@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "ask/span_sampler.h"
 #include "base/error.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
@@ -210,6 +211,28 @@ void export_t5(const Recipe& r, const std::string& folder) {
                checkpoint.step);
 }
 
+// The tokenizer's pieces and the sentinels on top of them; those are no text.
+SpanJob span_job(const Recipe& r) {
+  const T5Recipe c = finished(r);
+  const std::shared_ptr<const Tokenizer> tokenizer =
+      load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
+  SpanJob job{.model = c.task.model,
+              .encode = {},
+              .decode = {},
+              .end = c.text.end,
+              .sentinel = c.text.sentinel,
+              .sentinels = c.text.sentinels,
+              .words = std::max<std::int64_t>(tokenizer->size(), c.text.sentinel + 1),
+              .exact_products = r.train.precision == "f32_exact"};
+  job.encode = [tokenizer](std::string_view text) {
+    std::vector<std::int32_t> ids;
+    tokenizer->encode(text, ids);
+    return ids;
+  };
+  job.decode = [tokenizer](std::span<const std::int32_t> ids) { return tokenizer->decode(ids); };
+  return job;
+}
+
 }  // namespace
 
 ObjectiveType t5_objective() {
@@ -240,6 +263,11 @@ ObjectiveType t5_objective() {
         return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {},
                                kSentinelsOfT5);
       }))};
+  type.sampler = [](const Recipe& r, std::vector<std::string> texts,
+                    std::shared_ptr<const Client> client, const Placement& placement) {
+    return std::make_unique<const SpanSampler>(std::move(client), span_job(r), std::move(texts),
+                                               placement);
+  };
   type.more_measures = of_unigram;
   type.remark = t5_remark;
   type.baseline = {.measure = "word_loss", .of = "unigram_loss", .is_loss = true};

@@ -172,6 +172,14 @@ TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {
               HasSubstr("mean_noise_span_length"));
 }
 
+TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
+  run_recipe(recipe("m", {"track.fill=the cat [MASK] a dog | some [MASK] follow a [MASK] river",
+                          "eval.every=2", "train.steps=2"}));
+  EXPECT_THAT(log_.text(), HasSubstr("some [MASK] follow a [MASK] river : '"));
+  const std::string told = read_file(dir_.file("m/model/metrics.jsonl"));
+  EXPECT_THAT(told, HasSubstr("\"kind\":\"filled\""));
+}
+
 TEST_F(T5Run, EveryObjectiveIsLearnt) {
   for (const char* objective : {"iid_denoise_text", "prefix_lm", "lm"}) {
     SCOPED_TRACE(objective);
