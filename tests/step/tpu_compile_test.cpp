@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "optim/adafactor.h"
 #include "optim/lamb.h"
 #include "runtime/topology.h"
 #include "state/placement_options.h"
@@ -12,6 +13,7 @@
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
 #include "tasks/jestimator_bert_task.h"
+#include "tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -80,6 +82,26 @@ TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
   const auto program =
       eval_program(task(), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+// T5's pre-training by Adafactor, its rows over all cores and its parameters over all axes.
+TEST_F(TpuCompile, T5ByAdafactorCompilesOverCoresAndOverAMesh) {
+  T5Task t5{.inputs_length = 128, .targets_length = 32};
+  t5.model.vocab_size = 1024;
+  t5.model.d_model = 128;
+  t5.model.d_ff = 256;
+  t5.model.num_layers = 2;
+  TrainingConfig c = config(Reduction::global);
+  c.optimizer = adafactor({});
+  c.compute.dtype = DType::bf16;
+  const Placement mesh =
+      placement_for("tpu", 8, Reduction::global,
+                    partition_for({.mesh = "data=2,fsdp=2,tensor=2", .split_slots = true}, 8));
+  for (const auto& [chips, over] :
+       {std::pair{"v3:2x2", placement(Reduction::global)}, {"v5e:2x4", mesh}}) {
+    const StepProgram program = train_program(t5_task(t5), c, over);
+    EXPECT_GT(compile(chips, program).peak_bytes, 0) << chips;
+  }
 }
 
 TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
