@@ -248,7 +248,7 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing holds neither a checkpoint nor config.json\n  hint: name a model "
                        "folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a "
-                       "Hugging Face folder of a BERT or an ELECTRA"));
+                       "Hugging Face folder of a BERT, an ELECTRA or a T5"));
   std::filesystem::create_directory(dir_.file("out"));
   std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
   EXPECT_EQ(load_weights(dir_.file("out")).where, load_weights(dir_.file("out/model")).where);
