@@ -1,21 +1,52 @@
 #include "runtime/host_memory.h"
 
-#include <cstdlib>
+#ifdef SMELT_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#include <sys/types.h>
 
-#ifdef __GLIBC__
-#include <malloc.h>
+#include <cerrno>
+#include <string>
+
+#include "base/error.h"
+#include "base/str.h"
+
+// Read by jemalloc before main: blocks of 128 MB and more have a heap of their own, so that nothing
+// is cut out of a step's temporaries; all else shares one, whichever thread frees it.
+extern "C" const char* malloc_conf;
+const char* malloc_conf = "narenas:1,oversize_threshold:134217728";
 #endif
 
 namespace smelt {
 
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kNever = -1;
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, kNever);
-  mallopt(M_TOP_PAD, 256 << 20);
-#endif
+#ifdef SMELT_JEMALLOC
+namespace {
+
+template <typename T>
+int set(const std::string& name, T value) {
+  return mallctl(name.c_str(), nullptr, nullptr, &value, sizeof(value));
 }
+
+unsigned heaps() {
+  unsigned out = 0;
+  std::size_t size = sizeof(out);
+  CHECK(mallctl("arenas.narenas", &out, &size, nullptr, 0) == 0);
+  return out;
+}
+
+}  // namespace
+
+void keep_freed_memory() {
+  constexpr ssize_t kNever = -1;
+  for (const char* kind : {"dirty", "muzzy"}) {
+    CHECK(set(str("arenas.", kind, "_decay_ms"), kNever) == 0, "jemalloc's settings");
+    for (unsigned i = 0; i < heaps(); ++i) {
+      const int failed = set(str("arena.", i, ".", kind, "_decay_ms"), kNever);
+      CHECK(failed == 0 || failed == EFAULT, "jemalloc's heap ", i);  // EFAULT: not begun yet
+    }
+  }
+}
+#else
+void keep_freed_memory() {}
+#endif
 
 }  // namespace smelt

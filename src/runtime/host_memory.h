@@ -6,7 +6,7 @@ namespace smelt {
 // Keeps what is freed instead of giving it back to the system: a step's temporaries are asked for
 // anew each time, and faulting their pages in again costs more than computing on them
 // (docs/performance.md). To be called before the plugin's threads start. For the whole process and
-// for good; does nothing where the C library is not glibc.
+// for good; does nothing in a program built for a sanitizer, which has an allocator of its own.
 void keep_freed_memory();
 
 }  // namespace smelt
