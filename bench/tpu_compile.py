@@ -3,8 +3,10 @@
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides give StableHLO text over a Shardy
 mesh, and one compiler (libtpu) compiles them in turns. Figures are of one device; flops are of the matrix products of the
-program as given to the compiler, a loop's body counted as often as it runs; bytes accessed are the compiler's, which
-counts a body once, and so say nothing of a scan. docs/performance.md says what came out.
+program as given to the compiler, a loop's body counted as often as it runs; so are cycles, which are the compiler's
+estimate of a device's time without its waiting for others; bytes accessed are the compiler's, too, which counts a body
+once, and so say nothing of a scan. The share is of the matrix units' peak in these cycles. docs/performance.md says what
+came out.
 """
 import argparse
 import json
@@ -31,6 +33,10 @@ FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
 CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2": ("v2:4x4", 32, 256, 512, 76),
     "v5e": ("v5e:4x8", 32, 256, 512, 76),
+    "v3": ("v3:4x4", 32, 256, 512, 76),
+    "v6e": ("v6e:4x8", 32, 256, 512, 76),
+    "v2-128": ("v2:4x4", 32, 1024, 128, 20),
+    "v5e-128": ("v5e:4x8", 32, 1024, 128, 20),
     "v5e-1": ("v5e:1x1", 1, 32, 128, 20),
 }
 BYTES_PER_GB = 1e9
@@ -45,6 +51,7 @@ def parse_flags():
                    help=f"of {', '.join(FORMS)}")
     p.add_argument("--model", default="base", help="tiny, small, base or large")
     p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
+    p.add_argument("--top", type=int, default=0, help="also the so many instructions of each that take longest")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
     p.add_argument("--json", metavar="FILE", help="write every figure here, too")
@@ -67,21 +74,30 @@ def figures(args, case, form, precision, dropout, folder):
     if out is None:
         raise SystemExit(f"error: {form} gave no program\n{why}")
     flops = FlopCounter(Path(program).read_text()).count() / devices
-    out, why = run([args.smelt, "compile", program, "--json", f"--topology={topology}"])
+    out, why = run([args.smelt, "compile", program, "--json", f"--topology={topology}", f"--top={args.top}"])
     if out is None:
         return {"flops": flops, "error": (re.search(r"Used [^.]*\.\d*\w* of [^.]*\.\d*\w*", why) or [why.strip()[:60]])[0]}
     got = json.loads(out)
-    return {**got, "flops": flops}
+    share = flops / (got["cycles"] * got["cycle_flops"]) if got["cycle_flops"] else float("nan")
+    return {**got, "flops": flops, "share": share}
 
 
 def row(name, got, bases):
     if "error" in got:
-        return f"| {name} | does not compile: {got['error']} | | | | |"
+        return f"| {name} | does not compile: {got['error']} | | | | | | | |"
     ratio = lambda key: f" ({', '.join(f'{got[key] / b[key]:.2f}' for b in bases)})" if bases else ""
     accessed = f"{got['bytes_accessed']:.3g}" + ("" if "scan" in name else ratio("bytes_accessed"))
-    return (f"| {name} | {got['compile_s']:.0f} s{ratio('compile_s')} | {accessed} | "
+    return (f"| {name} | {got['cycles'] / 1e6:.1f}{ratio('cycles')} | {1e3 * got['seconds']:.1f} ms | {got['share']:.0%} | "
+            f"{got['compile_s']:.0f} s{ratio('compile_s')} | {accessed} | "
             f"{got['temporary_bytes'] / BYTES_PER_GB:.2f} GB{ratio('temporary_bytes')} | {got['code_bytes'] / 1e6:.0f} MB | "
             f"{got['flops']:.4g}{ratio('flops')} |")
+
+
+def print_top(form, top):
+    if top:
+        print(f"\n{form}:\n\n| million cycles | turns | MB moved | instruction | from |\n|---|---|---|---|---|")
+    for i in top:
+        print(f"| {i['cycles'] / 1e6:.2f} | {i['turns']:.0f} | {i['bytes'] / 1e6:.0f} | {i['name']} | {i['op_name']} |")
 
 
 def main():
@@ -94,8 +110,9 @@ def main():
                     topology, devices, batch, seq, _ = CASES[case]
                     print(f"\n**{topology}, {batch} x {seq} over {devices}, {precision}, dropout {dropout}** "
                           f"(load {os.getloadavg()[0]:.1f}; in brackets: of each unrolled JAX)\n")
-                    print("| | compile | bytes accessed | temporaries | code | flops |\n|---|---|---|---|---|---|")
-                    bases = []
+                    print("| | million cycles | time | share | compile | bytes accessed | temporaries | code | flops |\n"
+                          "|---|---|---|---|---|---|---|---|---|")
+                    bases, tops = [], {}
                     for form in args.forms.split(","):
                         if form.endswith("rbg") and float(dropout) == 0:
                             continue  # without random bits it is JAX's default
@@ -104,6 +121,9 @@ def main():
                             bases.append(got)
                         everything.append({"case": case, "precision": precision, "dropout": dropout, "form": form, **got})
                         print(row(form, got, bases), flush=True)
+                        tops[form] = got.get("top", [])
+                    for form, top in tops.items():
+                        print_top(form, top)
     if args.json:
         Path(args.json).write_text(json.dumps(everything, indent=1))
 

@@ -129,6 +129,7 @@ nlohmann::json compile_program(const CompileCommand& c) {
                             {"temporary_bytes", memory.temporary_bytes},
                             {"code_bytes", memory.code_bytes},
                             {"peak_bytes", memory.peak_bytes},
+                            {"cycle_flops", cycle_flops(topology.device_kind())},
                             {"seconds", seconds_of(cycles.total, topology.device_kind())}});
   return out;
 }

@@ -267,7 +267,7 @@ void add_plan_command(CLI::App& app) {
                    "types by Google's names, e.g. v3-8,v5litepod-8; all: one machine of each kind")
       ->capture_default_str();
   command->add_flag("--all-forms", c->all_forms,
-                    "also try unrolled layers, which take longer to compile");
+                    "also try unrolled layers, which take longer to compile, and a loop of them");
   command->add_flag("--largest-batch", c->largest_batch,
                     "also look for the largest batch that fits");
   command->add_option("--prices", c->prices,

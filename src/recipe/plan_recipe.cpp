@@ -51,9 +51,10 @@ class Planner {
     if (std::ranges::none_of(out, [](const PlanRow& row) { return row.problem.empty(); }))
       throw UsageError(out.front().problem, "mend the recipe, or choose other types with --on");
     compile_round(out, {{}, "as the recipe says"}, [](const PlanRow&) { return true; });
-    if (job_.all_forms)
-      compile_round(out, {{"train.layers=unrolled"}, "unrolled"},
-                    [](const PlanRow&) { return true; });
+    if (job_.all_forms)  // one of them is the recipe's own, whose figures are kept
+      for (const Form& form :
+           {Form{{"train.layers=unrolled"}, "unrolled"}, Form{{"train.layers=scan"}, "loop"}})
+        compile_round(out, form, [](const PlanRow&) { return true; });
     for (const Form& form : smaller_forms())
       compile_round(out, form, [](const PlanRow& row) { return !row.fits(); });
     if (job_.largest_batch) find_largest(out);

@@ -167,7 +167,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "bits "
         "on a TPU or GPU, too");
   visit("layers", c.layers,
-        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device wants");
+        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device and steps "
+        "want");
   visit("save", c.save,
         "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
         "products, layer (least memory); auto");

@@ -1,13 +1,58 @@
 #include "train/job_program.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "state/state_copy.h"
 #include "store/folder.h"
 
 namespace smelt {
 
+namespace {
+
+// On a TPU a layer that is compiled by itself takes 5 s longer to compile than in a loop, and each
+// step spares 2 ms of it: some 2500 steps win that back (docs/performance.md).
+constexpr std::int64_t kManySteps = 10'000;
+constexpr std::int64_t kManyLayers = 48;  // compiled by themselves they would take minutes
+
+// Of one stack; 0 where the model does not say, as an ELECTRA by its size, of 24 at most.
+std::int64_t layers_of(const Task& task) {
+  const nlohmann::json model = task.settings.value("model", nlohmann::json::object());
+  std::int64_t most = 0;
+  for (const char* name : {"num_hidden_layers", "num_layers", "num_decoder_layers"})
+    if (const auto found = model.find(name); found != model.end() && found->is_number_integer())
+      most = std::max(most, found->get<std::int64_t>());
+  return most;
+}
+
+// A loop gathers one layer's parameters at a time over a mesh that splits them.
+bool splits_parameters(const TrainJob& job) {
+  const Partition mesh = partition_for(job.on.mesh, job.on.devices, job.fields);
+  return mesh.size("fsdp") > 1 || mesh.size("tensor") > 1;
+}
+
+bool is_worth_unrolling(const TrainJob& job) {
+  return job.config.schedule.total_steps >= kManySteps && layers_of(job.task) <= kManyLayers &&
+         !splits_parameters(job);
+}
+
+}  // namespace
+
 Compute compute_of(const TrainJob& job, std::string_view platform) {
-  return job.on.compute ? compute_for(platform, *job.on.compute, job.fields) : job.config.compute;
+  if (!job.on.compute) return job.config.compute;
+  ComputeChoice choice = *job.on.compute;
+  const bool open = !choice.layers && choice.save.value_or(Save::all) == Save::all;
+  if (open && platform == "tpu" && is_worth_unrolling(job)) choice.layers = Layers::unrolled;
+  return compute_for(platform, choice, job.fields);
+}
+
+std::string form_text(const TrainJob& job, std::string_view platform) {
+  const bool open = job.on.compute && !job.on.compute->layers;
+  if (platform != "tpu" || !open) return "";
+  return compute_of(job, platform).layers == Layers::unrolled
+             ? str("layers unrolled, as ", job.config.schedule.total_steps,
+                   " faster steps are worth a longer compilation")
+             : "layers in a loop";
 }
 
 StepProgram program_of(const TrainJob& job, std::string_view platform,

@@ -9,7 +9,13 @@
 
 namespace smelt {
 
+// As compute_for() chooses, but on a TPU a long run's layers are unrolled where nothing else is
+// said and no axis of the mesh splits parameters: its steps are faster and hold less than a loop
+// that saves products. By the run's whole length, so that what is resumed has the form it began
+// with.
 Compute compute_of(const TrainJob& job, std::string_view platform);
+// What it chose, and why, for the log; empty where there was nothing to choose.
+std::string form_text(const TrainJob& job, std::string_view platform);
 
 // train_program() or gradient_program(), as the job has it.
 StepProgram program_of(const TrainJob& job, std::string_view platform,

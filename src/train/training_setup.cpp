@@ -117,8 +117,11 @@ void accept(OpenedRun& run, const Start& start) {
 
 PreparedRun prepare(OpenedRun& run, Start& start) {
   const TrainJob& job = run.job;
-  spdlog::info("train: {}, a model ({}) of {}; compiling", counted(run.source->size(), "example"),
-               job.task.name, counted(run.program.state.parameters(), "parameter"));
+  const std::string form = form_text(job, run.client->platform_name());
+  spdlog::info("train: {}, a model ({}) of {}; compiling{}{}",
+               counted(run.source->size(), "example"), job.task.name,
+               counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ",
+               form);
   std::future<ModelState> fresh;  // drawn meanwhile
   if (!start.state)
     fresh = std::async(std::launch::async, [&] {
