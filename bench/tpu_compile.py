@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles BERT-base training steps of smelt and of plain JAX for TPUs that need not be here, and prints one table.
+"""Compiles training steps, BERT-base's if not told else, of smelt and of plain JAX for TPUs that need not be here, and prints one table.
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides give StableHLO text over a Shardy
 mesh, and one compiler (libtpu) compiles them in turns. Figures are of one device; flops are of the matrix products of the
@@ -38,6 +38,8 @@ CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2-128": ("v2:4x4", 32, 1024, 128, 20),
     "v5e-128": ("v5e:4x8", 32, 1024, 128, 20),
     "v5e-1": ("v5e:1x1", 1, 32, 128, 20),
+    "v3": ("v3:2x2", 8, 128, 512, 114),  # T5's
+    "v5e-8": ("v5e:2x4", 8, 128, 512, 114),
 }
 BYTES_PER_GB = 1e9
 
@@ -49,7 +51,7 @@ def parse_flags():
     p.add_argument("--dropouts", default="0.1,0")
     p.add_argument("--forms", default="jax unrolled,jax unrolled rbg,jax scan remat,unrolled,scan products,scan layer",
                    help=f"of {', '.join(FORMS)}")
-    p.add_argument("--model", default="base", help="tiny, small, base or large")
+    p.add_argument("--model", default="base", help="tiny, small, base or large; t5-small or t5-v1_1-small: --cases v3,v5e-8")
     p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
     p.add_argument("--top", type=int, default=0, help="also the so many instructions of each that take longest")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
@@ -70,7 +72,7 @@ def figures(args, case, form, precision, dropout, folder):
              f"--devices={devices}", f"--dropout={dropout}", f"--precision={precision}"] + ([f"--depth={args.depth}"] if args.depth else [])
     smelt, jax = FORMS[form]
     out, why = run([args.smelt, "bench", *shape, *smelt, "--device=tpu", f"--emit={program}"] if smelt else
-                   [args.python, str(ROOT / "bench/jax_bert.py"), *shape, *jax, "--platform=tpu", f"--hlo-out={program}"])
+                   [args.python, str(ROOT / "bench" / ("jax_t5.py" if args.model.startswith("t5") else "jax_bert.py")), *shape, *jax, "--platform=tpu", f"--hlo-out={program}"])
     if out is None:
         raise SystemExit(f"error: {form} gave no program\n{why}")
     flops = FlopCounter(Path(program).read_text()).count() / devices

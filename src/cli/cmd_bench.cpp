@@ -24,6 +24,7 @@
 #include "tasks/bert_task.h"
 #include "tasks/electra_task.h"
 #include "tasks/jestimator_bert_task.h"
+#include "tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -56,6 +57,7 @@ const std::map<std::string, BertConfig>& models() {
 
 constexpr const char* kElectra = "electra-small";
 constexpr const char* kJestimator = "jestimator-base";
+constexpr const char *kT5 = "t5-small", *kT5Gated = "t5-v1_1-small";
 
 Task electra_bench_task(const BenchOptions& o) {
   ElectraTask task;
@@ -77,7 +79,24 @@ Task jestimator_bench_task(const BenchOptions& o) {
   return jestimator_bert_task(task);
 }
 
+// The original's small models; --predictions are the targets' tokens.
+Task t5_bench_task(const BenchOptions& o) {
+  T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
+  task.model.vocab_size = 32128;
+  task.model.dropout_rate = o.dropout;
+  if (o.model == kT5Gated) {
+    task.model.d_ff = 1024;
+    task.model.num_layers = 8;
+    task.model.num_heads = 6;
+    task.model.feed_forward_proj = "gated-gelu";
+    task.model.tie_word_embeddings = false;
+  }
+  if (o.depth > 0) task.model.num_layers = o.depth;
+  return t5_task(task);
+}
+
 Task bench_task(const BenchOptions& o) {
+  if (o.model == kT5 || o.model == kT5Gated) return t5_bench_task(o);
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
   const auto known = models().find(o.model);
@@ -218,9 +237,9 @@ void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
 
 // "" for a name or a file, else what is wrong.
 std::string check_model(const std::string& value) {
-  if (models().contains(value) || value == kElectra || value == kJestimator || exists(value))
+  std::vector<std::string> names{kElectra, kJestimator, kT5, kT5Gated};
+  if (std::ranges::find(names, value) != names.end() || models().contains(value) || exists(value))
     return "";
-  std::vector<std::string> names{kElectra, kJestimator};
   for (const auto& [name, config] : models()) names.push_back(name);
   return str("'", value, "' is neither a file nor one of ", join(names, ", "));
 }
@@ -232,8 +251,8 @@ void add_bench_command(CLI::App& app) {
   auto o = std::make_shared<BenchOptions>();
   command
       ->add_option("--model", o->model,
-                   "BERT's tiny, small, base or large, electra-small or jestimator-base; or a "
-                   "bert_config.json, with its own dropout")
+                   "BERT's tiny, small, base or large, electra-small, jestimator-base, t5-small or "
+                   "t5-v1_1-small; or a bert_config.json, with its own dropout")
       ->check(check_model, "NAME");
   add_device_flag(*command, o->on.device);
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
@@ -244,7 +263,7 @@ void add_bench_command(CLI::App& app) {
   add_count("--devices", o->on.devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
-  add_count("--predictions", o->predictions, "BERT's masked tokens per example");
+  add_count("--predictions", o->predictions, "BERT's masked tokens, or T5's targets, per example");
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
