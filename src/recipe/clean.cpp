@@ -8,6 +8,7 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "train/rewind.h"
 
 namespace smelt {
 namespace {
@@ -21,16 +22,18 @@ std::uint64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
+constexpr const char* kAgain = "made again where it is wanted";
+
 class Finder {
  public:
   explicit Finder(const std::string& run) : recipe_(load_recipe(run, {})), paths_(recipe_) {}
 
   std::vector<Leftover> found() {
     const auto newest = latest_checkpoint(paths_.model_dir);
-    if (newest) older_checkpoints(*newest);
-    const bool is_done = newest && *newest >= recipe_.train.steps && recipe_.type->reads_text;
-    for (const std::string& folder : {parent_path(paths_.train_text), data_folder()})
-      is_done ? add(folder, "made again where it is wanted") : abandoned(folder);
+    const bool is_done = newest && *newest >= recipe_.train.steps;
+    if (newest) older_checkpoints(*newest, is_done);
+    for (const std::string& path : {parent_path(paths_.train_text), data_folder()})
+      is_done&& recipe_.type->reads_text ? finished(path) : abandoned(path);
     return std::move(found_);
   }
 
@@ -45,14 +48,26 @@ class Finder {
     found_.push_back({.path = path, .what = what, .bytes = bytes_below(path)});
   }
 
-  void older_checkpoints(std::int64_t newest) {
+  void older_checkpoints(std::int64_t newest, bool is_done) {
     const auto steps = checkpoint_steps(paths_.model_dir);
     if (steps.size() < 2) return;
     load_sliced_checkpoint(paths_.model_dir, newest);  // which throws where it is damaged
+    const TrainSection& train = recipe_.train;
+    const bool may_rewind = !is_done && train.spike_action == "rewind";
+    const auto rewound = rewind_target(steps, newest + 1, train.save_every, 0);
     for (const std::int64_t step : steps)
-      if (step != newest)
+      if (step != newest && !(may_rewind && step == rewound))
         add(committed_path(paths_.model_dir, step),
             str("an older checkpoint than that of step ", newest));
+  }
+
+  // `smelt eval` reads the held-out examples.
+  void finished(const std::string& folder) {
+    if (folder.empty() || !exists(folder)) return;
+    const std::string kept = parent_path(paths_.heldout_records) == folder ? "heldout." : "";
+    if (kept.empty()) return add(folder, kAgain);
+    for (const std::string& name : list_folder(folder))
+      if (!name.starts_with(kept)) add(join_path(folder, name), kAgain);
   }
 
   void abandoned(const std::string& folder) {

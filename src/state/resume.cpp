@@ -18,6 +18,7 @@ namespace smelt {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
+constexpr const char* kSpikes = "spikes";
 
 std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
   const auto description = source.description();
@@ -102,10 +103,10 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["optimizer"]["rules"] = c.rules.settings();
   out["ema_decay"] = c.ema_decay;
   if (c.spikes.action != SpikeAction::none)
-    out["spikes"] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
-                     {"window", c.spikes.window},
-                     {"sigmas", c.spikes.sigmas},
-                     {"rewind_skip", c.spikes.rewind_skip}};
+    out[kSpikes] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
+                    {"window", c.spikes.window},
+                    {"sigmas", c.spikes.sigmas},
+                    {"rewind_skip", c.spikes.rewind_skip}};
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
   // There the devices' gradients are summed, not averaged: another number is another run.
   if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
@@ -115,7 +116,7 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where, const Fields& fields) {
   nlohmann::json held = now;
-  held.erase(kSchedule);
+  for (const char* free : {kSchedule, kSpikes}) held.erase(free);
   refuse_differences(differences(saved, held), where,
                      "use the same settings, or choose another output folder for a new run",
                      fields);
@@ -141,13 +142,23 @@ void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& sou
                      "make these data with the model's vocabulary");
 }
 
-std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,
-                             const Fields& fields) {
+std::string changed_freely(const nlohmann::json& saved, const nlohmann::json& now,
+                           const Fields& fields) {
   std::vector<std::string> changes;
-  for (const auto& [name, is] : now.at(kSchedule).items()) {
-    const nlohmann::json was = saved.value(kSchedule, now[kSchedule]).value(name, is);
+  const auto compare = [&](const std::string& name, const nlohmann::json& was,
+                           const nlohmann::json& is) {
     if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
-  }
+  };
+  for (const auto& [name, is] : now.at(kSchedule).items())
+    compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
+  const nlohmann::json none{{"action", "none"}};
+  const nlohmann::json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
+  compare("spike_action", was["action"], is["action"]);
+  if (was.size() == is.size())
+    for (const auto& [name, field] : {std::pair{"window", "spike_window"},
+                                      {"sigmas", "spike_sigmas"},
+                                      {"rewind_skip", "rewind_skip"}})
+      compare(field, was.value(name, nlohmann::json()), is.value(name, nlohmann::json()));
   return join(changes, "; ");
 }
 

@@ -32,10 +32,10 @@ void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
 void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
                            const std::string& where);
 
-// What the schedule was and is, where the two differ: "train.learning_rate was 0.001, is 0.01";
-// else empty.
-std::string changed_schedule(const nlohmann::json& saved, const nlohmann::json& now,
-                             const Fields& fields);
+// What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
+// where they differ: "train.learning_rate was 0.001, is 0.01"; else empty.
+std::string changed_freely(const nlohmann::json& saved, const nlohmann::json& now,
+                           const Fields& fields);
 
 struct TrainedModel {
   SlicedCheckpoint checkpoint;

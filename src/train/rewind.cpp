@@ -1,5 +1,7 @@
 #include "train/rewind.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "store/folder.h"
 
@@ -7,11 +9,21 @@ namespace smelt {
 
 constexpr std::int64_t kMostRewinds = 10;  // to one checkpoint
 
+std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
+                                          std::int64_t spike, std::int64_t save_every,
+                                          std::int64_t first_step) {
+  std::optional<std::int64_t> first, any;
+  for (const std::int64_t step : steps) {
+    if (step >= spike) continue;
+    any = std::max(step, any.value_or(step));
+    if (step % save_every == 0 || step == first_step) first = std::max(step, first.value_or(step));
+  }
+  return first ? first : any;
+}
+
 SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
-  std::optional<std::int64_t> to;
-  const auto steps = checkpoint_steps(from.model_dir);
-  for (const std::int64_t step : steps)
-    if (step < from.spike && (step % from.save_every == 0 || step == from.first_step)) to = step;
+  const auto to =
+      rewind_target(checkpoint_steps(from.model_dir), from.spike, from.save_every, from.first_step);
   const std::string where = str("train: the loss of step ", from.spike, " is a spike, and ");
   if (!to)
     throw SystemError(

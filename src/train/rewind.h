@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,18 @@ namespace smelt {
 struct RewindFrom {
   std::string model_dir;
   std::int64_t spike = 0;        // the step
-  std::int64_t save_every = 1;   // only checkpoints of its multiples count, and the run's first:
+  std::int64_t save_every = 1;   // checkpoints of its multiples come first, and the run's first:
   std::int64_t first_step = 0;   // what a signal saved in between must not change the way
   Fields fields = recipe_field;  // what messages call settings
 };
 
-// The last checkpoint before the spike; those after it, of the way that is given up, are removed.
+// Of these steps the one that a rewind goes back to: the last before the spike of those that come
+// first, else of all.
+std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
+                                          std::int64_t spike, std::int64_t save_every,
+                                          std::int64_t first_step);
+
+// The checkpoint of rewind_target(); those after it, of the way that is given up, are removed.
 // SystemError when there is none, or when the run went back to it ten times already.
 SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
 

@@ -42,8 +42,7 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
   const std::string& where = checkpoint.path;
   if (say_if_done(job, where, checkpoint.step)) return;
   spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
-  if (const auto changes = changed_schedule(checkpoint.state, settings, job.fields);
-      !changes.empty())
+  if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     spdlog::warn("{}: {}", where, changes);
 }
 

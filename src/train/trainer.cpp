@@ -49,6 +49,13 @@ Batch Trainer::next_batch() {
   return batches_->next();
 }
 
+// Steps since the last save are not lost to data that cannot be read.
+Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const std::exception&) {
+  check_and_save({.save = saver_.newest() != position_.step()});
+  wait_for_save();
+  throw;
+}
+
 void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
@@ -84,7 +91,7 @@ void Trainer::step_with_histograms(const Batch& batch) {
 
 // Most steps take no histograms.
 void Trainer::take_step() {
-  const Batch batch = next_batch();
+  const Batch batch = next_batch_or_save();
   if (log_.wants_histograms(position_.step() + 1))
     step_with_histograms(batch);
   else
@@ -174,11 +181,16 @@ void Trainer::check_and_save(Due due) {
   StateCopy copy = state_.start_copy();
   Saver::Kinds kinds{.regular = due.save};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
-  if (due.check) try {
-      kinds.best = check(host_of(copy));
+  if (due.check) {
+    const HostState& host = host_of(copy);
+    try {
+      kinds.best = check(host);
     } catch (...) {
       fault = std::current_exception();
+      kinds.regular = true;
+      run_.settings[kUnchecked] = true;
     }
+  }
   spikes_.put(run_.settings);
   if (kinds.regular || kinds.best)
     saver_.save(position_.step(), std::move(copy), kinds, run_.settings, run_.watchdog);
@@ -263,6 +275,7 @@ void Trainer::run_steps() {
   }
   tell_saved();
   const std::int64_t step = position_.step();
+  signalled_ = StopSignal::raised();
   const bool stopped = step < last || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)
@@ -271,7 +284,8 @@ void Trainer::run_steps() {
 }
 
 TrainSummary Trainer::summary() const {
-  TrainSummary out{.first_step = first_step_, .last_step = position_.step()};
+  TrainSummary out{
+      .first_step = first_step_, .last_step = position_.step(), .signalled = signalled_};
   out.train_seconds = log_.seconds();
   out.sequences_per_second =
       static_cast<double>((out.last_step - first_step_) * job_.config.batch_size) /

@@ -89,6 +89,7 @@ struct TrainSummary {
   std::int64_t last_step = 0;
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
   std::map<std::string, double> last = {};  // the last step's figures and measures, by name
+  bool signalled = false;  // when its last step was made already: what follows is to end there
 };
 
 // Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a

@@ -91,6 +91,7 @@ class Trainer {
     bool check = false, save = false;
   };
   Batch next_batch();
+  Batch next_batch_or_save();
   void step(const Batch& batch);
   void step_with_histograms(const Batch& batch);
   void take_step();
@@ -122,6 +123,7 @@ class Trainer {
   std::optional<Buffer> report_;  // of position_.step(), where it is due
   ReportSums since_check_, last_;
   std::int64_t told_saved_;
+  bool signalled_ = false;
 };
 
 }  // namespace smelt

@@ -17,6 +17,7 @@
 #include "track/run_record.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
+#include "train/rewind.h"
 
 namespace smelt {
 namespace {
@@ -268,6 +269,27 @@ TEST_F(StepGuardTest, ARunThatCountsOnKeepsTheStateThatItBeganWithToGoBackTo) {
   run.save_minutes = 1e-9;
   train(run);
   EXPECT_THAT(checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
+}
+
+TEST_F(StepGuardTest, ARewindTakesWhatThereIsAndSettingsOfSpikesMayChange) {
+  train(line_job("model", 7));
+  remove_checkpoint(dir_.file("model/checkpoint-5"));
+  TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 3, .sigmas = 20, .rewind_skip = 9};
+  run.save_every = 100;
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("went back to step 7 10 times already"));
+  run.config.spikes = {.action = SpikeAction::skip, .window = 2, .sigmas = 30};
+  train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("train.spike_action was \"none\", is \"rewind\""));
+  EXPECT_EQ(settings("model", 12)["skipped_steps"], nlohmann::json({11}));
+}
+
+TEST(RewindTarget, IsTheLastRegularOneElseTheLast) {
+  EXPECT_EQ(rewind_target({5, 7, 10}, 9, 5, 0), 5);
+  EXPECT_EQ(rewind_target({5, 7, 10}, 11, 5, 0), 10);
+  EXPECT_EQ(rewind_target({3, 7}, 9, 5, 3), 3);
+  EXPECT_EQ(rewind_target({6, 7, 10}, 9, 5, 0), 7);
+  EXPECT_EQ(rewind_target({9}, 9, 5, 0), std::nullopt);
 }
 
 TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {

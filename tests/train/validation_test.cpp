@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <csignal>
 
 #include "checkpoint/checkpoint.h"
 #include "runs/small_run.h"
@@ -109,6 +110,26 @@ TEST_F(ValidationTest, ACheckThatWasCutIsMadeAgainAndTellsNothingOfStepsThatItDi
   EXPECT_TRUE(checks_[0].trained.empty());
   EXPECT_THAT(log.text(), testing::AllOf(HasSubstr("valid/masked_lm_loss at step 3: "),
                                          testing::Not(HasSubstr("train/masked_lm_loss"))));
+}
+
+TEST_F(ValidationTest, ACheckThatFailsCostsNoStepAndIsMadeAgain) {
+  TrainJob out = checked_job("m", 5);
+  out.save_every = 100;
+  out.checked = [](const TrainCheck& check) {
+    if (check.step == 4) throw SystemError("the held-out data are gone");
+  };
+  EXPECT_THAT(error_of([&] { train(out); }), HasSubstr("the held-out data are gone"));
+  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(4));
+  EXPECT_EQ(train(checked_job("m", 5)).first_step, 4);
+  ASSERT_EQ(checks_.size(), 2u);
+  EXPECT_EQ(checks_[0].step, 4);
+}
+
+TEST_F(ValidationTest, ASignalInTheLastCheckIsHandedOn) {
+  TrainJob out = checked_job("m", 2);
+  out.checked = [](const TrainCheck&) { std::raise(SIGTERM); };
+  EXPECT_TRUE(train(out).signalled);
+  EXPECT_FALSE(train(checked_job("n", 2)).signalled);
 }
 
 TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {

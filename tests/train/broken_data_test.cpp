@@ -1,0 +1,43 @@
+// What a run keeps when its data cannot be read any more.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint.h"
+#include "data/example_source.h"
+#include "runs/small_run.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+// The records behind the sixth batch of eight cannot be read.
+class BrokenSource : public ExampleSource {
+ public:
+  explicit BrokenSource(Features features) : ExampleSource(std::move(features)) {}
+  std::uint64_t size() const override { return 80; }
+  const std::vector<std::string>& files() const override { return files_; }
+  std::optional<DataDescription> description() const override { return std::nullopt; }
+
+ private:
+  void put_shuffled(std::span<const std::uint64_t> positions, Batch&) const override {
+    if (positions.front() >= 48) throw UsageError("here: record 48 is cut off");
+  }
+  void put_in_order(std::uint64_t, std::uint64_t, Batch&, std::size_t) const override {}
+
+  std::vector<std::string> files_{"here"};
+};
+
+using BrokenDataTest = SmallRun;
+
+TEST_F(BrokenDataTest, DataThatCannotBeReadCostNoStep) {
+  TrainJob run = job("model", 12);
+  run.save_every = 100;
+  run.source = std::make_shared<const BrokenSource>(run.task.features);
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("here: record 48 is cut off"));
+  EXPECT_THAT(checkpoint_steps(dir_.file("model")), testing::ElementsAre(6));
+}
+
+}  // namespace
+}  // namespace smelt
