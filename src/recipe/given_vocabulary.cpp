@@ -46,6 +46,7 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
 }  // namespace
 
 std::optional<std::string> vocabulary_beside(const std::string& weights) {
+  if (const auto model = model_in_run(weights, "train.init")) return vocabulary_beside(*model);
   if (is_checkpoint_path(weights) || (is_folder(weights) && latest_checkpoint(weights)))
     return beside_checkpoint(weights);
   std::vector<std::string> folders;

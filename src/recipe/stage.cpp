@@ -262,7 +262,6 @@ void check_output_folder(const std::string& out) {
 }
 
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages) {
-  check_output_folder(out);
   make_folders(stages_folder(out));
   nlohmann::json names = nlohmann::json::array();
   for (const Stage& stage : stages) names.push_back(stage.name);

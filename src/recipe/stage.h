@@ -48,7 +48,7 @@ std::optional<std::string> stage_before_training(const std::string& out);
 // The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
 // else.
 void check_output_folder(const std::string& out);
-// Checks it, makes it and notes the stages' names in it.
+// Makes it and notes the stages' names in it.
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 // The order of a recipe's stages, and what each depends on.
 #include <map>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/stop_notice.h"
@@ -24,6 +25,7 @@ namespace smelt {
 namespace {
 
 using Evaluated = std::function<void(const Evaluation&)>;
+using Trained = std::function<void(const TrainSummary&)>;
 
 StagePaths always(std::vector<std::string> paths) {
   return [paths = std::move(paths)] { return paths; };
@@ -163,7 +165,7 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
 
 // The stages in their order.
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
-                             const Evaluated& evaluated = {}) {
+                             const Evaluated& evaluated = {}, const Trained& trained = {}) {
   const RecipePaths p(r);
   const nlohmann::json training{{"model", r.sections.at("model")},
                                 {"train", without_paths(r, "train")},
@@ -173,7 +175,10 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                     .settings = training,
                     .inputs = records_at(p.train_records),
                     .outputs = model_at(p.model_dir),
-                    .make = [r, beginning] { train_model(r, beginning); }});
+                    .make = [r, beginning, trained] {
+                      const TrainSummary summary = train_model(r, beginning);
+                      if (trained) trained(summary);
+                    }});
   if (!p.heldout_records.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
   if (r.type->export_folder) stages.push_back(export_stage(r, training));
   return stages;
@@ -226,15 +231,19 @@ void check_stages(const Recipe& r, const Beginning& beginning) {
 }
 
 void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& evaluated) {
-  const auto stages = stages_of(r, beginning, evaluated);
+  bool stopped = false;
+  const auto stages = stages_of(r, beginning, evaluated, [&stopped](const TrainSummary& summary) {
+    stopped = summary.signalled;
+  });
   if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   check_machine_memory(r);
   if (beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir))
     (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
-  claim_output_folder(r.out, stages);
+  check_output_folder(r.out);
   const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
+  claim_output_folder(r.out, stages);
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
   // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
@@ -243,6 +252,9 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   for (const Stage& stage : stages) {
     run_stage(r.out, stage);
     if (stage.name == "train") keep_recipe(r);
+    if (std::exchange(stopped, false) && &stage != &stages.back())
+      throw Stopped("run: stopped by a signal once the model was trained and saved",
+                    str("`smelt run ", r.out, "` goes on with what follows"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 
 #include "base/random.h"
@@ -75,6 +76,16 @@ Task line_task(const Recipe& r) {
   return task;
 }
 
+// Who looks at a sample of it presses Ctrl-C.
+class StoppingSampler : public TextSampler {
+ public:
+  std::string kind() const override { return "filled"; }
+  std::vector<TextSample> sample(const SlicedTensors&, const std::string&) const override {
+    std::raise(SIGINT);
+    return {};
+  }
+};
+
 ObjectiveType line_type() {
   ObjectiveType type;
   type.name = "line";
@@ -84,6 +95,7 @@ ObjectiveType line_type() {
   type.reads_text = false;
   type.make_examples = make_sums;
   type.task = line_task;
+  type.sampler = [](auto&&...) { return std::make_unique<const StoppingSampler>(); };
   return type;
 }
 
@@ -152,6 +164,8 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
   EXPECT_THAT(dry_run_text(few, {}),
               AllOf(HasSubstr("  examples held out "), Not(HasSubstr("  vocabulary  "))));
   run_recipe(few);
+  EXPECT_THAT(error_of([&] { recipe("a,b"); }),
+              HasSubstr("a,b', of which a comma, * or ? would name several files"));
   EXPECT_THAT(list_folder(few.out),
               testing::ElementsAre(".stages", "data", "model", "recipe.yaml"));
   EXPECT_THAT(dry_run_text(few, {}), HasSubstr("   step 3\n"));
@@ -166,6 +180,17 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
     EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": finished before")));
   EXPECT_THAT(error_of([&] { run_recipe(recipe("few", {"model.width=2"})); }),
               HasSubstr("holds a model of other data: model.width was 3, is 2"));
+}
+
+TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
+  SMELT_OPEN_CPU(client, 1);
+  const Recipe few = recipe("few", {"train.steps=3", "eval.every=3", "track.fill=x"});
+  EXPECT_THAT(error_of([&] { run_recipe(few); }),
+              HasSubstr("run: stopped by a signal once the model was trained and saved"));
+  EXPECT_FALSE(exists(RecipePaths(few).evaluation));
+  run_recipe(few);
+  EXPECT_THAT(log_.text(), HasSubstr("train: finished before"));
+  EXPECT_TRUE(exists(RecipePaths(few).evaluation));
 }
 
 TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
