@@ -323,7 +323,7 @@ void check_search(const Search& c, std::int64_t words) {
           "leave out --sample or --beams");
   require(c.answers >= 1 && (c.sample || c.answers <= c.beams),
           str(c.answers, " answers of ", c.beams, c.beams == 1 ? " beam" : " beams"),
-          "ask for no more answers than beams, or add --sample");
+          c.beams == 1 ? "add --sample, or --beams" : "ask for no more answers than beams");
   require(c.temperature > 0 && std::isfinite(c.temperature), str("temperature is ", c.temperature),
           "give a number above 0; 1 is the model's own");
   require(c.top_k >= 0 && c.top_p > 0 && c.top_p <= 1,
@@ -331,6 +331,8 @@ void check_search(const Search& c, std::int64_t words) {
           "give a top-k of 0 or more and a top-p above 0, at most 1");
   require(std::isfinite(c.length_penalty), str("length penalty is ", c.length_penalty),
           "give a number; 1 is usual, 0 for none");
+  require(c.sample || (c.temperature == 1 && c.top_k == 0 && c.top_p == 1),
+          "a temperature, top-k or top-p, but no samples", "add --sample, or leave it out");
 }
 
 std::int64_t rows_of_text(const Search& c) { return c.sample ? c.answers : c.beams; }

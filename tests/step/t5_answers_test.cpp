@@ -199,6 +199,7 @@ TEST(T5Samples, ASearchThatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal([](Search& s) { s.least_tokens = 33; }),
               HasSubstr("answers of 33 to 32 tokens"));
   EXPECT_THAT(refusal([](Search& s) { s.answers = 2; }), HasSubstr("2 answers of 1 beam"));
+  EXPECT_THAT(refusal([](Search& s) { s.top_k = 2; }), HasSubstr("top-p, but no samples"));
   EXPECT_THAT(refusal([](Search& s) { s.temperature = 0; }), HasSubstr("temperature is 0"));
   EXPECT_THAT(refusal([](Search& s) { s.top_p = 1.5; }), HasSubstr("top-p 1.5"));
   EXPECT_THAT(refusal([](Search& s) { s.sample = true, s.beams = 2; }),
