@@ -27,6 +27,8 @@ void print_next_commands(const Recipe& recipe) {
   if (answers<FillMaskJob>(questions))
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
   if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  if (answers<GenerateJob>(questions))
+    std::cout << "  smelt generate " << out << " --text 'a text with an <extra_id_0>'\n";
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << join_path(recipe.out, "report.html")
             << "\n  smelt run " << out << " --set train.steps=" << more

@@ -32,6 +32,7 @@ class Generate : public testing::Test {
                "train: {batch_size: 4, steps: 2, save_every: 2}\neval: {batch_size: 4}\n");
     const CommandOutput made = in("run r.yaml --set out=mine");
     ASSERT_EQ(made.status, 0) << made.text;
+    EXPECT_THAT(made.text, HasSubstr("next:\n  smelt generate mine --text "));
   }
   CommandOutput in(const std::string& arguments) const {
     return run_command(str("cd ", dir_.file("."), " && ", smelt_program(), " ", arguments));
@@ -79,8 +80,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   expect_refused("--text a --beams 40", "generate: 40 beams over 46 words");
   EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,
               HasSubstr("answers of 100000000000 take about "));
-  expect_refused("--text a --answers 2",
-                 "hint: ask for no more answers than beams, or add --sample");
+  expect_refused("--text a --answers 2", "hint: add --sample, or --beams");
   expect_refused("--input rows.jsonl", "rows.jsonl");
   write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
   expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl: a row that cannot be read");
