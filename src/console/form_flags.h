@@ -22,6 +22,10 @@ struct RunFlags {
   // auto (runtime/hardware.h). Without --devices a TPU or GPU that auto has found is taken whole,
   // else one device.
   RunOn on(std::optional<std::int64_t> tpu_cores = {}) const;
+  // On so many devices of a TPU, wherever that is.
+  RunOn on_tpu(std::int64_t devices) const {
+    return {.device = "tpu", .devices = devices, .mesh = mesh, .compute = compute};
+  }
 };
 
 // --device, --devices, --micro-batches and those of add_form_flags(). `default_device` is help.

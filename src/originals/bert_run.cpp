@@ -21,6 +21,7 @@
 #include "models/bert_config.h"
 #include "originals/adopt_run.h"
 #include "originals/bert_log.h"
+#include "originals/original_job.h"
 #include "originals/tensorflow_copy.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
@@ -283,8 +284,7 @@ void add_job_flags(OriginalFlags& add, BertRunFlags& f) {
 
 }  // namespace
 
-void add_run_pretraining_command(CLI::App& app) {
-  auto f = std::make_shared<BertRunFlags>();
+static CLI::App* add_with_flags(CLI::App& app, const std::shared_ptr<BertRunFlags>& f) {
   auto* command = app.add_subcommand("run_pretraining",
                                      "the original BERT program: train on examples, or evaluate");
   OriginalFlags original(*command);
@@ -305,7 +305,25 @@ void add_run_pretraining_command(CLI::App& app) {
   command->add_flag("--write_tf_checkpoint,!--nowrite_tf_checkpoint", f->write_tf_checkpoint,
                     "at the end, model.ckpt-<step> for TensorFlow, too; default true");
   take_the_last(*command);
-  command->callback([f] { run_bert_pretraining(*f); });
+  return command;
+}
+
+void add_run_pretraining_command(CLI::App& app) {
+  const auto f = std::make_shared<BertRunFlags>();
+  add_with_flags(app, f)->callback([f] { run_bert_pretraining(*f); });
+}
+
+void add_run_pretraining_job(CLI::App& app, const TakeJob& take) {
+  const auto f = std::make_shared<BertRunFlags>();
+  add_with_flags(app, f)->callback([f, take] {
+    const BertConfig model =
+        parse_bert_config(read_file(f->bert_config_file, kSmallFileBytes), f->bert_config_file);
+    take([f, task = task_of_run(*f, model)](std::int64_t devices) {
+      f->on = f->run.on_tpu(devices);
+      check_divides(*f, "--train_batch_size", f->train_batch_size, f->run.micro_batches);
+      return training_job(*f, task);
+    });
+  });
 }
 
 }  // namespace smelt

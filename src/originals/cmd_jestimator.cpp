@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "console/original_flags.h"
 #include "originals/jestimator_eval.h"
 #include "originals/jestimator_predict.h"
 #include "originals/jestimator_train.h"
+#include "originals/original_job.h"
 
 namespace smelt {
 namespace {
@@ -57,6 +59,24 @@ void add_jestimator_command(CLI::App& app) {
       "jestimator", "the original JEstimator's estimator.py: BERT's pre-training with Amos");
   const auto flags = add_jestimator_flags(*command);
   command->callback([flags] { run_estimator(*flags); });
+}
+
+void add_jestimator_job(CLI::App& app, const TakeJob& take) {
+  auto* command = app.add_subcommand("jestimator", "the original JEstimator's estimator.py");
+  const auto f = add_jestimator_flags(*command);
+  command->callback([f, take] {
+    if (!f->max_train_steps)
+      throw UsageError("plan: how many steps --train_epochs are only the data say",
+                       "give --max_train_steps, 300000 in the tutorial");
+    take([f](std::int64_t devices) {
+      f->on = f->run.on_tpu(devices);
+      TrainJob job = jestimator_job(*f);
+      job.config.schedule.total_steps = *f->max_train_steps;
+      job.save_every = f->check_every_steps;
+      job.fields = jestimator_fields("valid");
+      return job;
+    });
+  });
 }
 
 }  // namespace smelt

@@ -21,6 +21,7 @@
 #include "originals/adopt_run.h"
 #include "originals/electra_hparams.h"
 #include "originals/electra_log.h"
+#include "originals/original_job.h"
 #include "originals/tensorflow_copy.h"
 #include "recipe/electra_model.h"
 #include "recipe/evaluation.h"
@@ -263,8 +264,7 @@ void run_pretraining(ElectraRunFlags& f) {
 
 }  // namespace
 
-void add_electra_run_pretraining(CLI::App& electra) {
-  auto f = std::make_shared<ElectraRunFlags>();
+static CLI::App* add_with_flags(CLI::App& electra, const std::shared_ptr<ElectraRunFlags>& f) {
   auto* command =
       electra.add_subcommand("run_pretraining", "train a model on the examples, or evaluate it");
   command
@@ -290,7 +290,28 @@ void add_electra_run_pretraining(CLI::App& electra) {
   command->add_flag("--write-tf-checkpoint,!--no-write-tf-checkpoint", f->write_tf_checkpoint,
                     "at the end, model.ckpt-<step> for TensorFlow, too; default true");
   take_the_last(*command);
-  command->callback([f] { run_pretraining(*f); });
+  return command;
+}
+
+void add_electra_run_pretraining(CLI::App& electra) {
+  const auto f = std::make_shared<ElectraRunFlags>();
+  add_with_flags(electra, f)->callback([f] { run_pretraining(*f); });
+}
+
+void add_electra_job(CLI::App& app, const TakeJob& take) {
+  auto* electra = app.add_subcommand("electra", "the original ELECTRA programs' commands");
+  electra->require_subcommand(1);
+  const auto f = std::make_shared<ElectraRunFlags>();
+  add_with_flags(*electra, f)->callback([f, take] {
+    const ElectraHparams h = parse_electra_hparams(f->hparams, f->data_dir, f->model_name).hparams;
+    take([f, h](std::int64_t devices) {
+      f->on = f->run.on_tpu(devices);
+      TrainJob job = train_job(training_of(*f, h), electra_task(electra_task_settings(h)));
+      job.on = f->on;
+      job.fields = electra_field;
+      return job;
+    });
+  });
 }
 
 }  // namespace smelt

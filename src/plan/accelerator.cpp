@@ -89,6 +89,13 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
   return out;
 }
 
+const Accelerator* usual_slice(std::int64_t devices) {
+  for (const std::string_view generation : {"v3", "v5e"})
+    for (const Accelerator& a : accelerators())
+      if (a.generation == generation && a.devices == devices) return &a;
+  return nullptr;
+}
+
 double Accelerator::seconds_of(double cycles) const {
   return smelt::seconds_of(cycles, generation_of(generation).kind);
 }

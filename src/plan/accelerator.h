@@ -2,6 +2,7 @@
 // cloud.google.com/tpu/docs: types-topologies, v2, v3, v4, v5e, v5p, v6e, runtimes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ const std::vector<Accelerator>& accelerators();
 // Those of a list of names; "all": one host of each generation, and v2-32. UsageError beginning
 // with `where` for an unknown one, with the nearest.
 std::vector<Accelerator> find_accelerators(std::string_view where, std::string_view names);
+
+// What is usually rented for so many devices: of v3, which has two a chip, or else v5e; nullptr
+// where neither has a slice of so many.
+const Accelerator* usual_slice(std::int64_t devices);
 
 // What a chip of a generation tells others, bytes a second, in and out together.
 double interconnect_bytes(std::string_view generation);

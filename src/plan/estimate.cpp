@@ -26,13 +26,14 @@ std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& st
                   .high = kOfCycles.high * work + told};
 }
 
-RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work) {
+RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
+                    const std::optional<Estimate>& scored) {
   const auto steps = static_cast<double>(work.steps);
   const double saves = steps / static_cast<double>(std::max<std::int64_t>(work.save_every, 1));
-  const double evaluations =
-      work.batch > 0 ? kEvaluationShare * work.evaluation_examples / work.batch : 0;
   RunTime out;
-  out.seconds = step.times(steps + kStallSteps * saves + evaluations).plus(kStartSeconds);
+  out.seconds = step.times(steps + kStallSteps * saves)
+                    .plus(scored.value_or(Estimate()).times(work.evaluations))
+                    .plus(kStartSeconds);
   out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
   const double lost = static_cast<double>(std::min(work.save_every, work.steps)) / 2;
   out.spot_seconds = Estimate{

@@ -16,6 +16,7 @@ struct Estimate {
   double low = 0, likely = 0, high = 0;
   Estimate times(double factor) const { return {low * factor, likely * factor, high * factor}; }
   Estimate plus(double seconds) const { return {low + seconds, likely + seconds, high + seconds}; }
+  Estimate plus(const Estimate& e) const { return {low + e.low, likely + e.likely, high + e.high}; }
 };
 
 // Seconds of a step: the compiler's cycles at the chip's clock, of which the machine has been seen
@@ -26,16 +27,14 @@ std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& st
 // What a run does besides its steps.
 struct RunWork {
   std::int64_t steps = 0;
-  std::int64_t save_every = 0;     // steps
-  double checkpoint_bytes = 0;     // of one
-  double evaluation_examples = 0;  // scored during and after training
-  double batch = 0;                // examples of a step
+  std::int64_t save_every = 0;  // steps
+  double checkpoint_bytes = 0;  // of one
+  double evaluations = 0;       // batches scored during and after training, as far as known
 };
 
 // Assumptions, in the order of docs/plan.md.
-constexpr double kStartSeconds = 180;         // software, program, data, before the first step
-constexpr double kStallSteps = 0.2;           // that a save stops (docs/performance.md)
-constexpr double kEvaluationShare = 1.0 / 3;  // of a training step's time for as many examples
+constexpr double kStartSeconds = 180;  // software, program, data, before the first step
+constexpr double kStallSteps = 0.2;    // that a save stops (docs/performance.md)
 constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a machine, on spot
 constexpr double kReturnSeconds = 600;                    // until another machine has gone on
 
@@ -44,7 +43,9 @@ struct RunTime {
   Estimate spot_seconds;   // with those expected
   double preemptions = 0;  // expected of the slice, on spot
 };
-RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work);
+// `scored`: seconds of a batch of an evaluation; without it none is counted.
+RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
+                    const std::optional<Estimate>& scored = {});
 
 // US dollars; nullopt where the price is not known.
 struct RunCost {

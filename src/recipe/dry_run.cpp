@@ -14,6 +14,7 @@
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
+#include "recipe/plan_text.h"
 #include "recipe/run_needs.h"
 #include "recipe/schedule_choice.h"
 #include "recipe/stage.h"
@@ -147,21 +148,44 @@ void add_memory(const Recipe& r, Lines& lines) {
   check_machine_memory(r);
 }
 
-// Without a TPU by its compiler alone; of which kind of TPU.
-std::string add_compiled(const Recipe& r, Lines& lines) {
-  const std::string& device = r.train.device;
-  lines.add("device", str(r.train.devices, " x ", device, ": none on this machine"));
-  lines.lack(str("no ", device == "tpu" ? "TPU" : "GPU", " on this machine"));
-  std::string why_not = "only the GPU's own plugin compiles for it";
-  const auto compiled = device == "tpu" ? compile_for_tpu(r, why_not) : std::nullopt;
-  if (compiled) {
-    lines.add("compiled for " + compiled->topology,
-              str("it fits: ", bytes_text(compiled->bytes), " on each device"));
-  } else {
-    lines.add("not compiled", why_not);
+// On the usual slice of so many devices, by its compiler alone.
+PlanRow planned(const Recipe& r) {
+  const Accelerator* type = usual_slice(r.train.devices);
+  if (type == nullptr)
+    throw UsageError(
+        str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
+  spdlog::info("dry run: compiling for a {}", type->name);
+  return plan_run({.run_on = [&](const Accelerator&) { return planned_run(r); }, .types = {*type}},
+                  TpuCompiles(TpuCompiles::users_folder()), Prices())
+      .rows.front();
+}
+
+void add_plan(const PlanRow& row, Lines& lines) {
+  const std::string on = "planned for a " + row.type.name;
+  if (!row.fits()) {
+    const std::string why = row.tried.empty() ? row.problem : row.tried.front().compiled.problem;
+    lines.add(on, "does not do: " + why);
+    return lines.lack(str("it does not fit a ", row.type.name));
+  }
+  lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
+                    bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));
+  for (const std::string& setting : row.form().settings)
+    lines.lack(str("it fits with --set ", setting, " alone"));
+  lines.add("time", planned_run_text(row));
+}
+
+// Of devices that are not on this machine.
+void add_absent(const Recipe& r, Lines& lines) {
+  const bool tpu = r.train.device == "tpu";
+  lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
+  lines.lack(str("no ", tpu ? "TPU" : "GPU", " on this machine"));
+  try {
+    if (!tpu) throw UsageError("only the GPU's own plugin compiles for it");
+    add_plan(planned(r), lines);
+  } catch (const UsageError& error) {
+    lines.add("not compiled", error.what());
     lines.lack("whether it fits a device is not known");
   }
-  return compiled ? compiled->device_kind : "";
 }
 
 void add_program(const Recipe& r, Lines& lines) {
@@ -177,13 +201,10 @@ void add_program(const Recipe& r, Lines& lines) {
                          " examples, ",
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
                          " operations"));
-  std::string kind;
-  if (has_devices(r))
-    lines.add("device",
-              str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
-  else
-    kind = add_compiled(r, lines);
-  lines.add("time", time_text(r, kind));
+  if (!has_devices(r)) return add_absent(r, lines);
+  lines.add("device",
+            str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
+  lines.add("time", time_text(r));
 }
 
 void add_disk(const Recipe& r, Lines& lines) {

@@ -4,165 +4,229 @@
 
 #include "base/error.h"
 #include "hlo/writer.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/objective_type.h"
 #include "recipe/run_needs.h"
 #include "runtime/find_plugin.h"
+#include "step/model_flops.h"
 #include "step/program.h"
+#include "train/job_program.h"
 
 namespace smelt {
 namespace {
 
 struct Form {
-  std::vector<std::string> settings;
+  std::optional<Layers> layers = {};
+  std::optional<Save> save = {};
+  std::int64_t micro_batches = 0;  // 0: as the run has it
   std::string words;
 };
 
-// From the fastest to the one that needs least memory; the recipe's own is tried before all.
+const Form kOwn{};
+const Form kLoop{.layers = Layers::scan, .words = "loop"};
+const Form kUnrolled{.layers = Layers::unrolled, .words = "unrolled"};
+
+// From the fastest to the one that needs least memory; the run's own is tried before all.
 std::vector<Form> smaller_forms() {
-  std::vector<Form> out{{{"train.layers=scan", "train.save=layer"}, "loop, layers saved"}};
+  std::vector<Form> out{
+      {.layers = Layers::scan, .save = Save::layer, .words = "loop, layers saved"}};
   for (const int parts : {2, 4, 8, 16})
-    out.push_back({{"train.layers=scan", "train.save=layer", str("train.micro_batches=", parts)},
-                   str("loop, layers saved, ", parts, " micro-batches")});
+    out.push_back({.layers = Layers::scan,
+                   .save = Save::layer,
+                   .micro_batches = parts,
+                   .words = str("loop, layers saved, ", parts, " micro-batches")});
   return out;
 }
 
-RunWork work_of(const Recipe& r) {
-  const std::int64_t evaluations = r.eval.every > 0 ? r.train.steps / r.eval.every : 0;
-  return {.steps = r.train.steps,
-          .save_every = r.train.save_minutes > 0 ? r.train.steps : r.train.save_every,
-          .checkpoint_bytes = static_cast<double>(r.program->value_bytes + r.program->slot_bytes),
-          .evaluation_examples =
-              static_cast<double>((evaluations + 1) * r.eval.steps * r.eval.batch_size),
-          .batch = static_cast<double>(r.train.batch_size)};
+std::vector<std::string> settings_of(const Form& form, const Fields& fields) {
+  std::vector<std::string> out;
+  if (form.layers)
+    out.push_back(str(fields("layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
+  if (form.save) out.push_back(str(fields("save"), "=layer"));
+  if (form.micro_batches > 0) out.push_back(str(fields("micro_batches"), "=", form.micro_batches));
+  return out;
+}
+
+std::string own_words(const TrainJob& job) {
+  const bool unrolled = compute_of(job, "tpu").layers == Layers::unrolled;
+  const std::int64_t parts = job.config.micro_batches;
+  return str(unrolled ? "unrolled" : "loop", parts > 1 ? str(", ", parts, " micro-batches") : "");
+}
+
+TrainJob in_form(TrainJob job, const Form& form) {
+  if (!job.on.compute) job.on.compute = ComputeChoice();
+  if (form.layers) job.on.compute->layers = form.layers;
+  if (form.save) job.on.compute->save = form.save;
+  if (form.micro_batches > 0) job.config.micro_batches = form.micro_batches;
+  return job;
+}
+
+double bytes_of(const Shape& shape) {
+  return static_cast<double>(shape.elements()) * static_cast<double>(dtype_size_bytes(shape.dtype));
+}
+
+// On a device, of what a mesh splits and what not.
+void add_state(PlanRow& row, const StepProgram& step) {
+  const Partition& mesh = step.placement.partition;
+  const auto split = static_cast<double>(mesh.size("fsdp") * mesh.size("tensor"));
+  for (std::size_t i = 0; i < step.state.tensors.size(); ++i) {
+    const double bytes = bytes_of(step.state.tensors[i].shape);
+    row.work.checkpoint_bytes += bytes;
+    (i < step.state.values ? row.parameter_bytes : row.slot_bytes) += bytes / split;
+  }
 }
 
 class Planner {
  public:
-  Planner(const PlanJob& job, const TpuCompiles& compiles,
-          const std::function<void(std::size_t, std::size_t)>& progress)
-      : job_(job), compiles_(compiles), progress_(progress) {}
-
-  std::vector<PlanRow> rows() {
-    std::vector<PlanRow> out;
+  Planner(const PlanJob& job, const TpuCompiles& compiles, const PlanTold& told)
+      : job_(job), compiles_(compiles), told_(told) {
     for (const Accelerator& type : job_.types) {
-      out.emplace_back();
-      out.back().type = type;
+      rows_.emplace_back();
+      rows_.back().type = type;
+      runs_.push_back(described(rows_.back()));
     }
-    for (PlanRow& row : out) describe(row);
-    if (std::ranges::none_of(out, [](const PlanRow& row) { return row.problem.empty(); }))
-      throw UsageError(out.front().problem, "mend the recipe, or choose other types with --on");
-    compile_round(out, {{}, "as the recipe says"}, [](const PlanRow&) { return true; });
-    if (job_.all_forms)  // one of them is the recipe's own, whose figures are kept
-      for (const Form& form :
-           {Form{{"train.layers=unrolled"}, "unrolled"}, Form{{"train.layers=scan"}, "loop"}})
-        compile_round(out, form, [](const PlanRow&) { return true; });
+    if (std::ranges::none_of(rows_, [](const PlanRow& row) { return row.problem.empty(); }))
+      throw UsageError(rows_.front().problem, "mend it, or choose other types with --on");
+  }
+
+  // Of which rows are finished by `finish`.
+  std::vector<PlanRow> rows(const std::function<Plan(std::vector<PlanRow>)>& finish) {
+    const auto any = [](const PlanRow&) { return true; };
+    if (told_.first && is_unrolled_by_itself()) {
+      compile_round(kLoop, any);
+      told_.first(finish(rows_));
+    }
+    compile_round(kOwn, any);
+    if (job_.all_forms)  // one of them is the run's own, whose figures are kept
+      for (const Form& form : {kUnrolled, kLoop}) compile_round(form, any);
     for (const Form& form : smaller_forms())
-      compile_round(out, form, [](const PlanRow& row) { return !row.fits(); });
-    if (job_.largest_batch) find_largest(out);
-    return out;
+      compile_round(form, [](const PlanRow& row) { return !row.fits(); });
+    compile_evaluation();
+    if (job_.largest_batch) find_largest();
+    return rows_;
   }
 
  private:
-  Recipe recipe(const Accelerator& type, const std::vector<std::string>& more) const {
-    std::vector<std::string> settings = job_.settings;
-    settings.insert(settings.end(), {"train.device=tpu", str("train.devices=", type.devices)});
-    settings.insert(settings.end(), more.begin(), more.end());
-    return load_recipe(job_.recipe, settings);
-  }
-
-  void describe(PlanRow& row) const try {
-    const Recipe r = recipe(row.type, {});
-    if (!r.program->step) {
-      row.problem = "this type of model builds no step before its data are there";
-      return;
-    }
-    row.batch = r.train.batch_size;
-    for (const Feature& feature : r.program->step->features)
-      row.tokens = std::max(row.tokens, feature.count());
-    row.flops = static_cast<double>(row.batch) * r.program->flops_per_example;
-    const DeviceMemory memory = device_memory(r);
-    row.parameter_bytes = memory.values;
-    row.slot_bytes = memory.slots;
-    row.work = work_of(r);
+  std::optional<PlannedRun> described(PlanRow& row) const try {
+    PlannedRun run = job_.run_on(row.type);
+    const StepProgram step = training_program(run.job, "tpu");
+    row.batch = run.job.config.batch_size;
+    for (const Feature& feature : step.features) row.tokens = std::max(row.tokens, feature.count());
+    row.flops = static_cast<double>(row.batch) * training_flops(run.job.task);
+    add_state(row, step);
+    row.work.steps = run.job.config.schedule.total_steps;
+    row.work.save_every = run.job.save_minutes > 0 ? row.work.steps : run.job.save_every;
+    if (run.evaluation && run.evaluation->examples)
+      row.work.evaluations = run.evaluation->times * *run.evaluation->examples *
+                             static_cast<double>(run.evaluation->passes) /
+                             static_cast<double>(run.evaluation->batch);
+    return run;
   } catch (const UsageError& error) {
     row.problem = error.what();
+    return std::nullopt;
   }
 
-  // Of a row's step; nullopt where the recipe cannot take the form, as micro-batches that do not
-  // divide it.
-  std::optional<CompileRequest> request(const PlanRow& row,
-                                        const std::vector<std::string>& settings) const try {
-    const Recipe r = recipe(row.type, settings);
-    return CompileRequest{.program = emit_module(r.program->step->program, "step"),
+  bool is_unrolled_by_itself() const {
+    return std::ranges::any_of(runs_, [](const auto& run) {
+      return run && (!run->job.on.compute || !run->job.on.compute->layers) &&
+             compute_of(run->job, "tpu").layers == Layers::unrolled;
+    });
+  }
+
+  // A row's step; nullopt where it cannot take the form, as micro-batches that do not divide it.
+  static std::optional<CompileRequest> request(const PlanRow& row, const TrainJob& job) try {
+    return CompileRequest{.program = emit_module(training_program(job, "tpu").program, "step"),
                           .topology = row.type.topology};
   } catch (const UsageError&) {
     return std::nullopt;
   }
 
-  template <class Wanted>
-  void compile_round(std::vector<PlanRow>& rows, const Form& form, const Wanted& wanted) {
-    std::vector<PlanRow*> of;
+  // Each wanted row's request, and what came of it.
+  template <class Wanted, class Make, class Take>
+  void round(const Wanted& wanted, const Make& make, const Take& take) {
+    std::vector<std::size_t> of;
     std::vector<CompileRequest> requests;
-    for (PlanRow& row : rows) {
-      if (!row.problem.empty() || !wanted(row)) continue;
-      if (auto made = request(row, form.settings)) {
-        of.push_back(&row);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (!runs_[i] || !wanted(rows_[i])) continue;
+      if (auto made = make(i)) {
+        of.push_back(i);
         requests.push_back(std::move(*made));
       }
     }
-    const auto compiled = run(requests);
-    for (std::size_t i = 0; i < of.size(); ++i) add(*of[i], form, compiled[i]);
-  }
-
-  std::vector<Compiled> run(const std::vector<CompileRequest>& requests) {
     asked_ += requests.size();
-    return compiles_.run(requests, [&](std::size_t) {
+    const auto compiled = compiles_.run(requests, [&](std::size_t) {
       ++done_;
-      if (progress_) progress_(done_, asked_);
+      if (told_.progress) told_.progress(done_, asked_);
     });
+    for (std::size_t i = 0; i < of.size(); ++i) take(of[i], compiled[i]);
   }
 
-  static void add(PlanRow& row, const Form& form, const Compiled& compiled) {
-    PlannedForm out{
-        .settings = form.settings, .words = form.words, .compiled = compiled, .step = {}};
-    if (compiled.end == CompileEnd::fits) out.step = step_seconds(row.type, compiled);
-    row.tried.push_back(std::move(out));
+  template <class Wanted>
+  void compile_round(const Form& form, const Wanted& wanted) {
+    round(
+        wanted, [&](std::size_t i) { return request(rows_[i], in_form(runs_[i]->job, form)); },
+        [&](std::size_t i, const Compiled& compiled) { add(i, form, compiled); });
+  }
+
+  void add(std::size_t at, const Form& form, const Compiled& compiled) {
+    PlanRow& row = rows_[at];
+    row.tried.push_back({.settings = settings_of(form, runs_[at]->job.fields),
+                         .words = form.words.empty() ? own_words(runs_[at]->job) : form.words,
+                         .compiled = compiled,
+                         .step = {}});
+    forms_[row.type.name].push_back(form);
+    if (compiled.end == CompileEnd::fits) row.tried.back().step = step_seconds(row.type, compiled);
     if (!row.tried.back().step) return;
     if (!row.best || row.tried.back().step->likely < row.form().step->likely)
       row.best = row.tried.size() - 1;
   }
 
+  TrainJob best_job(std::size_t i) const {
+    return in_form(runs_[i]->job, forms_.at(rows_[i].type.name).at(*rows_[i].best));
+  }
+
+  void compile_evaluation() {
+    round([](const PlanRow& row) { return row.fits(); },
+          [&](std::size_t i) -> std::optional<CompileRequest> {
+            if (!runs_[i]->evaluation) return std::nullopt;
+            const PlannedEvaluation& e = *runs_[i]->evaluation;
+            const TrainJob job = best_job(i);
+            const Placement placement =
+                placement_for("tpu", job.on.devices, Reduction::global,
+                              partition_for(job.on.mesh, job.on.devices, job.fields));
+            return CompileRequest{
+                .program = emit_module(
+                    eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes)
+                        .program,
+                    "step"),
+                .topology = rows_[i].type.topology};
+          },
+          [&](std::size_t i, const Compiled& compiled) { rows_[i].evaluation = compiled; });
+  }
+
   // Doubles the batch until one does not fit.
-  void find_largest(std::vector<PlanRow>& rows) {
-    std::vector<PlanRow*> growing;
-    for (PlanRow& row : rows)
-      if (row.fits()) {
-        row.largest_batch = row.batch;
-        growing.push_back(&row);
-      }
-    for (std::int64_t factor = 2; !growing.empty() && factor <= 1024; factor *= 2) {
-      std::vector<PlanRow*> of;
-      std::vector<CompileRequest> requests;
-      for (PlanRow* row : growing) {
-        auto settings = row->form().settings;
-        settings.push_back(str("train.batch_size=", row->batch * factor));
-        if (auto made = request(*row, settings)) {
-          of.push_back(row);
-          requests.push_back(std::move(*made));
-        }
-      }
-      const auto compiled = run(requests);
-      growing.clear();
-      for (std::size_t i = 0; i < of.size(); ++i)
-        if (compiled[i].end == CompileEnd::fits) {
-          of[i]->largest_batch = of[i]->batch * factor;
-          growing.push_back(of[i]);
-        }
-    }
+  void find_largest() {
+    for (PlanRow& row : rows_)
+      if (row.fits()) row.largest_batch = row.batch;
+    for (std::int64_t factor = 2; factor <= 1024; factor *= 2)
+      round([&](const PlanRow& row) { return row.largest_batch == row.batch * factor / 2; },
+            [&](std::size_t i) {
+              TrainJob job = best_job(i);
+              job.config.batch_size *= factor;
+              return request(rows_[i], job);
+            },
+            [&](std::size_t i, const Compiled& compiled) {
+              if (compiled.end == CompileEnd::fits)
+                rows_[i].largest_batch = rows_[i].batch * factor;
+            });
   }
 
   const PlanJob& job_;
   const TpuCompiles& compiles_;
-  const std::function<void(std::size_t, std::size_t)>& progress_;
+  const PlanTold& told_;
+  std::vector<PlanRow> rows_;
+  std::vector<std::optional<PlannedRun>> runs_;     // of the rows
+  std::map<std::string, std::vector<Form>> forms_;  // tried, by the type's name
   std::size_t done_ = 0, asked_ = 0;
 };
 
@@ -185,6 +249,23 @@ void choose(Plan& plan) {
   }
 }
 
+// Of held-out examples: as many as are asked for, or about those of the text's share.
+std::optional<double> held_out_examples(const Recipe& r) {
+  if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
+  if (!r.type->reads_text || !r.ready.records.empty()) return std::nullopt;
+  try {
+    constexpr double kBytesOfToken = 5;
+    double tokens = 1;
+    for (const Feature& feature : r.program->step->features)
+      tokens = std::max(tokens, static_cast<double>(feature.count()));
+    const double bytes = disk_need(r).text;
+    if (bytes <= 0) return std::nullopt;
+    return bytes * r.text.heldout / kBytesOfToken / tokens;
+  } catch (const UsageError&) {
+    return std::nullopt;  // the text is elsewhere
+  }
+}
+
 }  // namespace
 
 double PlanRow::share_of_peak() const {
@@ -192,18 +273,44 @@ double PlanRow::share_of_peak() const {
   return flops / (form().step->likely * type.flops * type.devices);
 }
 
-Plan plan_recipe(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
-                 const std::function<void(std::size_t, std::size_t)>& progress) {
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings) {
+  settings.insert(settings.end(), {"train.device=tpu", str("train.devices=", type.devices)});
+  return load_recipe(recipe, settings);
+}
+
+PlannedRun planned_run(const Recipe& recipe) {
+  const Recipe r = with_given_size(recipe);
+  if (!r.program->job)
+    throw UsageError("this type of model builds no step before its data are there");
+  PlannedRun out{.job = *r.program->job, .evaluation = {}};
+  if (r.ready.records.empty() || !r.ready.heldout.empty())
+    out.evaluation = {
+        .batch = r.eval.batch_size,
+        .passes = r.eval.passes,
+        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
+        .examples = held_out_examples(r)};
+  return out;
+}
+
+Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
+              const PlanTold& told) {
   (void)find_plugin("tpu");  // says how to get it
-  Plan plan{.rows = Planner(job, compiles, progress).rows(), .cheapest = {}, .fastest = {}};
-  for (PlanRow& row : plan.rows) {
-    if (!row.fits()) continue;
-    row.price = prices.find(row.type.generation, job.region);
-    row.time = run_seconds(row.type, *row.form().step, row.work);
-    row.cost = run_cost(row.type, row.time, row.price);
-  }
-  choose(plan);
-  return plan;
+  const auto finish = [&](std::vector<PlanRow> rows) {
+    Plan plan{.rows = std::move(rows), .cheapest = {}, .fastest = {}};
+    for (PlanRow& row : plan.rows) {
+      if (!row.fits()) continue;
+      std::optional<Estimate> scored;
+      if (row.evaluation && row.evaluation->end == CompileEnd::fits)
+        scored = step_seconds(row.type, *row.evaluation);
+      row.price = prices.find(row.type.generation, job.region);
+      row.time = run_seconds(row.type, *row.form().step, row.work, scored);
+      row.cost = run_cost(row.type, row.time, row.price);
+    }
+    choose(plan);
+    return plan;
+  };
+  return finish(Planner(job, compiles, told).rows(finish));
 }
 
 }  // namespace smelt

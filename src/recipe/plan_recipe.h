@@ -1,4 +1,4 @@
-// smelt plan: a recipe's step on TPUs that are not here, by their compiler: does it fit, in which
+// smelt plan: a run's step on TPUs that are not here, by their compiler: does it fit, in which
 // form, how long does the run take, what does it cost.
 #pragma once
 
@@ -12,22 +12,42 @@
 #include "plan/estimate.h"
 #include "plan/prices.h"
 #include "recipe/recipe.h"
+#include "train/trainer.h"
 
 namespace smelt {
 
+// What a run scores besides training.
+struct PlannedEvaluation {
+  std::int64_t batch = 0, passes = 1;
+  double times = 0;                // that the held-out examples are scored, in all
+  std::optional<double> examples;  // each time; nothing where that is not known before the data are
+};
+
+struct PlannedRun {
+  TrainJob job;
+  std::optional<PlannedEvaluation> evaluation = {};
+};
+
 struct PlanJob {
-  std::string recipe;                 // a file or a run's folder
-  std::vector<std::string> settings;  // as --set
+  // The run on a type's devices. UsageError where it cannot be.
+  std::function<PlannedRun(const Accelerator& type)> run_on;
   std::vector<Accelerator> types;
   bool all_forms = false;      // also those that need not be tried for the first that fits
   bool largest_batch = false;  // also look for the largest batch that fits
   std::string region = {};     // of prices; empty: the first that is known
 };
 
-// One way to run the recipe on a type.
+// Of a recipe whose train.devices are the type's. UsageError for a type of model whose step is not
+// known before its data are.
+PlannedRun planned_run(const Recipe& recipe);
+// With the type's devices set over the others' settings.
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings);
+
+// One way to make the run's step on a type.
 struct PlannedForm {
   std::vector<std::string> settings;  // that choose it: {"train.layers=scan", "train.save=layer"}
-  std::string words;                  // "as the recipe says", "layers in a loop, one saved"
+  std::string words;                  // "unrolled", "loop, layers saved"
   Compiled compiled;
   std::optional<Estimate> step;  // seconds; nothing where it does not fit
 };
@@ -41,6 +61,7 @@ struct PlanRow {
   double flops = 0;                            // of a step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // on a device
   RunWork work;
+  std::optional<Compiled> evaluation;  // a batch of it, in the best form
   std::optional<std::int64_t> largest_batch;
   RunTime time;
   RunCost cost;
@@ -59,9 +80,15 @@ struct Plan {
   std::optional<std::size_t> cheapest, fastest;
 };
 
-// `progress` is told how many compilations of how many are done. UsageError for a recipe that no
-// type could take, or without libtpu.
-Plan plan_recipe(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
-                 const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+struct PlanTold {
+  // How many compilations of how many are done.
+  std::function<void(std::size_t done, std::size_t of)> progress = {};
+  // A first plan, of layers in a loop, where those of a long run are unrolled, which take minutes.
+  std::function<void(const Plan& first)> first = {};
+};
+
+// UsageError for a run that no type could take, or without libtpu.
+Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
+              const PlanTold& told = {});
 
 }  // namespace smelt

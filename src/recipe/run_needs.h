@@ -40,17 +40,8 @@ void check_disk(const Recipe& recipe, const DiskNeed& need);
 // UsageError for weights of other shapes; warnings for another vocabulary.
 std::string initial_weights_text(const Recipe& recipe);
 
-// What the compiler says for TPUs that are not here.
-struct CompiledFor {
-  std::string topology, device_kind;  // "v3:2x2", "TPU v3"
-  double bytes = 0;                   // on each device
-};
-// By libtpu, where that is installed and knows a slice of so many devices; else nullopt and why in
-// `why_not`. UsageError for a step that does not fit.
-std::optional<CompiledFor> compile_for_tpu(const Recipe& recipe, std::string& why_not);
-
-// How long all steps take, estimated: "about 3.2 days: …" with what that is taken from.
-// `device_kind`: of a TPU; empty: not known.
-std::string time_text(const Recipe& recipe, const std::string& device_kind);
+// How long all steps take on devices that are here, estimated: "about 3.2 days: …" with what that
+// is taken from.
+std::string time_text(const Recipe& recipe);
 
 }  // namespace smelt

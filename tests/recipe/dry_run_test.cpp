@@ -125,15 +125,5 @@ TEST_F(DryRun, AGpusRecipeIsJudgedWithoutAGpu) {
                     HasSubstr("is here: no GPU on this machine; whether it fits a device is not")));
 }
 
-TEST_F(DryRun, ATpusRecipeIsCompiledForASliceWhereTheCompilerIs) {
-  if (std::filesystem::exists("/dev/accel0") || std::filesystem::exists("/dev/vfio/0"))
-    GTEST_SKIP() << "a TPU is here";
-  REQUIRE_PLUGIN("tpu");
-  EXPECT_THAT(dry_run_text(recipe({"train.device=tpu", "train.devices=8", "train.batch_size=8",
-                                   "eval.batch_size=8"})),
-              AllOf(ContainsRegex("compiled for v3:2x2 +it fits: [0-9.]+ [kM]B on each device"),
-                    ContainsRegex("time +about .* that the makers of 8 x TPU v3 say")));
-}
-
 }  // namespace
 }  // namespace smelt

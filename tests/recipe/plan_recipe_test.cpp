@@ -7,17 +7,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "hlo/writer.h"
 #include "store/file.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "train/job_program.h"
 
 namespace smelt {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Json = nlohmann::json;
@@ -40,12 +43,15 @@ class PlanRecipe : public testing::Test {
   }
   Plan plan(const std::string& on, const std::vector<std::string>& settings = {},
             bool largest_batch = false) const {
-    return plan_recipe({.recipe = path_,
-                        .settings = settings,
-                        .types = find_accelerators("--on", on),
-                        .largest_batch = largest_batch},
-                       TpuCompiles(dir_.file("kept"), {.smelt = smelt_program()}), prices_);
+    return plan_run(
+        {.run_on =
+             [&](const Accelerator& type) { return planned_run(recipe_on(type, path_, settings)); },
+         .types = find_accelerators("--on", on),
+         .largest_batch = largest_batch},
+        compiles(), prices_);
   }
+
+  TpuCompiles compiles() const { return {dir_.file("kept"), {.smelt = smelt_program()}}; }
 
   TempDir dir_;
   const std::string path_ = dir_.file("r.yaml");
@@ -60,7 +66,7 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
     ASSERT_TRUE(row.fits());
     EXPECT_EQ(row.batch, 64);
     EXPECT_EQ(row.tokens, 128);
-    EXPECT_EQ(row.form().words, "as the recipe says");
+    EXPECT_EQ(row.form().words, "loop");
     const Estimate& step = *row.form().step;
     EXPECT_LT(step.low, step.likely);
     EXPECT_LT(step.likely, step.high);
@@ -92,16 +98,20 @@ TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound
 }
 
 TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
-  const std::vector<std::string> wide{"data.seq_length=512", "train.batch_size=32768",
+  const std::vector<std::string> wide{"data.seq_length=512", "train.batch_size=4096",
                                       "train.save=layer"};
   const Plan plan = this->plan("v5litepod-1", wide, true);
   const std::int64_t largest = plan.rows.front().largest_batch.value();
-  EXPECT_GE(largest, 32768);
-  auto settings = wide;
-  settings[1] = str("train.batch_size=", 2 * largest);
-  for (const auto& setting : plan.rows.front().form().settings) settings.push_back(setting);
-  EXPECT_EQ(this->plan("v5litepod-1", settings).rows.front().tried.front().compiled.end,
-            CompileEnd::does_not_fit);
+  EXPECT_GE(largest, 4096);
+  ASSERT_TRUE(plan.rows.front().form().settings.empty());
+  const Accelerator type = find_accelerators("--on", "v5litepod-1").front();
+  TrainJob job = planned_run(recipe_on(type, path_, wide)).job;
+  job.config.batch_size = 2 * largest;
+  const CompileRequest next{.program = emit_module(training_program(job, "tpu").program, "step"),
+                            .topology = type.topology};
+  const auto compiled = compiles().run({{next}}).front();
+  EXPECT_EQ(compiled.end, CompileEnd::does_not_fit);
+  EXPECT_TRUE(compiled.kept) << "it is what the search ended with";
 }
 
 TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
@@ -113,6 +123,44 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   EXPECT_EQ(plan.fastest, 1u);
   EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
               HasSubstr("train.mesh"));
+}
+
+TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
+  if (exists("/dev/accel0") || exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
+  const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
+  const ScopedVariable none("SMELT_TPU_PLUGIN", "");
+  write_file(dir_.file("text.txt"), "One sentence. Another one.\n");
+  const CommandOutput told = run_smelt(str(
+      "run --dry-run ", path_, " --set train.device=tpu --set train.devices=1 --set text.input=",
+      dir_.file("text.txt"), " --set out=", dir_.file("m")));
+  EXPECT_EQ(told.status, 0) << told.text;
+  EXPECT_THAT(told.text, AllOf(ContainsRegex("planned for a v5litepod-1 +loop, .* on each device"),
+                               ContainsRegex("time +.* on a v5litepod-1, \\$.* on demand"),
+                               HasSubstr("no TPU on this machine; nothing was made")));
+}
+
+TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
+  const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
+  write_file(dir_.file("bert_config.json"),
+             R"({"vocab_size": 200, "hidden_size": 64, "num_hidden_layers": 1,
+                 "num_attention_heads": 2, "intermediate_size": 64})");
+  const std::string flags =
+      str(" -- run_pretraining --input_file=none --output_dir=none "
+          "--num_train_steps=700 --bert_config_file=",
+          dir_.file("bert_config.json"));
+  const Json row =
+      Json::parse(run_smelt("plan --on v5litepod-1 --json" + flags + " 2>/dev/null").text)
+          .at("rows")
+          .at(0);
+  EXPECT_EQ(row.at("batch"), 32);
+  EXPECT_NEAR(row.at("run_seconds").at("likely"),
+              kStartSeconds + 700 * row.at("step_seconds").at("likely").get<double>(), 1);
+  expect_refusal("plan" + flags + " --num_trian_steps=3",
+                 HasSubstr("did you mean '--num_train_steps'?"));
+  expect_refusal("plan --set train.steps=3" + flags, HasSubstr("plan: --set with run_pretraining"));
+  expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: --onn is not known"));
+  expect_refusal("plan -- jestimator --module_imp=jestimator.models.bert.pretrain",
+                 HasSubstr("give --max_train_steps"));
 }
 
 TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {

@@ -1,0 +1,256 @@
+#include "recipe/plan_text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "base/words.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kOldMonths = 6;  // of a price
+
+// "4.2 h", "12 min", "3.1 days"
+std::string time_words(double seconds) {
+  if (seconds < 90) return str(std::lround(seconds), " s");
+  if (seconds < 2 * 3600) return str(std::lround(seconds / 60), " min");
+  if (seconds < 48 * 3600) return str(rounded(seconds / 3600, 1), " h");
+  return str(rounded(seconds / 86400, 1), " days");
+}
+
+std::string dollars(double value) {
+  return str("$", rounded(value, value < 10 ? 2 : value < 100 ? 1 : 0));
+}
+
+std::string dollars(const std::optional<Estimate>& cost) {
+  return cost ? dollars(cost->likely) : "?";
+}
+
+std::string step_words(const Estimate& step) {
+  return str(rounded(1e3 * step.likely, step.likely < 0.1 ? 1 : 0), " ms (",
+             rounded(1e3 * step.low, step.low < 0.1 ? 1 : 0), "-",
+             rounded(1e3 * step.high, step.high < 0.1 ? 1 : 0), ")");
+}
+
+std::string memory_words(const PlanRow& row) {
+  const double used = row.form().compiled.bytes();
+  return str(bytes_text(used), " of ", bytes_text(row.memory()));
+}
+
+std::vector<std::string> cells(const PlanRow& row) {
+  if (!row.fits()) return {row.type.name, "no"};
+  const double examples = static_cast<double>(row.batch) / row.form().step->likely;
+  return {row.type.name,
+          "yes",
+          memory_words(row),
+          row.form().words,
+          step_words(*row.form().step),
+          rounded(examples, 0),
+          percent(row.share_of_peak()),
+          time_words(row.time.seconds.likely),
+          dollars(row.cost.on_demand),
+          dollars(row.cost.spot)};
+}
+
+const std::vector<std::string> kHeads{
+    "type",    "fits", "memory of a device", "form", "a step", "examples/s",
+    "of peak", "run",  "on demand",          "spot"};
+
+std::string table(const Plan& plan) {
+  std::vector<std::vector<std::string>> lines{kHeads};
+  for (const PlanRow& row : plan.rows) lines.push_back(cells(row));
+  std::vector<std::size_t> widths(kHeads.size());
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::ostringstream out;
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    for (std::size_t i = 0; i < lines[l].size(); ++i)
+      out << std::left << std::setw(static_cast<int>(widths[i]) + 2) << lines[l][i];
+    const bool cheapest = plan.cheapest && l == *plan.cheapest + 1;
+    const bool fastest = plan.fastest && l == *plan.fastest + 1;
+    out << (cheapest && fastest ? "cheapest and fastest"
+            : cheapest          ? "cheapest"
+            : fastest           ? "fastest"
+                                : "")
+        << "\n";
+  }
+  return out.str();
+}
+
+// Why a type does not do: libtpu's figures of the smallest form that was tried.
+std::string why_not(const PlanRow& row) {
+  if (!row.problem.empty()) return row.problem;
+  if (row.tried.empty()) return "no form of the step could be made";
+  const PlannedForm& last = row.tried.back();
+  return str(last.compiled.problem, " (", last.words, ")");
+}
+
+// Where memory goes.
+std::string parts(const PlanRow& row) {
+  const Compiled& c = row.form().compiled;
+  return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
+             " optimizer, ", bytes_text(c.temporaries), " activations and temporaries, ",
+             bytes_text(c.code), " program; ", bytes_text(row.memory() - c.bytes()), " free");
+}
+
+std::string evaluation_words(const PlanRow& row) {
+  const Compiled& c = *row.evaluation;
+  if (c.end != CompileEnd::fits) return str("does not do: ", c.problem, "; lower eval.batch_size");
+  const auto batch = step_seconds(row.type, c);
+  return str(batch ? step_words(*batch) + " a batch, " : "", bytes_text(c.bytes()),
+             " of a device; ",
+             row.work.evaluations > 0
+                 ? counted(std::lround(row.work.evaluations), "batch", "batches") + " in the run"
+                 : "how many batches is not known, and none is in the run's time");
+}
+
+std::string row_text(const PlanRow& row, std::string_view now) {
+  std::ostringstream out;
+  out << row.type.name << "  " << row.type.topology << ", " << counted(row.type.chips, "chip")
+      << ", " << counted(row.type.devices, "device") << ", " << counted(row.type.hosts, "machine")
+      << ", image " << row.type.image << "\n";
+  if (!row.fits()) {
+    out << "  does not do: " << why_not(row) << "\n";
+    return out.str();
+  }
+  out << "  memory     " << parts(row) << "\n";
+  for (const std::string& setting : row.form().settings)
+    out << "  needs      " << (setting.starts_with("--") ? "" : "--set ") << setting << "\n";
+  if (row.largest_batch) out << "  batch      up to " << *row.largest_batch << " fit\n";
+  out << "  run        " << time_words(row.time.seconds.low) << " to "
+      << time_words(row.time.seconds.high) << "; on spot about " << rounded(row.time.preemptions, 1)
+      << " preemptions, " << time_words(row.time.spot_seconds.likely) << "\n";
+  if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
+  const double save = seconds_to_save(row.type, row.work.checkpoint_bytes);
+  out << "  checkpoint " << bytes_text(row.work.checkpoint_bytes) << ", about " << time_words(save)
+      << " to write" << (save > 30 ? ": longer than the 30 s of a preemption's notice" : "")
+      << "\n";
+  if (row.price == nullptr) {
+    out << "  price      not known: give one by --prices\n";
+  } else {
+    const int age = age_in_months(*row.price, now);
+    out << "  price      " << row.price->region << ", " << row.price->source << ", "
+        << row.price->date << (age > kOldMonths ? str(", ", age, " months old: check it") : "")
+        << "\n";
+  }
+  return out.str();
+}
+
+std::string advice(const Plan& plan) {
+  if (!plan.fastest)
+    return "none of these types does: choose larger ones with --on, a smaller batch or more "
+           "micro-batches\n";
+  const PlanRow& fast = plan.rows[*plan.fastest];
+  const auto told = [](const PlanRow& row) {
+    return str(row.type.name, " takes ", time_words(row.time.seconds.likely),
+               row.cost.spot ? str(", ", dollars(row.cost.spot), " on spot") : "",
+               row.cost.on_demand ? str(", ", dollars(row.cost.on_demand), " on demand") : "");
+  };
+  if (!plan.cheapest || *plan.cheapest == *plan.fastest)
+    return str("rent a ", fast.type.name, ": ", told(fast), ".\n");
+  const PlanRow& cheap = plan.rows[*plan.cheapest];
+  return str("rent a ", cheap.type.name, " to spend least: ", told(cheap), "; the fastest, ",
+             told(fast), ".\n");
+}
+
+Json json(const Estimate& e) { return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}}; }
+Json json(const std::optional<Estimate>& e) { return e ? json(*e) : Json(); }
+
+Json json(const PlannedForm& form) {
+  const Compiled& c = form.compiled;
+  return {{"form", form.words},
+          {"settings", form.settings},
+          {"fits", c.end == CompileEnd::fits},
+          {"problem", c.problem},
+          {"device_bytes", c.bytes()},
+          {"argument_bytes", c.arguments},
+          {"temporary_bytes", c.temporaries},
+          {"code_bytes", c.code},
+          {"cycles", c.cycles},
+          {"all_reduce_bytes", c.reduced},
+          {"compile_seconds", c.compile_seconds},
+          {"kept", c.kept},
+          {"step_seconds", json(form.step)}};
+}
+
+Json json(const PlanRow& row) {
+  Json out{{"type", row.type.name},      {"topology", row.type.topology},
+           {"chips", row.type.chips},    {"devices", row.type.devices},
+           {"machines", row.type.hosts}, {"image", row.type.image},
+           {"fits", row.fits()},         {"device_memory_bytes", row.memory()},
+           {"batch", row.batch},         {"tokens_of_example", row.tokens},
+           {"tried", Json::array()}};
+  for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form));
+  if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
+  if (!row.fits()) {
+    out["problem"] = why_not(row);
+    return out;
+  }
+  out.update(Json{{"form", row.form().words},
+                  {"step_seconds", json(*row.form().step)},
+                  {"share_of_peak", row.share_of_peak()},
+                  {"examples_per_second", static_cast<double>(row.batch) / row.form().step->likely},
+                  {"run_seconds", json(row.time.seconds)},
+                  {"spot_run_seconds", json(row.time.spot_seconds)},
+                  {"preemptions", row.time.preemptions},
+                  {"checkpoint_bytes", row.work.checkpoint_bytes},
+                  {"on_demand_dollars", json(row.cost.on_demand)},
+                  {"spot_dollars", json(row.cost.spot)}});
+  if (row.evaluation)
+    out["evaluation"] = {{"fits", row.evaluation->end == CompileEnd::fits},
+                         {"problem", row.evaluation->problem},
+                         {"device_bytes", row.evaluation->bytes()},
+                         {"batch_seconds", json(step_seconds(row.type, *row.evaluation))},
+                         {"batches", row.work.evaluations}};
+  if (row.price != nullptr)
+    out["price"] = {
+        {"region", row.price->region}, {"source", row.price->source}, {"date", row.price->date}};
+  return out;
+}
+
+// "2026-11"
+std::string this_month() {
+  const std::chrono::year_month_day today{
+      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+  std::ostringstream out;
+  out << static_cast<int>(today.year()) << "-" << std::setw(2) << std::setfill('0')
+      << static_cast<unsigned>(today.month());
+  return out.str();
+}
+
+}  // namespace
+
+std::string plan_table(const Plan& plan) { return table(plan); }
+
+std::string plan_text(const Plan& plan) {
+  const std::string now = this_month();
+  std::string out = table(plan) + "\n";
+  for (const PlanRow& row : plan.rows) out += row_text(row, now);
+  return out + "\n" + advice(plan) +
+         "Times are the TPU compiler's own cycles by a model with stated assumptions "
+         "(docs/plan.md); nothing was run.\n";
+}
+
+std::string planned_run_text(const PlanRow& row) {
+  return str(time_words(row.time.seconds.likely), " (", time_words(row.time.seconds.low), " to ",
+             time_words(row.time.seconds.high), ") on a ", row.type.name, ", ",
+             dollars(row.cost.on_demand), " on demand, ", dollars(row.cost.spot),
+             " on spot; a step ", step_words(*row.form().step));
+}
+
+nlohmann::json plan_json(const Plan& plan) {
+  Json out{{"rows", Json::array()}, {"cheapest", Json()}, {"fastest", Json()}};
+  for (const PlanRow& row : plan.rows) out["rows"].push_back(json(row));
+  if (plan.cheapest) out["cheapest"] = plan.rows[*plan.cheapest].type.name;
+  if (plan.fastest) out["fastest"] = plan.rows[*plan.fastest].type.name;
+  return out;
+}
+
+}  // namespace smelt
