@@ -12,6 +12,7 @@
 #include "cli/recipe_option.h"
 #include "originals/original_job.h"
 #include "recipe/plan_text.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::array kPlannedOriginals{"run_pretraining", "electra", "jestimator
 struct PlanCommand {
   std::shared_ptr<RecipeOption> recipe;
   std::vector<std::string> more;  // words behind it: an original's flags
-  std::string on = "v2-8,v3-8,v2-32,v5litepod-8", prices, region;
+  std::string on = "v2-8,v3-8,v2-32,v5litepod-8", prices, region, calibrate, html;
   bool all_forms = false, largest_batch = false, json = false, again = false;
   std::int64_t minutes = 10;
 };
@@ -47,14 +48,15 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
 }
 
 void run_plan(const PlanCommand& c) {
-  const PlanJob job{.run_on = run_of(c),
-                    .types = find_accelerators("--on", c.on),
-                    .all_forms = c.all_forms,
-                    .largest_batch = c.largest_batch,
-                    .region = c.region};
+  PlanJob job{.run_on = run_of(c),
+              .types = find_accelerators("--on", c.on),
+              .all_forms = c.all_forms,
+              .largest_batch = c.largest_batch,
+              .region = c.region};
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
   const TpuCompiles compiles(c.again ? "" : TpuCompiles::users_folder(),
                              {.each = std::chrono::minutes(c.minutes)});
+  if (!c.calibrate.empty()) job.of_cycles.insert(calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   PlanTold told;
   told.progress = [&](std::size_t done, std::size_t of) {
@@ -71,6 +73,7 @@ void run_plan(const PlanCommand& c) {
     };
   const Plan plan = plan_run(job, compiles, prices, told);
   bar.reset();
+  if (!c.html.empty()) write_file(c.html, plan_page(plan));
   std::cout << (c.json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
 }
 
@@ -91,6 +94,9 @@ void add_plan_command(CLI::App& app) {
                     "also look for the largest batch that fits");
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/plan.md) before smelt's own");
+  command->add_option("--calibrate", c->calibrate,
+                      "a run of smelt's on TPUs, whose steps say how fast its kind of TPU is");
+  command->add_option("--html", c->html, "a file for a page with charts");
   command->add_option("--region", c->region, "of prices, e.g. europe-west4");
   command->add_option("--minutes", c->minutes, "most minutes that one compilation may take")
       ->capture_default_str();

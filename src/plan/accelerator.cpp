@@ -96,6 +96,12 @@ const Accelerator* usual_slice(std::int64_t devices) {
   return nullptr;
 }
 
+const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) {
+  for (const Accelerator& a : accelerators())
+    if (generation_of(a.generation).kind == device_kind && a.devices == devices) return &a;
+  return nullptr;
+}
+
 double Accelerator::seconds_of(double cycles) const {
   return smelt::seconds_of(cycles, generation_of(generation).kind);
 }

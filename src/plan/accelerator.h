@@ -34,6 +34,8 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
 // What is usually rented for so many devices: of v3, which has two a chip, or else v5e; nullptr
 // where neither has a slice of so many.
 const Accelerator* usual_slice(std::int64_t devices);
+// The one of so many devices of PJRT's kind, "TPU v3"; nullptr where none is known.
+const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices);
 
 // What a chip of a generation tells others, bytes a second, in and out together.
 double interconnect_bytes(std::string_view generation);

@@ -5,25 +5,30 @@
 namespace smelt {
 namespace {
 
-// Fitted once (docs/plan.md): seconds of published steps over those of the compiler's cycles.
-constexpr Estimate kOfCycles{0.55, 0.95, 1.35};
-
 constexpr double kHostBytes = 200e6;  // a second, of a host to its bucket or disk
+
+// Seconds that devices tell one another: an all-reduce sends what it adds up twice, half of a
+// link's bytes go out; devices of a chip share its links.
+double telling(const Accelerator& type, const Compiled& step) {
+  if (type.chips == 1) return 0;
+  const double out_bytes = interconnect_bytes(type.generation) / 2;
+  const double per_chip = static_cast<double>(type.devices) / type.chips;
+  return (2 * step.reduced + step.gathered * per_chip) / out_bytes;
+}
 
 }  // namespace
 
-std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step) {
+std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
+                                     const Estimate& of_cycles) {
   if (step.cycles <= 0) return std::nullopt;
-  const double work = type.seconds_of(step.cycles);
-  // An all-reduce sends what it adds up twice, half of a link's bytes go out; devices of a chip
-  // share its links.
-  const double out_bytes = interconnect_bytes(type.generation) / 2;
-  const double per_chip = static_cast<double>(type.devices) / type.chips;
-  const double told =
-      type.chips == 1 ? 0 : (2 * step.reduced + step.gathered * per_chip) / out_bytes;
-  return Estimate{.low = std::max(kOfCycles.low * work, told),
-                  .likely = kOfCycles.likely * work + told / 2,
-                  .high = kOfCycles.high * work + told};
+  const double work = type.seconds_of(step.cycles), told = telling(type, step);
+  return Estimate{.low = std::max(of_cycles.low * work, told),
+                  .likely = of_cycles.likely * work + told / 2,
+                  .high = of_cycles.high * work + told};
+}
+
+double measured_factor(const Accelerator& type, const Compiled& step, double seconds) {
+  return std::max(0.05, (seconds - telling(type, step) / 2) / type.seconds_of(step.cycles));
 }
 
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,

@@ -19,10 +19,17 @@ struct Estimate {
   Estimate plus(const Estimate& e) const { return {low + e.low, likely + e.likely, high + e.high}; }
 };
 
+// Seconds of steps over those of the compiler's cycles, fitted once to published runs
+// (docs/plan.md).
+constexpr Estimate kOfCycles{0.55, 0.95, 1.35};
+
 // Seconds of a step: the compiler's cycles at the chip's clock, of which the machine has been seen
-// to need kOfCycles, and what devices tell one another, beside that work at best and behind it at
+// to need `of_cycles`, and what devices tell one another, beside that work at best and behind it at
 // worst. nullopt where the compiler gave no cycles.
-std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step);
+std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
+                                     const Estimate& of_cycles = kOfCycles);
+// The likely factor by which a measured step is that; at least 0.05.
+double measured_factor(const Accelerator& type, const Compiled& step, double seconds);
 
 // What a run does besides its steps.
 struct RunWork {

@@ -10,6 +10,7 @@
 #include "runtime/find_plugin.h"
 #include "step/model_flops.h"
 #include "step/program.h"
+#include "track/run_record.h"
 #include "train/job_program.h"
 
 namespace smelt {
@@ -74,6 +75,11 @@ void add_state(PlanRow& row, const StepProgram& step) {
     row.work.checkpoint_bytes += bytes;
     (i < step.state.values ? row.parameter_bytes : row.slot_bytes) += bytes / split;
   }
+}
+
+Estimate factor_of(const PlanJob& job, const Accelerator& type) {
+  const auto found = job.of_cycles.find(type.generation);
+  return found == job.of_cycles.end() ? kOfCycles : found->second;
 }
 
 class Planner {
@@ -175,7 +181,8 @@ class Planner {
                          .compiled = compiled,
                          .step = {}});
     forms_[row.type.name].push_back(form);
-    if (compiled.end == CompileEnd::fits) row.tried.back().step = step_seconds(row.type, compiled);
+    if (compiled.end == CompileEnd::fits)
+      row.tried.back().step = step_seconds(row.type, compiled, factor_of(job_, row.type));
     if (!row.tried.back().step) return;
     if (!row.best || row.tried.back().step->likely < row.form().step->likely)
       row.best = row.tried.size() - 1;
@@ -293,6 +300,33 @@ PlannedRun planned_run(const Recipe& recipe) {
   return out;
 }
 
+std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles) {
+  const RunRecord told = read_run(run);
+  const std::string kind = told.start.value("device", "");
+  const std::int64_t devices = told.start.value("devices", std::int64_t{0});
+  const Accelerator* type = slice_of(kind, devices);
+  const std::string where = "--calibrate: " + run;
+  if (type == nullptr)
+    throw UsageError(
+        str(where, " ran on ", devices, " x ", kind, ", no slice of TPUs that is known"),
+        "take a run on TPUs");
+  std::vector<double> rates;
+  if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
+    for (const CurvePoint& p : curve->second) rates.push_back(p.value);
+  if (rates.empty()) throw UsageError(where + " has told of no steps", "take a run that has");
+  std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
+  const double seconds = told.start.at("batch_size").get<double>() / rates[rates.size() / 2];
+  const Plan plan = plan_run(
+      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
+       .types = {*type}},
+      compiles, Prices());
+  const Compiled& own = plan.rows.front().tried.front().compiled;
+  if (own.end != CompileEnd::fits)
+    throw UsageError(str(where, ": ", own.problem), "take a run with its own program");
+  const double factor = measured_factor(*type, own, seconds);
+  return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
+}
+
 Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
               const PlanTold& told) {
   (void)find_plugin("tpu");  // says how to get it
@@ -302,7 +336,7 @@ Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& pri
       if (!row.fits()) continue;
       std::optional<Estimate> scored;
       if (row.evaluation && row.evaluation->end == CompileEnd::fits)
-        scored = step_seconds(row.type, *row.evaluation);
+        scored = step_seconds(row.type, *row.evaluation, factor_of(job, row.type));
       row.price = prices.find(row.type.generation, job.region);
       row.time = run_seconds(row.type, *row.form().step, row.work, scored);
       row.cost = run_cost(row.type, row.time, row.price);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct PlanJob {
   bool all_forms = false;      // also those that need not be tried for the first that fits
   bool largest_batch = false;  // also look for the largest batch that fits
   std::string region = {};     // of prices; empty: the first that is known
+  // step_seconds()'s factor by generation, where it was measured.
+  std::map<std::string, Estimate> of_cycles = {};
 };
 
 // Of a recipe whose train.devices are the type's. UsageError for a type of model whose step is not
@@ -86,6 +89,11 @@ struct PlanTold {
   // A first plan, of layers in a loop, where those of a long run are unrolled, which take minutes.
   std::function<void(const Plan& first)> first = {};
 };
+
+// The generation that a run of smelt's was made on, by its folder, and the factor that its steps
+// show, give or take a tenth. UsageError for a run on other devices, without steps told or without
+// its recipe.
+std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles);
 
 // UsageError for a run that no type could take, or without libtpu.
 Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,

@@ -14,6 +14,8 @@ std::string plan_table(const Plan& plan);
 std::string plan_text(const Plan& plan);
 // "16.1 h (10.2 h to 23 h) on a v3-8, $129 on demand, …" of a row that fits.
 std::string planned_run_text(const PlanRow& row);
+// A page for a browser: the table, hours and dollars as bars, what each row is made of.
+std::string plan_page(const Plan& plan);
 // {"rows": […], "cheapest": "v3-8", "fastest": …}: every form that was tried, with the compiler's
 // figures, in bytes, seconds and US dollars.
 nlohmann::json plan_json(const Plan& plan);

@@ -163,13 +163,61 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
                  HasSubstr("give --max_train_steps"));
 }
 
+TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
+  const auto planned = [&](std::map<std::string, Estimate> of_cycles) {
+    return *plan_run({.run_on =
+                          [&](const Accelerator& type) {
+                            return planned_run(recipe_on(type, path_, {}));
+                          },
+                      .types = find_accelerators("--on", "v5litepod-1"),
+                      .of_cycles = std::move(of_cycles)},
+                     compiles(), prices_)
+                .rows.front()
+                .form()
+                .step;
+  };
+  const double before = planned({}).likely;
+  write_file(dir_.file("run/recipe.yaml"), kRecipe);
+  const auto told = [&](const std::string& device) {
+    write_file(dir_.file("run/model/metrics.jsonl"),
+               Json{{"kind", "start"},
+                    {"step", 0},
+                    {"time", 1.0},
+                    {"of", 9},
+                    {"model", "bert"},
+                    {"batch_size", 64},
+                    {"devices", 1},
+                    {"device", device}}
+                       .dump() +
+                   "\n" +
+                   Json{{"kind", "line"},
+                        {"step", 5},
+                        {"time", 2.0},
+                        {"loss", 1.0},
+                        {"sequences_per_second", 64 / (2 * before)}}
+                       .dump() +
+                   "\n");
+    return calibration(dir_.file("run"), compiles());
+  };
+  const auto [generation, factor] = told("TPU v5 lite");
+  EXPECT_EQ(generation, "v5e");
+  EXPECT_NEAR(factor.likely, 2 * kOfCycles.likely, 1e-3);
+  const Estimate after = planned({{generation, factor}});
+  EXPECT_NEAR(after.likely, 2 * before, 1e-3 * before);
+  EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);
+  EXPECT_THAT(error_of<UsageError>([&] { told("cpu"); }),
+              HasSubstr("run ran on 1 x cpu, no slice of TPUs"));
+}
+
 TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
-  const std::string plan = str("plan ", path_, " --on v5litepod-1");
+  const std::string plan = str("plan ", path_, " --on v5litepod-1 --html ", dir_.file("page.html"));
   const CommandOutput text = run_smelt(plan);
   EXPECT_EQ(text.status, 0) << text.text;
   EXPECT_THAT(text.text, AllOf(HasSubstr("rent a v5litepod-1: "), HasSubstr("cheapest and fastest"),
                                HasSubstr("months old: check it"), HasSubstr("nothing was run")));
+  EXPECT_THAT(read_file(dir_.file("page.html")),
+              AllOf(HasSubstr("Hours of the run"), HasSubstr("US dollars on demand")));
   const std::string json = run_smelt(plan + " --json 2>/dev/null").text;
   const Json figures = Json::parse(json);
   EXPECT_EQ(figures.at("fastest"), "v5litepod-1");
