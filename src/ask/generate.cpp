@@ -113,7 +113,9 @@ std::vector<std::vector<Answer>> Generator::of_batch(
   const auto T = static_cast<std::size_t>(job_.search.most_tokens);
   const auto A = static_cast<std::size_t>(job_.search.answers);
   std::vector<std::vector<Answer>> out(inputs.size());
+  constexpr float kNoAnswer = -1e8F;  // beams that fewer words than beams have left empty
   for (std::size_t i = 0; i < inputs.size() * A; ++i) {
+    if (scores[i] < kNoAnswer) continue;
     const std::span<const std::int32_t> said(ids.data() + i * T, T);
     const auto stop =
         std::ranges::find_if(said, [&](std::int32_t id) { return id == job_.end || id == 0; });

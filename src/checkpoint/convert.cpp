@@ -120,7 +120,8 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
     throw UsageError(
         str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
   if (model.config.is_null() || !exists(config)) return;
-  const json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
+  json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
+  (void)take_extra_ids(there);
   if (const auto other = first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
                          other->was.dump(), " where ", model.where, " has ", other->is.dump()),
@@ -135,6 +136,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   if (!model.config.is_null() && !exists(config)) {
     json said = model.config;
     if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
+    if (type == "t5" && model.extra_ids) said["extra_ids"] = *model.extra_ids;
     write_file(config, said.dump(2) + "\n");
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
@@ -199,13 +201,6 @@ void to_electra_folders(const ConvertJob& job, const StoredModel& model, const M
                         folder, model.tensors, form);
 }
 
-// As many as its data had.
-std::optional<std::int64_t> sentinels_of_run(const StoredModel& model) {
-  const json::json_pointer place("/data/window/sentinels");
-  if (!model.settings.is_object() || !model.settings.contains(place)) return std::nullopt;
-  return model.settings.at(place).get<std::int64_t>();
-}
-
 std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
                             const std::string& type) {
   if (type != "bert" && type != "electra" && type != "t5")
@@ -219,8 +214,7 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
   if (type == "t5") {
     const auto config = parse_config<T5Config>(known_config(model), model.where);
-    export_hugging_face_t5(job.to, config, model.vocab, sentinels_of_run(model), model.tensors,
-                           form);
+    export_hugging_face_t5(job.to, config, model.vocab, model.extra_ids, model.tensors, form);
   } else if (type == "electra") {
     ModelFolder folder;
     folder.vocab_txt = model.vocab_txt;

@@ -64,6 +64,8 @@ void take_files_of(const std::string& folder, StoredModel& out) {
   if (type == "t5" && config.is_null() && out.config.is_null())
     config = config_json(t5_config_of(out.tensors, out.where));
   json objective = take_objective(config);
+  const auto extra_ids = take_extra_ids(config);
+  if (type == "t5" && !out.extra_ids) out.extra_ids = extra_ids;
   if (out.config.is_null()) out.config = std::move(config);
   if (out.objective.is_null()) out.objective = std::move(objective);
 }
@@ -79,6 +81,7 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
                   .vocab_txt = {},
                   .vocab = {},
                   .tokenizer = {},
+                  .extra_ids = {},
                   .skipped = {},
                   .owners = std::move(checkpoint.owners)};
   for (const auto& [name, tensor] : checkpoint.tensors)
@@ -88,6 +91,8 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   if (!out.settings.is_object()) out.settings = json::object();
   out.config = out.settings.value("model", json());
   out.objective = out.settings.value("objective", json());
+  const json::json_pointer sentinels("/data/window/sentinels");
+  if (out.settings.contains(sentinels)) out.extra_ids = out.settings.at(sentinels);
   std::optional<std::uint32_t> crc;
   if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
     crc = said->get<std::uint32_t>();
@@ -212,6 +217,8 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
       take_folder(folder, t5.folder, out, kT5VocabularyFile);
       out.config = t5.folder.model.config;
+      json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
+      out.extra_ids = take_extra_ids(tokenizer);
       continue;
     }
     if (text_field(read_model_config(folder), "model_type", "") != "electra") {
@@ -287,6 +294,14 @@ nlohmann::json take_objective(nlohmann::json& config) {
   objective = std::move(config["objective"]);
   config.erase("objective");
   return objective;
+}
+
+std::optional<std::int64_t> take_extra_ids(nlohmann::json& config) {
+  const auto found = config.is_object() ? config.find("extra_ids") : config.end();
+  if (found == config.end() || !found->is_number_integer()) return std::nullopt;
+  const auto out = found->get<std::int64_t>();
+  config.erase(found);
+  return out;
 }
 
 std::string model_type_of(const LazyTensors& tensors) {

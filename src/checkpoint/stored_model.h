@@ -27,13 +27,16 @@ struct StoredModel {
   std::string vocab_txt;     // what its file holds; empty where it is not known
   std::string vocab;         // its file
   std::optional<TokenizerOptions> tokenizer;
-  std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
+  std::optional<std::int64_t> extra_ids;  // a T5's sentinels on top of its vocabulary, if known
+  std::vector<std::string> skipped;       // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
 };
 
 // Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
 // none.
 nlohmann::json take_objective(nlohmann::json& config);
+// The same of a t5_config.json's "extra_ids".
+std::optional<std::int64_t> take_extra_ids(nlohmann::json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a

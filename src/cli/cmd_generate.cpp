@@ -1,5 +1,6 @@
 #include "cli/cmd_generate.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,8 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/progress.h"
+#include "base/stop_signal.h"
+#include "base/words.h"
 #include "cli/model_option.h"
 #include "console/number_check.h"
 #include "recipe/pipeline.h"
@@ -31,25 +34,26 @@ struct GenerateFlags {
   bool json = false;
 };
 
-using Give = std::function<void(const std::string& text)>;
+// Text and where it stands, to begin a message with: "questions.txt:3".
+using Give = std::function<void(const std::string& text, const std::string& where)>;
 
 // The texts of a file, a line or a row each.
 void each_text(const GenerateFlags& f, const Give& give) {
   const FileFormat format = format_of(f.input, parse_file_format(f.format));
   Progress progress("generate", static_cast<std::int64_t>(file_size(f.input)), Progress::kBytes);
+  std::int64_t line = 0;
   const auto told = [&](const std::string& text, std::uint64_t read) {
-    give(text);
+    give(text, str(f.input, ":", ++line));
     progress.update(static_cast<std::int64_t>(read));
   };
   if (format == FileFormat::text) {
     LineReader lines(f.input);
-    for (std::string line; lines.next(line);)
-      told(decode_utf8_ignore(line, nullptr), lines.bytes_read());
+    for (std::string line; lines.next(line);) told(line, lines.bytes_read());
     return;
   }
   const auto rows = open_rows(f.input, format, {{.name = f.field}}, [&](const TextFault& fault) {
     if (fault.kind != TextFault::Kind::bad_row) return;  // mended
-    throw UsageError(str(f.input, ": a row that cannot be read: ", fault.what),
+    throw UsageError(str(f.input, ":", fault.line, ": a row that cannot be read: ", fault.what),
                      "mend it: each row is to have its answer");
   });
   for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
@@ -77,14 +81,28 @@ class Session {
  public:
   Session(Generator generator, const GenerateFlags& flags)
       : generator_(std::move(generator)), flags_(flags) {
-    if (!flags.out.empty()) file_.emplace(flags.out);
+    if (flags.out.empty()) return;
+    if (exists(flags.out))
+      throw UsageError(str("generate: --out ", flags.out, " is there already"),
+                       "give another name, or move that file away");
+    remove_abandoned({flags.out});
+    file_.emplace(flags.out);
   }
 
-  void add(const std::string& text) {
-    waiting_.push_back(text);
+  void add(const std::string& text, const std::string& where) {
+    waiting_.push_back(decode_utf8_ignore(text, nullptr));
+    std::erase(waiting_.back(), '\0');
+    if (waiting_.back().size() < text.size())
+      spdlog::warn("{}: {} left out: not UTF-8, or NUL", where,
+                   counted(text.size() - waiting_.back().size(), "byte"));
     if (std::ssize(waiting_) == flags_.options.batch_size) flush();
   }
   void flush() {
+    if (StopSignal::raised())
+      throw Stopped(
+          str("generate: stopped by a signal after ", counted(first_, "text"),
+              file_ ? str("; ", flags_.out, " is not written") : ""),
+          file_ ? "run it again; without --out answers come as they are made" : "run it again");
     const auto answers = generator_.answer(waiting_, first_);
     for (std::size_t i = 0; i < waiting_.size(); ++i)
       put(flags_.json ? answered_json(waiting_[i], answers[i]) : answered_text(answers[i]));
@@ -117,8 +135,10 @@ void converse(Session& session) {
     if (asks) std::cerr << "> " << std::flush;
   };
   prompt();
+  std::int64_t number = 0;
   for (std::string line; std::getline(std::cin, line); prompt()) {
-    session.add(decode_utf8_ignore(line, nullptr));
+    if (line.ends_with('\r')) line.pop_back();
+    session.add(line, str("standard input:", ++number));
     session.flush();
   }
 }
@@ -135,12 +155,20 @@ void generate(const ModelOption& model, GenerateFlags& f) {
                                                               : EarlyStop::no;
   if (!f.input.empty() && !f.texts.empty())
     throw UsageError("generate: --text with --input", "give one of the two");
+  for (const char* flag : {"--format", "--field"})
+    if (f.input.empty() && model.command->count(flag) > 0)
+      throw UsageError(str("generate: ", flag, " without --input"),
+                       "it is of a file: name that with --input");
   Session session(open_model(model, f.options), f);
-  if (!f.input.empty())
-    each_text(f, [&](const std::string& text) { session.add(text); });
-  else if (f.texts.empty())
+  if (f.input.empty() && f.texts.empty()) {
     converse(session);
-  for (const std::string& text : f.texts) session.add(decode_utf8_ignore(text, nullptr));
+    return session.finish();
+  }
+  const StopSignal stop("generate: stopping after these texts\n");
+  if (!f.input.empty())
+    each_text(f,
+              [&](const std::string& text, const std::string& where) { session.add(text, where); });
+  for (const std::string& text : f.texts) session.add(text, "--text");
   session.finish();
 }
 

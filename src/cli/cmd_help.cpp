@@ -39,8 +39,8 @@ class HelpOfAll : public CLI::Formatter {
 void print_recipe_fields(const std::string& type) {
   std::cout << std::left;
   for (const RecipeField& field : recipe_fields(type))
-    std::cout << std::setw(36) << field.path << std::setw(14) << field.default_value << field.help
-              << "\n";
+    std::cout << std::setw(35) << field.path << " " << std::setw(13) << field.default_value << " "
+              << field.help << "\n";
 }
 
 // By the last word of their names: "train" -> "vocab train".

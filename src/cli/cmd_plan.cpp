@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/recipe_option.h"
+#include "console/number_check.h"
 #include "originals/original_job.h"
 #include "recipe/plan_text.h"
 #include "store/file.h"
@@ -54,12 +55,16 @@ void run_plan(const PlanCommand& c) {
               .largest_batch = c.largest_batch,
               .region = c.region};
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
+  if (!c.region.empty()) prices.check_region(c.region);
   const TpuCompiles compiles(c.again ? "" : TpuCompiles::users_folder(),
                              {.each = std::chrono::minutes(c.minutes)});
   if (!c.calibrate.empty()) job.of_cycles.insert(calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
+  std::size_t bars_of = 0;
   PlanTold told;
   told.progress = [&](std::size_t done, std::size_t of) {
+    if (of != bars_of) bar.reset();  // more are wanted
+    bars_of = of;
     if (!bar) bar.emplace("compiling", static_cast<std::int64_t>(of), "programs");
     bar->update(static_cast<std::int64_t>(done));
   };
@@ -99,6 +104,7 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--html", c->html, "a file for a page with charts");
   command->add_option("--region", c->region, "of prices, e.g. europe-west4");
   command->add_option("--minutes", c->minutes, "most minutes that one compilation may take")
+      ->check(number_from(1))
       ->capture_default_str();
   command->add_flag("--again", c->again, "compile anew what was compiled before");
   command->add_flag("--json", c->json, "one JSON object");

@@ -57,6 +57,12 @@ int months(std::string_view where, std::string_view date) {
 
 Price price_of(const std::string& path, const YAML::Node& entry) {
   if (!entry.IsMap()) refuse(path, entry, "an entry that is no map");
+  static const std::vector<std::string> kFields{"generation", "region", "on_demand", "spot",
+                                                "committed",  "source", "date"};
+  for (const auto& field : entry)
+    if (const auto name = field.first.as<std::string>();
+        std::ranges::find(kFields, name) == kFields.end())
+      refuse(path, field.first, str("unknown field '", name, "': ", did_you_mean(name, kFields)));
   Price out{.generation = text(path, entry, "generation"),
             .region = text(path, entry, "region"),
             .on_demand = dollars(path, entry, "on_demand"),
@@ -82,6 +88,16 @@ Prices::Prices(const std::string& path) {
   if (!file.IsSequence()) throw UsageError(str(path, ": no list of prices"), kHint);
   for (const YAML::Node& entry : file) prices_.push_back(price_of(path, entry));
   std::ranges::copy(known_prices(), std::back_inserter(prices_));
+}
+
+void Prices::check_region(std::string_view region) const {
+  std::vector<std::string> known;
+  for (const Price& price : prices_) {
+    if (price.region == region) return;
+    if (std::ranges::find(known, price.region) == known.end()) known.push_back(price.region);
+  }
+  throw UsageError(str("--region: no price of '", region, "' is known"),
+                   did_you_mean(std::string(region), known));
 }
 
 const Price* Prices::find(std::string_view generation, std::string_view region) const {

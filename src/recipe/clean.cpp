@@ -5,6 +5,7 @@
 #include "checkpoint/layout.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
+#include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
@@ -32,8 +33,10 @@ class Finder {
     const auto newest = latest_checkpoint(paths_.model_dir);
     const bool is_done = newest && *newest >= recipe_.train.steps;
     if (newest) older_checkpoints(*newest, is_done);
+    const bool spare = is_done && recipe_.type->reads_text && can_make_text_again(recipe_);
     for (const std::string& path : {parent_path(paths_.train_text), data_folder()})
-      is_done&& recipe_.type->reads_text ? finished(path) : abandoned(path);
+      spare ? finished(path) : abandoned(path);
+    abandoned(recipe_.out);
     return std::move(found_);
   }
 
@@ -73,7 +76,8 @@ class Finder {
   void abandoned(const std::string& folder) {
     if (folder.empty() || !exists(folder)) return;
     for (const std::string& name : list_folder(folder))
-      if (name.ends_with(".work")) add(join_path(folder, name), "of a job that was stopped");
+      if (name.ends_with(".work") || place_of_partial(name))
+        add(join_path(folder, name), "of a job that was stopped");
   }
 
   Recipe recipe_;

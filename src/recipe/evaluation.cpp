@@ -242,7 +242,7 @@ Evaluation evaluate_model(const Recipe& r) {
 }
 
 Evaluation evaluate_and_try_to_keep(const Recipe& r) {
-  const Evaluation e = evaluate(recipe_evaluation(r));
+  const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
   try {
     write_evaluation(r, e, mark_of(RecipePaths(r).model_dir, e.global_step));
   } catch (const Error& error) {

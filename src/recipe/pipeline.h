@@ -54,6 +54,8 @@ void check_program(const Recipe& recipe, const Task& task);
 std::vector<std::string> text_inputs(const Recipe& recipe);
 // Whether the text, or some of it, is gone, but what was made of it is whole.
 bool goes_on_without_text(const Recipe& recipe);
+// Whether its text stage would make what it made, from text that is all there and unchanged.
+bool can_make_text_again(const Recipe& recipe);
 // How training begins; train/trainer.h.
 struct Beginning {
   Begin begin = Begin::either;

@@ -92,7 +92,7 @@ class Planner {
       runs_.push_back(described(rows_.back()));
     }
     if (std::ranges::none_of(rows_, [](const PlanRow& row) { return row.problem.empty(); }))
-      throw UsageError(rows_.front().problem, "mend it, or choose other types with --on");
+      throw UsageError(rows_.front().problem);
   }
 
   // Of which rows are finished by `finish`.
@@ -128,7 +128,7 @@ class Planner {
                              static_cast<double>(run.evaluation->batch);
     return run;
   } catch (const UsageError& error) {
-    row.problem = error.what();
+    row.problem = str("on a ", row.type.name, ": ", error.what());
     return std::nullopt;
   }
 

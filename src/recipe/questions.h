@@ -36,8 +36,8 @@ struct QuestionWords {
 template <class Job>
 inline constexpr QuestionWords kQuestionWords;
 template <>
-inline constexpr QuestionWords kQuestionWords<FillMaskJob>{"fill", "fills no masks",
-                                                           "take a model that was trained to"};
+inline constexpr QuestionWords kQuestionWords<FillMaskJob>{
+    "fill", "fills no masks", "take a BERT or an ELECTRA; `smelt generate` asks a T5"};
 template <>
 inline constexpr QuestionWords kQuestionWords<DetectJob>{"detect", "has no discriminator",
                                                          "take an ELECTRA"};

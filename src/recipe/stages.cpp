@@ -225,6 +225,20 @@ std::vector<std::string> text_inputs(const Recipe& r) {
 
 bool goes_on_without_text(const Recipe& r) { return outlives_its_inputs(r.out, text_stage(r)); }
 
+bool can_make_text_again(const Recipe& r) {
+  const Stage text = text_stage(r);
+  return std::ranges::all_of(text.inputs(), [](const auto& path) { return exists(path); }) &&
+         !changed_since(r.out, text);
+}
+
+// What exports that were killed have left; nobody else works in a folder that is locked.
+static void remove_unfinished_folders(const std::string& out) {
+  if (is_remote(out)) return;
+  for (const std::string& name : list_folder(out))
+    if (place_of_partial(name) && is_folder(join_path(out, name)))
+      remove_tree(join_path(out, name));
+}
+
 void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
   check_model_is_of(r, stages_of(r, beginning), beginning);
@@ -244,6 +258,7 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   const StopNotice notice;              // between stages, too
   const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
   claim_output_folder(r.out, stages);
+  remove_unfinished_folders(r.out);
   if (beginning.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages, beginning);
   // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the

@@ -58,7 +58,13 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
                              const StoredModelFlags& flags)
     : command_(std::move(command)), flags_(flags), model_(open_stored_model(path, command_)) {
   flags_.device = chosen_device(flags_.device);
-  if (!flags_.vocab.empty()) model_.vocab = flags_.vocab;
+  if (!flags_.vocab.empty()) {
+    if (!model_.vocab_txt.empty() && read_file(flags_.vocab, kSmallFileBytes) != model_.vocab_txt)
+      throw UsageError(str("--vocab: ", flags_.vocab, " is not ", model_.vocab,
+                           ", the vocabulary of ", model_.where),
+                       "leave --vocab out");
+    model_.vocab = flags_.vocab;
+  }
   if (model_.vocab.empty())
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
                      "give --vocab");

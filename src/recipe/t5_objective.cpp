@@ -26,7 +26,6 @@ namespace smelt {
 namespace {
 
 constexpr const char* kEndPiece = "</s>";
-constexpr std::int64_t kSentinelsOfT5 = 100;  // that the original puts on top of its vocabulary
 constexpr std::int64_t kRowsUnit = 128;  // the original's tables are filled up to a multiple of it
 
 // Whether windows may reach over the ends of documents.
@@ -250,8 +249,9 @@ ObjectiveType t5_objective() {
   type.make_examples = make_t5_examples;
   type.task = [](const Recipe& r) { return task_of(finished(r)); };
   type.model_files = [](const Recipe& r) {
-    return std::map<std::string, std::string>{
-        {"t5_config.json", config_json(finished(r).task.model).dump(2) + "\n"}};
+    nlohmann::json config = config_json(finished(r).task.model);
+    config["extra_ids"] = extra_ids_of(r);
+    return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };
   type.export_folder = export_t5;
   type.questions = {QuestionFor<GenerateJob>(of_model(
@@ -260,8 +260,7 @@ ObjectiveType t5_objective() {
                                extra_ids_of(r));
       },
       [](const StoredModel& m) {
-        return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {},
-                               kSentinelsOfT5);
+        return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.extra_ids);
       }))};
   type.sampler = [](const Recipe& r, std::vector<std::string> texts,
                     std::shared_ptr<const Client> client, const Placement& placement) {

@@ -12,13 +12,17 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kSentinel = "<extra_id_";
+constexpr std::int64_t kSentinelsOfT5 = 100;  // that the original puts on top of its vocabulary
 
 // Text in pieces and sentinels.
 class T5Text {
  public:
-  T5Text(const std::string& vocab, const TokenizerFlags& flags, std::int64_t extra_ids)
+  T5Text(const T5Config& model, const std::string& vocab, const TokenizerFlags& flags,
+         std::optional<std::int64_t> extra_ids)
       : tokenizer_(load_tokenizer(vocab, flags)),
-        sentinels_(sentinels_of(*tokenizer_, vocab, extra_ids)),
+        sentinels_(sentinels_of(*tokenizer_, vocab,
+                                extra_ids.value_or(std::clamp<std::int64_t>(
+                                    model.vocab_size - tokenizer_->size(), 0, kSentinelsOfT5)))),
         end_(id_of_piece(*tokenizer_, vocab, "</s>")) {}
 
   std::vector<std::int32_t> encode(std::string_view text) const {
@@ -85,20 +89,23 @@ class T5Text {
   std::int32_t end_;
 };
 
-// Keys and values of both stacks' tokens in f32, and the scores of all words three times over.
-double bytes_kept(const T5Config& c, std::int64_t rows, std::int64_t S, std::int64_t T) {
+// In f32: of each row keys and values of both stacks' tokens, the encoder's scores before and after
+// their softmax and what lies beside them, and the scores of all words three times over; of all
+// rows together the biases of distances.
+double bytes_kept(const T5Config& c, double rows, double S, double T) {
   const auto layers = static_cast<double>(c.decoder_layers()),
-             width = static_cast<double>(c.num_heads * c.d_kv);
-  const double keys = 2 * layers * width * static_cast<double>(S + 2 * T);
-  const double scores = static_cast<double>(c.num_heads) * static_cast<double>(S * S);
-  return 4 * static_cast<double>(rows) * (keys + scores + 3 * static_cast<double>(c.vocab_size));
+             heads = static_cast<double>(c.num_heads), width = heads * static_cast<double>(c.d_kv);
+  const double keys = 2 * layers * width * (S + 2 * T);
+  const double inner = 4 * S * static_cast<double>(std::max(c.d_ff, c.d_model));
+  const double scores = 3 * heads * S * S, words = 3 * static_cast<double>(c.vocab_size);
+  return 4 * (rows * (keys + inner + scores + words) + 2 * heads * (S * S + T * T));
 }
 
 }  // namespace
 
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
-                            const TokenizerFlags& flags, std::int64_t extra_ids) {
-  const auto text = std::make_shared<const T5Text>(vocab, flags, extra_ids);
+                            const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids) {
+  const auto text = std::make_shared<const T5Text>(model, vocab, flags, extra_ids);
   GenerateJob job;
   job.answers = [model, words = text->ids()](std::int64_t S, const Search& search) {
     return t5_answers(model, S, search, words);
@@ -106,7 +113,8 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
   job.encode = [text](std::string_view of) { return text->encode(of); };
   job.decode = [text](std::span<const std::int32_t> ids) { return text->decode(ids); };
   job.bytes = [model](std::int64_t rows, std::int64_t S, std::int64_t T) {
-    return bytes_kept(model, rows, S, T);
+    return bytes_kept(model, static_cast<double>(rows), static_cast<double>(S),
+                      static_cast<double>(T));
   };
   job.end = text->end();
   job.model = config_json(model);

@@ -9,9 +9,10 @@
 
 namespace smelt {
 
-// Its answers to texts, in the pieces of a vocabulary with so many sentinels on top of its own,
-// which texts and answers call <extra_id_0> and so on. UsageError for a vocabulary without "</s>".
+// Its answers to texts, in the pieces of a vocabulary with so many sentinels on top of its own
+// (nullopt: the original's 100, or as many as there are rows for), which texts and answers call
+// <extra_id_0> and so on. UsageError for a vocabulary without "</s>".
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
-                            const TokenizerFlags& flags, std::int64_t extra_ids);
+                            const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids);
 
 }  // namespace smelt

@@ -55,12 +55,12 @@ bool has_gpu(const Machine& machine) {
          ::dlopen(machine.driver.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
 }
 
+}  // namespace
+
 bool is_here(const std::string& device, const Machine& machine) {
   if (!is_usual(chosen_plugin(device), device)) return true;
   return device == "tpu" ? has_tpu(machine.dev) : has_gpu(machine);
 }
-
-}  // namespace
 
 std::string chosen_device(const std::string& word, const Machine& machine) {
   if (word != "auto") return word;

@@ -19,6 +19,9 @@ struct Machine {
   std::string driver = "libcuda.so.1";  // NVIDIA's
 };
 
+// Whether a TPU or GPU, or a plugin of another name that stands for one, is on this machine.
+bool is_here(const std::string& device, const Machine& machine = {});
+
 // The device that a user's word names. `auto` is the TPU, else the GPU, that is on this machine,
 // else the CPU. Which is logged in one line if it is not the CPU; one without its plugin is warned
 // of and not taken. A plugin of another name in a SMELT_…_PLUGIN variable counts as its device.

@@ -333,6 +333,8 @@ void check_search(const Search& c, std::int64_t words) {
           "give a number; 1 is usual, 0 for none");
   require(c.sample || (c.temperature == 1 && c.top_k == 0 && c.top_p == 1),
           "a temperature, top-k or top-p, but no samples", "add --sample, or leave it out");
+  require(c.beams > 1 || (c.early_stop == EarlyStop::no && c.length_penalty == 1),
+          "early stopping or a length penalty, but no beams", "add --beams, or leave it out");
 }
 
 std::int64_t rows_of_text(const Search& c) { return c.sample ? c.answers : c.beams; }

@@ -75,7 +75,35 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
   EXPECT_THAT(answers(sampled).text, HasSubstr("\t"));
 }
 
+// Its eight sentinels are not the original's hundred.
+TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
+  const std::string asked = " --max-length 6 --text 'the cat <extra_id_0> birds' --json 2>log";
+  const std::string of_run = in("generate mine" + asked).text;
+  ASSERT_THAT(of_run, HasSubstr("\"score\""));
+  ASSERT_EQ(in("convert mine/model tf/model.ckpt").status, 0);
+  ASSERT_EQ(in("convert tf/model.ckpt again --to smelt").status, 0);
+  for (const char* form : {"mine/model", "mine/huggingface", "tf/model.ckpt", "again"})
+    EXPECT_EQ(in(str("generate ", form, asked)).text, of_run)
+        << form << read_file(dir_.file("log"));
+  write_file(dir_.file("other.model"), "x");
+  EXPECT_THAT(
+      in("generate mine/huggingface --vocab other.model" + asked + "; cat log").text,
+      HasSubstr("--vocab: other.model is not mine/huggingface/spiece.model, the vocabulary"));
+  EXPECT_THAT(in("eval mine").text, HasSubstr("by their frequencies alone"));
+}
+
 TEST_F(Generate, RefusesWhatDoesNotFit) {
+  write_file(dir_.file("out.txt"), "mine");
+  expect_refused("--text a --out out.txt", "generate: --out out.txt is there already");
+  expect_refused("--field question", "generate: --field without --input");
+  expect_refused("--text a --early-stopping yes",
+                 "early stopping or a length penalty, but no beams");
+  EXPECT_THAT(in("generate mine --text a --max-length 1000000").text,
+              HasSubstr("answers of 1000000 take about "));
+  write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
+  expect_refused("--input rows.jsonl", "rows.jsonl:2: a row that cannot be read: ");
+  EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
+              HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
   expect_refused("--text a --input in.txt", "generate: --text with --input");
   expect_refused("--text a --beams 40", "generate: 40 beams over 46 words");
   EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,
@@ -83,7 +111,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   expect_refused("--text a --answers 2", "hint: add --sample, or --beams");
   expect_refused("--input rows.jsonl", "rows.jsonl");
   write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
-  expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl: a row that cannot be read");
+  expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl:2: a row that cannot be read");
   EXPECT_FALSE(exists(dir_.file("bad.txt")));
 
   const CommandOutput got = answers("--max-inputs 4 --text 'the cat sees a dog and birds'");

@@ -178,6 +178,7 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
   };
   const double before = planned({}).likely;
   write_file(dir_.file("run/recipe.yaml"), kRecipe);
+  write_file(dir_.file("run/.stages/names.json"), "[]");
   const auto told = [&](const std::string& device) {
     write_file(dir_.file("run/model/metrics.jsonl"),
                Json{{"kind", "start"},
@@ -223,6 +224,7 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   EXPECT_EQ(figures.at("fastest"), "v5litepod-1");
   EXPECT_EQ(figures.at("rows").at(0).at("topology"), "v5e:1x1");
   EXPECT_EQ(figures.at("rows").at(0).at("tried").at(0).at("kept"), true);
+  expect_refusal(plan + " --region mars", HasSubstr("--region: no price of 'mars' is known"));
   expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is no type of TPU"));
 }
 
