@@ -1,17 +1,15 @@
 #include "store/endpoint.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <regex>
 
 #include "base/error.h"
+#include "base/host.h"
 
 namespace smelt {
 namespace {
-
-constexpr const char* kTrusted = "SMELT_TRUSTED_ENDPOINTS";
 
 // "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"}, {"endpoint_override", "h:1"}}
 std::map<std::string, std::string> options_of(const RemotePath& path) {
@@ -28,41 +26,14 @@ bool matches(const std::string& text, const char* pattern) {
   return std::regex_match(text, std::regex(pattern, std::regex::icase));
 }
 
-// Nothing that a URL could read in another way: no user before the host, no path behind it.
-bool is_host(const std::string& text) {
-  return matches(text, R"(([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?)");
-}
-
-std::string without_port(const std::string& host) {
-  return std::regex_replace(host, std::regex(":[0-9]+$"), "");
-}
-
-bool is_loopback(const std::string& host) {
-  return matches(without_port(host), R"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])");
-}
-
 // s3.amazonaws.com, s3.us-east-1.amazonaws.com, s3-fips.dualstack.us-gov-west-1.amazonaws.com, and
 // accesspoint and bucket forms are not asked for. Other names below amazonaws.com are those of its
 // customers' machines, whose first part they choose.
 bool is_own(const std::string& scheme, const std::string& host) {
-  const char* own =
-      scheme == "s3"
-          ? R"(s3(-fips|-accelerate)?(\.dualstack)?([.-][a-z]{2}(-[a-z]+)+-[0-9])?\.amazonaws\.com(\.cn)?)"
-          : R"(([a-z0-9-]+\.)+googleapis\.com)";
-  return matches(without_port(host), own);
-}
-
-bool same_host(std::string_view a, std::string_view b) {
-  const auto lower = [](unsigned char c) { return std::tolower(c); };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-bool is_trusted(const std::string& host) {
-  const char* variable = std::getenv(kTrusted);
-  if (variable == nullptr) return false;
-  return std::ranges::any_of(split(std::string_view(variable), ','), [&](std::string_view item) {
-    return same_host(trim(item), host) || same_host(trim(item), without_port(host));
-  });
+  if (scheme != "s3") return is_google_api(host);
+  return matches(
+      without_port(host),
+      R"(s3(-fips|-accelerate)?(\.dualstack)?([.-][a-z]{2}(-[a-z]+)+-[0-9])?\.amazonaws\.com(\.cn)?)");
 }
 
 void judge(const RemotePath& path, Endpoint& endpoint) {
@@ -72,9 +43,9 @@ void judge(const RemotePath& path, Endpoint& endpoint) {
     endpoint.no_secrets = "nothing secret is sent over http";
     endpoint.remedy = "leave scheme=http out, if the server takes https";
   } else if (!endpoint.host.empty() && !is_own(path.scheme, endpoint.host) &&
-             !is_trusted(endpoint.host)) {
+             !is_trusted_endpoint(endpoint.host)) {
     endpoint.no_secrets = str(endpoint.host, " of the path is not trusted with credentials");
-    endpoint.remedy = str("if they may be sent there, set ", kTrusted, "=", endpoint.host);
+    endpoint.remedy = str("if they may be sent there, set ", kTrustedEndpoints, "=", endpoint.host);
   }
 }
 
