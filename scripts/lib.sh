@@ -9,7 +9,8 @@ cd "$ROOT"
 PACKAGES=(
   g++ cmake ninja-build pkg-config python3 python3-venv
   libicu-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libisal-dev libjemalloc-dev libarchive-dev libsentencepiece-dev
-  libgtest-dev libgmock-dev sentencepiece
+  libcurl4-openssl-dev libssl-dev
+  libgtest-dev libgmock-dev sentencepiece openssl
 )
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }

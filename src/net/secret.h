@@ -1,0 +1,39 @@
+// A text that nobody shall read: a token, a key, a password. It cannot be printed, is not kept
+// longer than its object, and whoever needs it asks for it by name.
+#pragma once
+
+#include <string.h>
+
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace smelt {
+
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string text) : text_(std::move(text)) {}
+  Secret(const Secret&) = default;
+  Secret(Secret&& other) noexcept : text_(other.text_) { other.wipe(); }
+  Secret& operator=(Secret other) noexcept {
+    wipe();
+    text_ = other.text_;
+    return *this;
+  }
+  ~Secret() { wipe(); }
+
+  bool empty() const { return text_.empty(); }
+  const std::string& reveal() const { return text_; }
+  friend std::ostream& operator<<(std::ostream&, const Secret&) = delete;
+
+ private:
+  void wipe() {
+    ::explicit_bzero(text_.data(), text_.size());
+    text_.clear();
+  }
+
+  std::string text_;
+};
+
+}  // namespace smelt

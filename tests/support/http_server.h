@@ -1,0 +1,57 @@
+// A server of HTTP/1.1 on the loopback whose answers a test writes, and which keeps what it was
+// asked.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/descriptor.h"
+
+namespace smelt {
+
+struct ServedRequest {
+  std::string method, target, body;
+  std::map<std::string, std::string> headers;  // names in lower case
+  int connection = 0;                          // counted from 0
+};
+
+struct ServedAnswer {
+  int status = 200;
+  std::string body = {};
+  std::vector<std::string> headers = {};  // "Name: value"
+  bool hangs_up = false;                  // instead of an answer
+  std::chrono::milliseconds late{0};
+};
+
+class HttpServer {
+ public:
+  using Handler = std::function<ServedAnswer(const ServedRequest&)>;
+  // The handler runs on the server's thread, one request after another.
+  explicit HttpServer(Handler handler);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+
+  std::string host() const;                          // "127.0.0.1:PORT"
+  std::string url(const std::string& target) const;  // "http://127.0.0.1:PORT/target"
+  std::vector<ServedRequest> requests() const;       // all so far
+
+ private:
+  void serve(const std::stop_token& stop);
+  bool serve_one(int socket, int connection, std::string& rest, const std::stop_token& stop);
+
+  const Handler handler_;
+  Descriptor socket_;
+  int port_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<ServedRequest> requests_;
+  std::vector<std::jthread> connections_;
+  std::mutex handling_;
+  std::jthread thread_;
+};
+
+}  // namespace smelt
