@@ -140,10 +140,14 @@ Tensor rms_norm(const Scope& s, Tensor x, double epsilon) {
   return like(x, wide / sqrt(mean(square(wide), {-1}) + epsilon) * scale);
 }
 
+Tensor kept_of(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {
+  if (!s.training() || rate == 0) return x;
+  return select(random_keep(s, x.dims(), rate, block), x, zeros_like(x));
+}
+
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {
   if (!s.training() || rate == 0) return x;
-  const Tensor bits = random_bits(s, x.dims(), block);
-  const Tensor keep = compare(bits, full_like(bits, std::round(rate * 0x1p32)), Compare::ge);
+  const Tensor keep = random_keep(s, x.dims(), rate, block);
   const double scale = 1.0 / (1.0 - rate);
   const Tensor wide = in_f32(x);  // bf16 has no such scale
   if (!s.compute().stored_masks) return like(x, select(keep, wide * scale, zeros_like(wide)));

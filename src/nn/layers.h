@@ -68,6 +68,8 @@ Tensor rms_norm(const Scope& s, Tensor x, double epsilon);
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate) (Srivastava et al.
 // 2014), by the scope's random bits; x may be a block of what they are drawn for.
 Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block = {});
+// The same without the scale 1 / (1 - rate).
+Tensor kept_of(const Scope& s, Tensor x, double rate, const std::optional<Block>& block = {});
 
 // log(1 + e^x) - x * label, elementwise: of a label 1 where x says so by its sign. Its gradient is
 // logistic(x) - label everywhere, at 0 too.

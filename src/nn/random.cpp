@@ -1,5 +1,7 @@
 #include "nn/random.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/philox.h"
 #include "ops/ops.h"
@@ -9,7 +11,7 @@ namespace {
 
 // Odd constants; the multipliers and shifts of the mixers are those of MurmurHash3's finaliser and
 // of "lowbias32" (C. Wellons' search for mixers of low bias).
-constexpr std::uint32_t kGolden = 0x9E3779B9;
+constexpr std::uint32_t kGolden = 0x9E3779B9, kOfAxesBefore = 0xB5297A4D;
 struct Factors {
   std::uint32_t step, layer, stream;
 };
@@ -58,9 +60,9 @@ Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
   return mix(times(row, kGolden) + key);
 }
 
-// The key plus the number of each element within its row, times an odd constant. What the last axis
-// does not change is added up first, or each element would take a product for each axis.
-Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Block>& block) {
+// A key for each element of a row: one of its place along the last axis plus one of its places
+// along those before, both well mixed, so that little is left to do for each element itself.
+Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& block) {
   std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
@@ -70,23 +72,38 @@ Tensor element_numbers(Tensor key, const Dims& dims, const std::optional<Block>&
     of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
     stride *= static_cast<std::uint64_t>(cut ? block->whole : dims[axis]);
   }
-  Tensor sum = key;
-  for (; of_axes.size() > 1; of_axes.pop_back()) sum = sum + of_axes.back();
-  if (!of_axes.empty()) sum = broadcast_to(sum, dims) + broadcast_to(of_axes[0], dims);
-  return sum;
+  if (of_axes.empty()) return key;
+  const Tensor last = mix(of_axes[0] + key);
+  if (of_axes.size() == 1) return last;
+  Tensor before = times(key, kOfAxesBefore);
+  for (; of_axes.size() > 1; of_axes.pop_back()) before = before + of_axes.back();
+  return broadcast_to(last, dims) + broadcast_to(mix(before), dims);
 }
 
-}  // namespace
-
-Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
+// Words whose high bits are as good as any; those further down want another fold(16). A TPU of
+// version 2 or 3 multiplies integers by shifts and sums, two for each further digit of the factor
+// (as a sum of signed powers of two): these have 5 digits, others of such mixers 12.
+Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
   CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
   CHECK(!dims.empty());
   const std::uint64_t key = random_key(s.random_source()->seed, s.place());
   const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
   const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
-  Tensor x = fold(element_numbers(first, dims, block), 16);
-  x = times(bitwise_xor(x, row_keys(s, dims, second)), 0x7FEB352D);
-  return fold(times(fold(x, 15), 0x846CA68B), 16);
+  const Tensor x = bitwise_xor(element_keys(first, dims, block), row_keys(s, dims, second));
+  return times(fold(times(x, 0x00837FF9), 12), 0x00022841);
+}
+
+}  // namespace
+
+Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
+  return fold(hashed(s, dims, block), 16);
+}
+
+Tensor random_keep(const Scope& s, const Dims& dims, double rate,
+                   const std::optional<Block>& block) {
+  // As signed numbers: a TPU has no other comparison, and would turn a bit of each for it.
+  const Tensor number = bitcast_convert(hashed(s, dims, block), DType::s32);
+  return compare(number, full_like(number, std::round(rate * 0x1p32) - 0x1p31), Compare::ge);
 }
 
 Tensor uniform(const Scope& s, const Dims& dims) {

@@ -20,6 +20,10 @@ struct Block {
 // have a source. A block gets the bits that it has in the whole.
 Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block = {});
 
+// pred `dims`, false with probability `rate` in [0, 1): from the same bits, for less.
+Tensor random_keep(const Scope& s, const Dims& dims, double rate,
+                   const std::optional<Block>& block = {});
+
 // f32 `dims` in [0, 1), multiples of 2^-24.
 Tensor uniform(const Scope& s, const Dims& dims);
 

@@ -34,15 +34,17 @@ class RandomQuality : public ::testing::Test {
       };
     };
     const Bits bits{Drawer{}};
-    return {{"elements", [bits](std::uint32_t i) { return bits.at(3, i); }},
-            {"rows", [bits](std::uint32_t i) { return bits.at(i, 5); }},
-            {"far rows", [bits](std::uint32_t i) { return bits.at(0x7FF80000 + i, 5); }},
-            {"every 1024th row", [bits](std::uint32_t i) { return bits.at(1024 * i, 5); }},
-            {"steps", from([](Drawer& d, std::uint32_t i) { d.step = i; })},
-            {"layers", from([](Drawer& d, std::uint32_t i) { d.layer = i; })},
-            {"streams", from([](Drawer& d, std::uint32_t i) { d.stream = i; })},
-            {"seeds", from([](Drawer& d, std::uint32_t i) { d.seed = i; })},
-            {"places", from([](Drawer& d, std::uint32_t i) { d.place = str("layer_", i); })}};
+    return {
+        {"elements", [bits](std::uint32_t i) { return bits.at(3, i); }},
+        {"places before the last axis", [bits](std::uint32_t i) { return bits.at(3, 5, 512 * i); }},
+        {"rows", [bits](std::uint32_t i) { return bits.at(i, 5); }},
+        {"far rows", [bits](std::uint32_t i) { return bits.at(0x7FF80000 + i, 5); }},
+        {"every 1024th row", [bits](std::uint32_t i) { return bits.at(1024 * i, 5); }},
+        {"steps", from([](Drawer& d, std::uint32_t i) { d.step = i; })},
+        {"layers", from([](Drawer& d, std::uint32_t i) { d.layer = i; })},
+        {"streams", from([](Drawer& d, std::uint32_t i) { d.stream = i; })},
+        {"seeds", from([](Drawer& d, std::uint32_t i) { d.seed = i; })},
+        {"places", from([](Drawer& d, std::uint32_t i) { d.place = str("layer_", i); })}};
   }
 };
 
@@ -213,12 +215,24 @@ TYPED_TEST(RandomQuality, RowsAreNotCorrelated) {
     }
 }
 
-// Row and element meet by exclusive or: the four corners of a rectangle cancel before the last
-// mixing, and must not after it.
-TYPED_TEST(RandomQuality, TheCornersOfRectanglesAreNotCorrelated) {
-  const TypeParam bits{Drawer{}};
+// One row of the batch, at 64 places before its last axis.
+template <class Bits>
+std::vector<Words> places_of(const Bits& bits, std::uint32_t width) {
+  std::vector<Words> out(64, Words(kRow));
+  for (std::uint32_t place = 0; place < 64; ++place)
+    for (std::uint32_t i = 0; i < kRow; ++i) out[place][i] = bits.at(3, i, place * width);
+  return out;
+}
+
+TYPED_TEST(RandomQuality, PlacesBeforeTheLastAxisAreNotCorrelated) {
+  for (const std::uint32_t width : {kRow, 1u << 20})
+    expect_all_pairs_uncorrelated(places_of(TypeParam{Drawer{}}, width),
+                                  str("places ", width, " apart"));
+}
+
+void expect_corners_uncorrelated(const std::vector<Words>& words, const std::string& what) {
   std::vector<std::array<Named, 3>> rows;
-  for (std::uint32_t i = 0; i < 64; ++i) rows.push_back(kinds(row_of(bits, i)));
+  for (const Words& row : words) rows.push_back(kinds(row));
   for (std::size_t kind = 0; kind < 3; ++kind) {
     std::vector<double> z;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -230,8 +244,18 @@ TYPED_TEST(RandomQuality, TheCornersOfRectanglesAreNotCorrelated) {
         for (const std::size_t lag : {1, 64, 512})
           z.push_back(correlation_z(all.first(kRow - lag), all.subspan(lag)));
       }
-    expect_normal(z, rows[0][kind].name);
+    expect_normal(z, str(what, ", ", rows[0][kind].name));
   }
+}
+
+// Row and element meet by exclusive or, and elements of two axes by a sum: the four corners of a
+// rectangle cancel before the last mixing, and must not after it.
+TYPED_TEST(RandomQuality, TheCornersOfRectanglesAreNotCorrelated) {
+  const TypeParam bits{Drawer{}};
+  std::vector<Words> rows;
+  for (std::uint32_t i = 0; i < 64; ++i) rows.push_back(row_of(bits, i));
+  expect_corners_uncorrelated(rows, "rows");
+  expect_corners_uncorrelated(places_of(bits, kRow), "places before the last axis");
 }
 
 TYPED_TEST(RandomQuality, StepsLayersStreamsSeedsAndPlacesAreNotCorrelated) {

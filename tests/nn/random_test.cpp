@@ -33,8 +33,13 @@ std::uint32_t twin(const Case& c, std::int64_t at) {
   std::int64_t width = 1;
   for (std::size_t axis = 1; axis < c.dims.size(); ++axis) width *= c.dims[axis];
   const auto row = static_cast<std::uint32_t>(at / width);
-  return HashBits(c.drawer).at(row * c.row_stride + c.first_row,
-                               static_cast<std::uint32_t>(at % width));
+  const auto element = static_cast<std::uint32_t>(at % width),
+             last = c.dims.size() < 2 ? 0 : element % static_cast<std::uint32_t>(c.dims.back());
+  const HashBits bits(c.drawer);
+  const std::uint32_t whole_row = row * c.row_stride + c.first_row;
+  if (c.dims.size() < 2) return bits.of_row(whole_row);
+  return c.dims.size() == 2 ? bits.at(whole_row, element)
+                            : bits.at(whole_row, last, element - last);
 }
 
 // A program that draws `draw(scope)`, with what it is called with.
@@ -118,6 +123,19 @@ TEST(RandomBits, DoNotRepeatInTensorsOfMoreThan2To32Elements) {
   int equal = 0;
   for (std::uint32_t i = 0; i < 1 << 22; ++i) equal += bits.at(0, i) == bits.at(1024, i);
   EXPECT_LE(equal, 1);  // by chance 0.001
+}
+
+TEST(RandomKeep, IsThePlainTwinsMask) {
+  const Case c{.dims = {8, 64}, .drawer = {.step = 5}};
+  for (const double rate : {0.1, 0.5, 0.999}) {
+    const Drawn drawn(c, [&](const Scope& s) { return random_keep(s, c.dims, rate); });
+    const Value got = drawn.by_interpreter();
+    ASSERT_EQ(got.shape, (Shape{DType::pred, c.dims}));
+    for (std::uint32_t i = 0; i < 512; ++i)
+      EXPECT_EQ(got.bits[i] != 0, HashBits(c.drawer).keeps(i / 64, i % 64, rate)) << i;
+    REQUIRE_PLUGIN("cpu");
+    EXPECT_EQ(run_on_cpu(drawn.program, drawn.arguments)[0].bits, got.bits);
+  }
 }
 
 TEST(Uniform, IsTheUpper24BitsAsAFractionOfOne) {

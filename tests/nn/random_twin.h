@@ -2,6 +2,7 @@
 // without a graph, and bits of Philox, whose quality is known (Salmon et al. 2011).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -26,14 +27,31 @@ class HashBits {
               drawer.layer * 0x27D4EB2Fu + drawer.stream * 0x165667B1u;
   }
 
+  // Of rows of one axis, or of several: element `last` along the last of them, behind `before`
+  // elements in all that lie before its first.
   std::uint32_t at(std::uint32_t row, std::uint32_t element) const {
-    std::uint32_t x = folded(element * 0x9E3779B9u + first_, 16) ^ row_key(row);
-    x = folded(x * 0x7FEB352Du, 15);
-    return folded(x * 0x846CA68Bu, 16);
+    return folded(hashed(row, of_last(element)), 16);
+  }
+  std::uint32_t at(std::uint32_t row, std::uint32_t last, std::uint32_t before) const {
+    return folded(hashed(row, of_last(last) + of_before(before)), 16);
+  }
+  // Of a row that is one element.
+  std::uint32_t of_row(std::uint32_t row) const { return folded(hashed(row, first_), 16); }
+  // Whether dropout keeps it.
+  bool keeps(std::uint32_t row, std::uint32_t element, double rate) const {
+    const auto number = static_cast<std::int32_t>(hashed(row, of_last(element)));
+    return number >= std::round(rate * 0x1p32) - 0x1p31;
   }
   std::uint32_t row_key(std::uint32_t row) const { return mix(row * 0x9E3779B9u + second_); }
 
  private:
+  std::uint32_t of_last(std::uint32_t i) const { return mix(i * 0x9E3779B9u + first_); }
+  std::uint32_t of_before(std::uint32_t i) const {
+    return mix(i * 0x9E3779B9u + first_ * 0xB5297A4Du);
+  }
+  std::uint32_t hashed(std::uint32_t row, std::uint32_t key) const {
+    return folded((key ^ row_key(row)) * 0x837FF9u, 12) * 0x22841u;
+  }
   static std::uint32_t folded(std::uint32_t x, int shift) { return x ^ (x >> shift); }
   static std::uint32_t mix(std::uint32_t x) {
     x = folded(x, 16) * 0x85EBCA6Bu;
@@ -52,6 +70,9 @@ class PhiloxBits {
 
   std::uint32_t at(std::uint32_t row, std::uint32_t element) const {
     return philox(key_, std::uint64_t{row} << 32 | element / 4, high_)[element % 4];
+  }
+  std::uint32_t at(std::uint32_t row, std::uint32_t last, std::uint32_t before) const {
+    return at(row, before + last);
   }
 
  private:
