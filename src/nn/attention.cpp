@@ -41,38 +41,69 @@ struct Values {
   }
 };
 
-// The gradient of the sums is taken from the context, over a head's numbers for each query, where
-// their own is over all keys; nothing of a key waits for the others (Dao et al. 2022, section 3.1).
-// A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
-// that products take of it: or the difference would come out times what all keys have in common.
-Tensor by_context(const Scope& s, Tensor scores, const Values& values, double rate,
-                  const std::optional<Block>& block) {
-  const auto [exponentials, sums] = softmax_exponentials(scores);
-  const Tensor weights = stop_gradient(
-      as_multiplied(dropout(s / "dropout", exponentials * (1.0 / sums), rate, block)));
-  const Tensor context = values.weighted(straight_through(weights, weights * scores));
-  const Tensor logs = transpose(log(sums), {0, 2, 1, 3});
-  return as_multiplied(straight_through(context, context - stop_gradient(context) * logs));
-}
+// Whether a factor leaves all bits of what it scales, as 1/8 does.
+bool is_power_of_two(double factor) { return std::exp2(std::round(std::log2(factor))) == factor; }
 
 // f32 [B,N,R,S]
 Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   const auto wide = in.q.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  Tensor scores = einsum("bqnd,bknd->bnqk", in.q, in.k, wide);
-  if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", in.q, in.relative_k, wide));
-  if (in.scaled) scores = scores * (1.0 / std::sqrt(D));
+  const double scale = in.scaled ? 1.0 / std::sqrt(D) : 1;
+  // Of queries there are fewer numbers than of scores.
+  const bool of_queries = is_power_of_two(scale);
+  const Tensor q = of_queries ? in.q * scale : in.q;
+  Tensor scores = einsum("bqnd,bknd->bnqk", q, in.k, wide);
+  if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", q, in.relative_k, wide));
+  if (!of_queries) scores = scores * scale;
   // Captured before it is broadcast to a head's scores, which would be made outside.
   for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
   return scores.expect({B, N, R, S});
 }
 
+// exp(scores - the largest of a query's) and the sums over keys. The largest are of a product of
+// their own, so that scores are never stored: exponentials are, in the bits that products take of
+// them, and sums are of those.
+struct RoundedExponentials {
+  Tensor scores;
+  Tensor exponentials;  // f32 [B,N,R,S], without a gradient
+  Tensor sums;          // f32 [B,N,R,1], with that of the scores
+};
+RoundedExponentials rounded_exponentials(const Scope& s, const AttentionInputs& in) {
+  const Tensor top = stop_gradient(reduce_max(scores_of(s, in), {-1}, KeepDims::yes));
+  AttentionInputs again = in;
+  again.q = optimization_barrier(in.q);
+  const Tensor scores = scores_of(s, again);
+  const Tensor all = stop_gradient(as_multiplied(exp(scores - top)));
+  const DType kept = s.compute().exact_products ? all.dtype() : DType::bf16;
+  const Tensor stored =
+      stop_gradient(convert(optimization_barrier(convert(all, kept)), all.dtype()));
+  return {.scores = scores,
+          .exponentials = stored,
+          .sums = reduce_sum(straight_through(all, stored * scores), {-1}, KeepDims::yes)};
+}
+
+// The gradient of the sums is taken from the context, over a head's numbers for each query, where
+// their own is over all keys; nothing of a key waits for the others (Dao et al. 2022, section 3.1).
+// A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
+// that products take of it: or the difference would come out times what all keys have in common.
+// What dropout and sums scale is the context: there are fewer numbers of it.
+Tensor by_context(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
+  const auto [scores, exponentials, sums] = rounded_exponentials(s, in);
+  const Tensor kept = stop_gradient(kept_of(s / "dropout", exponentials, in.dropout, block));
+  const Values values{.v = in.v, .relative = in.relative_v};
+  const Tensor sum = values.weighted(straight_through(kept, kept * scores));
+  const auto by_query = [](Tensor t) { return transpose(t, {0, 2, 1, 3}); };
+  const Tensor with_sums =
+      straight_through(sum, as_multiplied(sum - stop_gradient(sum) * by_query(log(sums))));
+  const double scale = s.training() ? 1 / (1 - in.dropout) : 1;
+  return with_sums * stop_gradient(by_query(scale / sums));
+}
+
 // The context of all queries, or of a block of them.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
+  if (s.compute().softmax_by_context) return convert(by_context(s, in, block), in.q.dtype());
   const Tensor scores = scores_of(s, in);
   const Values values{.v = in.v, .relative = in.relative_v};
-  if (s.compute().softmax_by_context)
-    return convert(by_context(s, scores, values, in.dropout, block), in.q.dtype());
   const Tensor weights = convert(softmax(scores), in.q.dtype());
   return values.weighted(dropout(s / "dropout", weights, in.dropout, block));
 }
