@@ -64,7 +64,7 @@ struct ComputeChoice {
   std::optional<Layers> layers = {};
   std::optional<Save> save = {};
   std::int64_t attention_rows = 0;
-  std::int64_t logits_mb = 64;
+  std::int64_t logits_mb = 128;
 };
 
 // A user's words; "auto" chooses nothing. UsageError beginning with `where` for an unknown one.
