@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_clean.h"
+#include "cli/cmd_cloud.h"
 #include "cli/cmd_compile.h"
 #include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
@@ -65,6 +66,7 @@ const std::vector<CommandGroup> kCommands{
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
       add_jestimator_command}},
+    {"Machines", {add_cloud_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};
 

@@ -56,6 +56,12 @@ const std::string& HttpAnswer::header(std::string_view name) const {
   return found == headers.end() ? none : found->second;
 }
 
+std::optional<std::chrono::system_clock::time_point> HttpAnswer::date() const {
+  const std::time_t seconds = ::curl_getdate(header("date").c_str(), nullptr);
+  if (seconds < 0) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(seconds);
+}
+
 struct HttpClient::State {
   bool stopped() const { return options.stop.stop_requested() || StopSignal::raised(); }
   void require_going(const Url& url) const {

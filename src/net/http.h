@@ -36,6 +36,8 @@ struct HttpAnswer {
 
   // "" when there is none of this name, which is in lower case.
   const std::string& header(std::string_view name) const;
+  // By the server's clock; nothing where it says none.
+  std::optional<std::chrono::system_clock::time_point> date() const;
 };
 
 struct HttpOptions {

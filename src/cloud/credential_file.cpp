@@ -1,0 +1,101 @@
+#include "cloud/credential_file.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kVariable = "GOOGLE_APPLICATION_CREDENTIALS";
+constexpr const char* kMakeNew =
+    "make new ones with 'gcloud auth application-default login', or name another key file in "
+    "GOOGLE_APPLICATION_CREDENTIALS";
+constexpr std::uint64_t kMostCredentials = 1 << 20;
+
+bool is_regular(const std::string& path, struct ::stat& facts) {
+  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+// A file of an external account only says how its secret is come by.
+bool holds_secret(const nlohmann::json& file) {
+  return file.value("type", "") != "external_account";
+}
+
+CredentialFields open_file(const std::string& path, const std::string& source) {
+  const std::string where = str(path, " (", source, ")");
+  struct ::stat facts{};
+  if (!is_regular(path, facts)) CredentialFields({}, where).refuse("there is no such file");
+  const auto json = nlohmann::json::parse(read_file(path, kMostCredentials), nullptr, false);
+  const CredentialFields fields(json, where);
+  if (!json.is_object()) fields.refuse("not a JSON object");
+  if (fields.text("type").empty()) fields.refuse("it names no type of credentials");
+  if (holds_secret(json) && (facts.st_mode & S_IROTH) != 0)
+    throw UsageError(str("credentials: ", where, ": every user of this machine can read it"),
+                     str("chmod 600 '", path, "'"));
+  return fields;
+}
+
+}  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string gcloud_folder() {
+  const std::string folder = environment("CLOUDSDK_CONFIG");
+  return folder.empty() ? environment("HOME") + "/.config/gcloud" : folder;
+}
+
+void CredentialFields::refuse(std::string_view what) const {
+  throw UsageError(str("credentials: ", where_, ": ", what), kMakeNew);
+}
+
+std::string CredentialFields::text(std::string_view name) const {
+  const auto found = object_.find(name);
+  if (found == object_.end() || found->is_null()) return {};
+  if (!found->is_string()) refuse(str(name, " is no text"));
+  return found->get<std::string>();
+}
+
+std::string CredentialFields::required(std::string_view name) const {
+  std::string value = text(name);
+  if (value.empty()) refuse(str(name, " is missing"));
+  return value;
+}
+
+CredentialFields CredentialFields::object(std::string_view name) const {
+  const auto found = object_.find(name);
+  if (found == object_.end() || !found->is_object()) refuse(str(name, " is missing"));
+  return {*found, str(where_, ": ", name)};
+}
+
+Url CredentialFields::google_url(std::string_view name, const char* fallback) const {
+  const std::string given = text(name);
+  const std::string value = given.empty() && fallback != nullptr ? fallback : required(name);
+  const Url url = parse_url(value, str("credentials: ", where_, ": ", name));
+  if (is_loopback(url.host)) return url;
+  if (url.scheme != "https") refuse(str(name, ": nothing secret is sent over http, to ", url.host));
+  const bool google = is_google_api(url.host) || url.host == "accounts.google.com";
+  if (!google && !is_trusted_endpoint(url.host))
+    throw UsageError(str("credentials: ", where_, ": ", name, ": ", url.host,
+                         " is no server of Google's, and not trusted with credentials"),
+                     str("if they may be sent there, set ", kTrustedEndpoints, "=", url.host));
+  return url;
+}
+
+std::optional<CredentialFields> find_credential_file() {
+  if (const std::string path = environment(kVariable); !path.empty())
+    return open_file(path, kVariable);
+  const std::string path = gcloud_folder() + "/application_default_credentials.json";
+  struct ::stat facts{};
+  if (!is_regular(path, facts)) return std::nullopt;
+  return open_file(path, "gcloud's");
+}
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+#include "cloud/google_api.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "cloud/json_text.h"
+#include "cloud/redact.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+ApiFault fault_in(const HttpAnswer& answer, const json& body, const Token& token) {
+  ApiFault fault;
+  fault.status = answer.status;
+  const json error = body.is_object() && body.contains("error") ? body.at("error") : json();
+  fault.code = text_in(error, "status");
+  const std::string said = text_in(error, "message");
+  fault.message =
+      said.empty() ? str("HTTP status ", answer.status) : fit_for_message(said, {token.text});
+  if (error.is_object() && error.contains("details") && error.at("details").is_array())
+    for (const json& detail : error.at("details"))
+      if (text_in(detail, "@type").ends_with("google.rpc.ErrorInfo"))
+        fault.reason = text_in(detail, "reason");
+  return fault;
+}
+
+}  // namespace
+
+Url api_server(const std::string& service) {
+  std::string variable = "CLOUDSDK_API_ENDPOINT_OVERRIDES_" + service;
+  std::ranges::transform(variable, variable.begin(),
+                         [](unsigned char c) { return std::toupper(c); });
+  const std::string given = environment(variable.c_str());
+  if (given.empty()) return parse_url(str("https://", service, ".googleapis.com"), service);
+  Url url = parse_url(given, variable);
+  while (url.path.ends_with('/')) url.path.pop_back();
+  if (is_loopback(url.host)) return url;
+  if (url.scheme != "https")
+    throw UsageError(str(variable, ": nothing secret is sent over http, to ", url.host),
+                     str("unset ", variable));
+  if (!is_google_api(url.host) && !is_trusted_endpoint(url.host))
+    throw UsageError(
+        str(variable, ": ", url.host, " is no server of Google's, and not trusted with tokens"),
+        str("if they may be sent there, set ", kTrustedEndpoints, "=", url.host));
+  return url;
+}
+
+HttpAnswer GoogleApi::send(HttpRequest& request) {
+  request.bearer = token().text;
+  HttpAnswer answer = http_.send(request);
+  if (answer.status != 401) return answer;
+  tokens_.drop();
+  request.bearer = token().text;
+  return http_.send(request);
+}
+
+ApiAnswer GoogleApi::call(const ApiCall& call) {
+  Url url = api_server(call.service);
+  url.path += call.path;
+  url.query = form_of(call.query);
+  HttpRequest request{.method = call.method, .url = url.text(), .repeat = call.repeat};
+  if (!call.body.is_null()) {
+    request.body = call.body.dump();
+    request.headers.emplace_back("Content-Type", "application/json");
+  }
+  if (!who().quota_project.empty())
+    request.headers.emplace_back("X-Goog-User-Project", who().quota_project);
+  const HttpAnswer answer = send(request);
+  const json body = answer.body.empty() ? json::object() : json::parse(answer.body, nullptr, false);
+  const bool good = answer.status >= 200 && answer.status < 300;
+  if (good && body.is_object()) return {body};
+  if (good) throw SystemError(str(url.shown(), ": the answer is no JSON object"));
+  const ApiFault fault = fault_in(answer, body, token());
+  if (answer.status == 401)
+    throw UsageError(
+        str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),
+        "gcloud auth application-default login; or, for a service account, make a "
+        "new key file");
+  return {json::object(), fault};
+}
+
+}  // namespace smelt

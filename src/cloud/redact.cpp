@@ -1,0 +1,37 @@
+#include "cloud/redact.h"
+
+#include <regex>
+
+#include "base/words.h"
+#include "net/url.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kMostCharacters = 300;
+constexpr const char* kHidden = "[secret]";
+
+void hide(std::string& text, const std::string& secret) {
+  if (secret.empty()) return;
+  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos;)
+    text.replace(at, secret.size(), kHidden);
+}
+
+}  // namespace
+
+std::string fit_for_message(const std::string& text, const std::vector<Secret>& secrets) {
+  // Access and refresh tokens of Google, and any JWT.
+  static const std::regex tokens(R"(ya29\.[\w.-]+|1//[\w-]+|eyJ[\w-]{8,}(\.[\w-]*){0,2})");
+  std::string out = text;
+  for (const Secret& secret : secrets) {
+    hide(out, secret.reveal());
+    hide(out, percent_encoded(secret.reveal()));
+  }
+  out = shortened(out, 4 * kMostCharacters);  // for the expression, which recurses
+  out = std::regex_replace(out, tokens, kHidden);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+  return shortened(trim(out), kMostCharacters);
+}
+
+}  // namespace smelt

@@ -1,0 +1,67 @@
+#include "cloud/whoami.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "cloud/credential_file.h"
+#include "cloud/json_text.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::uint64_t kMostConfiguration = 1 << 20;
+
+std::string content_of(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) ? read_file(path, kMostConfiguration) : "";
+}
+
+// `name` of the section [core].
+std::string core_property(const std::string& text, std::string_view name) {
+  bool in_core = false;
+  for (const std::string_view raw : split(text, '\n')) {
+    const std::string_view line = trim(raw);
+    if (line.starts_with('[')) in_core = line == "[core]";
+    const std::size_t equals = line.find('=');
+    if (in_core && equals != std::string_view::npos && trim(line.substr(0, equals)) == name)
+      return std::string(trim(line.substr(equals + 1)));
+  }
+  return {};
+}
+
+Project gcloud_project() {
+  std::string active = environment("CLOUDSDK_ACTIVE_CONFIG_NAME");
+  if (active.empty()) active = trim(content_of(gcloud_folder() + "/active_config"));
+  if (active.empty()) active = "default";
+  if (active.find('/') != std::string::npos) return {};
+  const std::string text = content_of(str(gcloud_folder(), "/configurations/config_", active));
+  return {core_property(text, "project"), str("gcloud's configuration ", active)};
+}
+
+// As the server for OpenID Connect tells it, where the token is good for that.
+std::string user_account(GoogleApi& api) {
+  const ApiAnswer answer = api.call({.service = "openidconnect", .path = "/v1/userinfo"});
+  return text_in(answer.body, "email");
+}
+
+}  // namespace
+
+Project google_project(const Who& who) {
+  for (const char* variable : {"GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"})
+    if (std::string name = environment(variable); !name.empty()) return {name, variable};
+  if (!who.project.empty()) return {who.project, "the credentials"};
+  if (Project project = gcloud_project(); !project.name.empty()) return project;
+  if (!who.quota_project.empty()) return {who.quota_project, "quota_project_id"};
+  return {};
+}
+
+Whoami whoami(GoogleApi& api) {
+  const auto lasts = api.token().expires - std::chrono::system_clock::now();
+  Whoami out{api.who(), google_project(api.who()),
+             std::chrono::duration_cast<std::chrono::seconds>(lasts)};
+  if (out.who.account.empty() && out.who.kind == "user") out.who.account = user_account(api);
+  return out;
+}
+
+}  // namespace smelt

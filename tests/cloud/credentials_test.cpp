@@ -1,0 +1,283 @@
+#include "cloud/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "cloud/google_stand_in.h"
+#include "cloud/token_source.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using std::chrono::system_clock;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CredentialsTest : public testing::Test {
+ protected:
+  HttpClient client() {
+    HttpOptions options;
+    options.wait = [](std::chrono::milliseconds) {};
+    return HttpClient(options);
+  }
+  std::string token_of(const json& file) {
+    home_.name_file(file);
+    HttpClient http = client();
+    return google_credentials()->fetch(http).text.reveal();
+  }
+  std::string refusal(const json& file) {
+    return error_of<UsageError>([&] { token_of(file); });
+  }
+  std::string where() const {
+    return str("credentials: ", home_.file(), " (GOOGLE_APPLICATION_CREDENTIALS): ");
+  }
+  json without(json file, const char* field) {
+    file.erase(field);
+    return file;
+  }
+  json with(json file, const char* field, const json& value) {
+    file[field] = value;
+    return file;
+  }
+
+  EmptyHome home_;
+  GoogleStandIn google_;
+};
+
+TEST_F(CredentialsTest, AUsersRefreshTokenIsExchanged) {
+  EXPECT_EQ(token_of(google_.user()), "PLANTED-access");
+  EXPECT_EQ(google_.last("/token").body,
+            "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B&client_id=client&"
+            "client_secret=PLANTED-client");
+  const Who who = google_credentials()->who();
+  EXPECT_EQ(who.kind, "user");
+  EXPECT_EQ(who.source, home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)");
+  EXPECT_EQ(who.quota_project, "billed");
+}
+
+TEST_F(CredentialsTest, AForeignUsersRefreshTokenIsExchanged) {
+  EXPECT_EQ(token_of(google_.foreign_user()), "PLANTED-access");
+  const ServedRequest request = google_.last("/token");
+  EXPECT_EQ(request.body, "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B");
+  EXPECT_EQ(request.headers.at("authorization"), "Basic Y2xpZW50OlBMQU5URUQtY2xpZW50");
+}
+
+TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
+  REQUIRE_ORACLE();
+  const json account = google_.service_account(make_rsa_key(home_.dir.file("key.pem")));
+  EXPECT_EQ(token_of(account), "PLANTED-access");
+  const std::string body = google_.last("/token").body;
+  const std::string grant =
+      "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
+  ASSERT_THAT(body, StartsWith(grant));
+  write_file(home_.dir.file("assertion"), body.substr(grant.size()));
+  const CommandOutput checked =
+      run_command(str(oracle_python(), " ", source_path("tests/cloud/check_assertion.py"), " ",
+                      home_.file(), " < ", home_.dir.file("assertion")));
+  ASSERT_EQ(checked.status, 0) << checked.text;
+  const json said = json::parse(checked.text);
+  EXPECT_EQ(said["header"], json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "7"}}));
+  EXPECT_EQ(said["claims"]["iss"], "robot@p.iam.gserviceaccount.com");
+  EXPECT_EQ(said["claims"]["scope"], "https://www.googleapis.com/auth/cloud-platform");
+  EXPECT_EQ(said["claims"]["exp"].get<int>() - said["claims"]["iat"].get<int>(), 3600);
+}
+
+TEST_F(CredentialsTest, AnotherAccountIsActedAs) {
+  EXPECT_EQ(token_of(google_.impersonated()), "PLANTED-robot");
+  const ServedRequest request =
+      google_.last("/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken");
+  EXPECT_EQ(request.headers.at("authorization"), "Bearer PLANTED-access");
+  EXPECT_EQ(json::parse(request.body),
+            json({{"scope", {"https://www.googleapis.com/auth/cloud-platform"}},
+                  {"lifetime", "3600s"},
+                  {"delegates", {"between@p"}}}));
+  HttpClient http = client();
+  EXPECT_EQ(google_credentials()->who().account, "robot@p.iam.gserviceaccount.com");
+  EXPECT_EQ(system_clock::to_time_t(google_credentials()->fetch(http).expires), 4102542245);
+}
+
+TEST_F(CredentialsTest, TokensOfOtherCloudsAreExchanged) {
+  write_file(home_.dir.file("subject"), "PLANTED-subject\n");
+  EXPECT_EQ(token_of(google_.external({{"file", home_.dir.file("subject")}})), "PLANTED-access");
+  const std::string exchange =
+      "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&"
+      "audience=%2F%2Fiam.googleapis.com%2Fx&"
+      "scope=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcloud-platform&"
+      "requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token&"
+      "subject_token=PLANTED-subject&"
+      "subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt";
+  EXPECT_EQ(google_.last("/token").body, exchange);
+  const json asked{{"url", google_.url("subject")},
+                   {"headers", {{"Authorization", "bearer PLANTED-pass"}}},
+                   {"format", {{"type", "json"}, {"subject_token_field_name", "value"}}}};
+  EXPECT_EQ(token_of(with(google_.external(asked), "service_account_impersonation_url",
+                          google_.impersonated()["service_account_impersonation_url"])),
+            "PLANTED-robot");
+  EXPECT_EQ(google_.last("/token").body, exchange);
+  EXPECT_EQ(google_.last("/subject").headers.at("authorization"), "bearer PLANTED-pass");
+}
+
+TEST_F(CredentialsTest, AMachineOfGooglesHasItsOwn) {
+  const std::string root = "/computeMetadata/v1/";
+  const std::vector<std::string> flavor{"Metadata-Flavor: Google"};
+  google_.answer(root + "instance/service-accounts/default/email",
+                 {200, "robot@p.iam.gserviceaccount.com", flavor});
+  google_.answer(root + "instance/service-accounts/default/token",
+                 {200, R"({"access_token": "PLANTED-machine", "expires_in": 300})", flavor});
+  google_.answer(root + "project/project-id", {200, "p", flavor});
+  const ScopedVariable machine("GCE_METADATA_HOST", google_.host());
+  const auto found = google_credentials();
+  EXPECT_EQ(found->who().account, "robot@p.iam.gserviceaccount.com");
+  EXPECT_EQ(found->who().project, "p");
+  EXPECT_EQ(found->who().source, "of this machine");
+  HttpClient http = client();
+  EXPECT_EQ(found->fetch(http).text.reveal(), "PLANTED-machine");
+  EXPECT_EQ(google_.last(root + "project/project-id").headers.at("metadata-flavor"), "Google");
+  // What does not say that it is Google's is not.
+  google_.answer(root + "instance/service-accounts/default/email", {200, "x@y.iam"});
+  EXPECT_EQ(machine_credentials(), nullptr);
+}
+
+TEST_F(CredentialsTest, GcloudsFileIsFoundInItsFolder) {
+  const auto write = [&](const std::string& path) {
+    write_file(path, google_.user().dump());
+    ::chmod(path.c_str(), 0600);
+    return path + " (gcloud's)";
+  };
+  const std::string name = "application_default_credentials.json";
+  const std::string usual = write(home_.dir.file(".config/gcloud/" + name));
+  EXPECT_EQ(google_credentials()->who().source, usual);
+  const std::string other = write(home_.dir.file("other/" + name));
+  const ScopedVariable config("CLOUDSDK_CONFIG", home_.dir.file("other"));
+  EXPECT_EQ(google_credentials()->who().source, other);
+}
+
+TEST_F(CredentialsTest, WithoutAnyTheCommandThatMakesThemIsSaid) {
+  EXPECT_THAT(error_of<UsageError>([] { google_credentials(); }),
+              AllOf(HasSubstr("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS"),
+                    HasSubstr("hint: gcloud auth application-default login")));
+}
+
+TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", home_.file());
+  const auto said = [] { return error_of<UsageError>([] { google_credentials(); }); };
+  EXPECT_THAT(said(), StartsWith(where() + "there is no such file\n  hint: make new ones"));
+  write_file(home_.file(), R"({"refresh_token": "PLANTED)");
+  EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
+  EXPECT_THAT(refusal({{"refresh_token", "PLANTED"}}),
+              StartsWith(where() + "it names no type of credentials"));
+  home_.name_file(google_.user());
+  ::chmod(home_.file().c_str(), 0644);
+  EXPECT_EQ(said(), str(where(), "every user of this machine can read it\n  hint: chmod 600 '",
+                        home_.file(), "'"));
+}
+
+TEST_F(CredentialsTest, WhatAFileLacksIsNamed) {
+  EXPECT_THAT(refusal(without(google_.user(), "refresh_token")),
+              StartsWith(where() + "refresh_token is missing"));
+  EXPECT_THAT(refusal(with(google_.user(), "client_secret", 7)),
+              StartsWith(where() + "client_secret is no text"));
+  EXPECT_THAT(refusal(with(google_.user(), "type", "authorised_user")),
+              StartsWith(where() + "credentials of type authorised_user are not taken; did you "
+                                   "mean 'authorized_user'?"));
+  EXPECT_THAT(refusal(with(google_.user(), "universe_domain", "other.example")),
+              StartsWith(where() + "universe_domain is other.example"));
+  EXPECT_THAT(refusal(google_.service_account("PLANTED")),
+              StartsWith(where() + "private_key is no RSA key of PEM without a password"));
+}
+
+TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
+  for (const char* url :
+       {"https://evil.example/token", "https://oauth2.googleapis.com.evil.example/",
+        "https://accounts.google.com:99/"})
+    EXPECT_THAT(refusal(with(google_.user(), "token_uri", url)),
+                HasSubstr("is no server of Google's, and not trusted with credentials\n  hint: if "
+                          "they may be sent there, set SMELT_TRUSTED_ENDPOINTS="))
+        << url;
+  EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
+              HasSubstr("token_uri: nothing secret is sent over http"));
+  EXPECT_THAT(refusal(with(google_.user(), "token_uri", "https://PLANTED@oauth2.googleapis.com/")),
+              AllOf(HasSubstr("token_uri: not a URL of http or https without a user"),
+                    Not(HasSubstr("PLANTED"))));
+  EXPECT_THAT(refusal(with(google_.impersonated(), "service_account_impersonation_url",
+                           "https://evil.example/")),
+              HasSubstr("evil.example is no server of Google's"));
+  EXPECT_EQ(google_.count("/token"), 0);
+}
+
+TEST_F(CredentialsTest, AFileRunsNoProgramsAndAsksNobodyUnknown) {
+  const std::string touched = home_.dir.file("touched");
+  EXPECT_THAT(refusal(google_.external({{"executable", {{"command", "touch " + touched}}}})),
+              HasSubstr("credential_source: executable: programs that a credentials file names"));
+  EXPECT_FALSE(std::filesystem::exists(touched));
+  EXPECT_THAT(refusal(google_.external({{"environment_id", "aws1"}})),
+              HasSubstr("environment_id is aws1: the keys of another cloud are not exchanged"));
+  EXPECT_THAT(refusal(google_.external({{"url", "https://evil.example/"}})),
+              HasSubstr("evil.example is not known for giving identities"));
+}
+
+TEST_F(CredentialsTest, WhatIsNoLongerAcceptedIsSaidInTheServersWords) {
+  google_.answer("/token",
+                 {400, R"({"error": "invalid_grant", "error_description": "Token has been )"
+                       R"(expired or revoked: PLANTED/refresh+ PLANTED%2Frefresh%2B"})"});
+  EXPECT_THAT(refusal(google_.user()),
+              StartsWith(str(where(), "not accepted by ", google_.host(),
+                             ": invalid_grant: Token has been expired or revoked: [secret] "
+                             "[secret]\n  hint: gcloud auth application-default login")));
+}
+
+TEST_F(CredentialsTest, AWrongClockIsSaid) {
+  google_.answer("/token", {400,
+                            R"({"error": "invalid_grant", "error_description": "Invalid JWT"})",
+                            {"Date: Mon, 23 Nov 2020 17:00:00 GMT"}});
+  EXPECT_THAT(refusal(google_.user()),
+              AllOf(HasSubstr("Invalid JWT; this machine's clock is "),
+                    HasSubstr("ahead of the server's\n  hint: timedatectl set-ntp true")));
+}
+
+TEST_F(CredentialsTest, ADeniedImpersonationNamesTheRole) {
+  google_.answer(
+      "/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken",
+      {403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no: PLANTED-access"}})"});
+  EXPECT_THAT(
+      refusal(google_.impersonated()),
+      AllOf(HasSubstr("acting as robot@p.iam.gserviceaccount.com is denied: PERMISSION_DENIED: "
+                      "no: [secret]"),
+            HasSubstr("--role=roles/iam.serviceAccountTokenCreator")));
+}
+
+TEST_F(CredentialsTest, AServerOfTokensThatFailsIsTriedAgain) {
+  google_.answer("/token", {.status = 503});
+  EXPECT_THAT(error_of<SystemError>([&] { token_of(google_.user()); }),
+              HasSubstr(str(google_.url("token"), " answers with HTTP status 503")));
+  EXPECT_GT(google_.count("/token"), 3);
+  google_.answer("/token", {200, R"({"token": "PLANTED"})"});
+  EXPECT_EQ(error_of<SystemError>([&] { token_of(google_.user()); }),
+            where() + "the server's answer has no access_token");
+}
+
+TEST_F(CredentialsTest, ATokenIsTakenAnewBeforeItEnds) {
+  home_.name_file(google_.user());
+  auto now = system_clock::now();
+  TokenSource tokens(google_credentials(), [&] { return now; });
+  HttpClient http = client();
+  tokens.token(http);
+  now += seconds(3599 - 225 - 5);
+  tokens.token(http);
+  EXPECT_EQ(google_.count("/token"), 1);
+  now += seconds(6);
+  tokens.token(http);
+  EXPECT_EQ(google_.count("/token"), 2);
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,109 @@
+// smelt cloud whoami, and that no secret is in anything that is printed.
+#include "cloud/whoami.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "cloud/google_stand_in.h"
+#include "store/file.h"
+#include "support/command.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+class WhoamiTest : public testing::Test {
+ protected:
+  EmptyHome home_;
+  GoogleStandIn google_;
+  const ScopedVariable server_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_OPENIDCONNECT", google_.url("")};
+};
+
+TEST_F(WhoamiTest, AUserIsNamedAsGoogleNamesHim) {
+  home_.name_file(google_.user());
+  const CommandOutput said = run_smelt("cloud whoami");
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.text.substr(0, said.text.find("token:")),
+            str("account: me@example.org (user)\nsource:  ", home_.file(),
+                " (GOOGLE_APPLICATION_CREDENTIALS)\nproject: billed (quota_project_id)\n"
+                "billed:  billed\n"));
+  EXPECT_THAT(said.text, HasSubstr("token:   given, for 359"));
+}
+
+TEST_F(WhoamiTest, JsonHasTheSame) {
+  home_.name_file(google_.service_account(make_rsa_key(home_.dir.file("key.pem"))));
+  json said = json::parse(run_smelt("cloud whoami --json").text);
+  EXPECT_GT(said["token_seconds"], 3500);
+  said.erase("token_seconds");
+  EXPECT_EQ(said, json({{"kind", "service account"},
+                        {"account", "robot@p.iam.gserviceaccount.com"},
+                        {"source", home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)"},
+                        {"project", "p"},
+                        {"project_source", "the credentials"},
+                        {"quota_project", nullptr}}));
+}
+
+TEST_F(WhoamiTest, TheProjectIsTheFirstThatIsSaid) {
+  const Who user{"user", "", "", "", "billed"}, account{"service account", "", "", "own", ""};
+  const auto found = [](const Who& who) {
+    const Project project = google_project(who);
+    return str(project.name, " (", project.source, ")");
+  };
+  EXPECT_EQ(google_project({}).name, "");
+  EXPECT_EQ(found(user), "billed (quota_project_id)");
+  const std::string folder = home_.dir.file(".config/gcloud/");
+  write_file(folder + "configurations/config_default",
+             "[compute]\nproject = wrong\n[core]\naccount = x\nproject = first\n");
+  EXPECT_EQ(found(user), "first (gcloud's configuration default)");
+  write_file(folder + "configurations/config_work", "[core]\nproject = second\n");
+  write_file(folder + "active_config", "work\n");
+  EXPECT_EQ(found(user), "second (gcloud's configuration work)");
+  EXPECT_EQ(found(account), "own (the credentials)");
+  const ScopedVariable core("CLOUDSDK_CORE_PROJECT", "third");
+  EXPECT_EQ(found(account), "third (CLOUDSDK_CORE_PROJECT)");
+  const ScopedVariable cloud("GOOGLE_CLOUD_PROJECT", "fourth");
+  EXPECT_EQ(found(account), "fourth (GOOGLE_CLOUD_PROJECT)");
+}
+
+// Each kind of credentials, with servers that give, refuse, break, and say again what they were
+// sent.
+TEST_F(WhoamiTest, NoSecretIsEverPrinted) {
+  const std::string key = make_rsa_key(home_.dir.file("key.pem"));
+  std::vector<std::string> planted{"PLANTED", "UExBTlRFR", "BMQU5URU", key.substr(100, 40)};
+  write_file(home_.dir.file("subject"), "PLANTED-subject");
+  google_.answer("/subject?k=PLANTED", {200, "PLANTED-subject"});
+  const std::vector<json> files{google_.user(),
+                                google_.foreign_user(),
+                                google_.impersonated(),
+                                google_.external({{"file", home_.dir.file("subject")}}),
+                                google_.external({{"url", google_.url("subject?k=PLANTED")}}),
+                                google_.service_account(key),
+                                google_.service_account("PLANTED" + key)};
+  const std::vector<ServedAnswer> faults{
+      {200, R"({"access_token": "PLANTED-access", "expires_in": 3599})"},
+      {400, R"({"error": "invalid_grant", "error_description": "ECHO"})"},
+      {403, R"({"error": {"status": "DENIED", "message": "ECHO"}})"},
+      {200, "ECHO"},
+      {200, R"({"access_token": "PLANTED\nX: y", "expires_in": 3599})"},
+      {307, "", {"Location: https://evil.example/?k=PLANTED"}},
+      {307, "", {"Location: /elsewhere?k=PLANTED"}}};
+  int hidden = 0;
+  for (const json& file : files)
+    for (const ServedAnswer& fault : faults) {
+      home_.name_file(file);
+      google_.answer("/token", fault);
+      const CommandOutput said = run_smelt("cloud whoami");
+      for (const std::string& secret : planted)
+        EXPECT_THAT(said.text, Not(HasSubstr(secret))) << file["type"] << fault.body;
+      EXPECT_LE(said.status, 2) << said.text;
+      hidden += said.text.find("[secret]") == std::string::npos ? 0 : 1;
+    }
+  EXPECT_EQ(hidden, 12);  // two servers that say again what six kinds send them
+}
+
+}  // namespace
+}  // namespace smelt
