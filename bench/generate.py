@@ -61,7 +61,7 @@ def texts_of(args, model, folder):
 
 def smelt_seconds(args, model, file):
     start = time.perf_counter()
-    subprocess.run([args.smelt, "generate", model, "--input", str(file), "--out", str(file) + ".out", "--batch", str(args.batch),
+    subprocess.run([args.smelt, "generate", model, "--input", str(file), "--batch", str(args.batch),
                     "--max-length", str(args.tokens), "--min-length", str(args.tokens), "--beams", str(args.beams)],
                    check=True, capture_output=True)
     return time.perf_counter() - start

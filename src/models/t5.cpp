@@ -224,6 +224,15 @@ Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
   return decode(root, c, x, view);
 }
 
+// Keys and values as products want them, which would be copied for each token else: [B,N,D,S] and
+// [B,N,S,D]; and back.
+static T5Keys for_products(const T5Keys& keys) {
+  return {transpose(keys.k, {0, 2, 3, 1}), transpose(keys.v, {0, 2, 1, 3})};
+}
+static T5Keys from_products(Tensor k, Tensor v) {
+  return {transpose(k, {0, 3, 1, 2}), transpose(v, {0, 2, 1, 3})};
+}
+
 T5Decoding::T5Decoding(const Scope& root, const T5Config& c, const T5Encoded& encoded,
                        std::int64_t T)
     : root_(root.within(root.graph(), root.random_source())), config_(c), length_(T) {
@@ -237,10 +246,11 @@ T5Decoding::T5Decoding(const Scope& root, const T5Config& c, const T5Encoded& en
   encoded_bias_ = attention_mask(encoded.mask);
   for (std::int64_t i = 0; i < c.decoder_layers(); ++i) {
     const Scope a = s / str("block_", i) / "layer_001" / "EncDecAttention";
-    encoded_.push_back(keys_of(a, c, kernels(a, c), encoded.states));
-    const Tensor nothing =
-        constant(root.graph(), 0, encoded.states.dtype(), {B, T, c.num_heads, c.d_kv});
-    memory_.insert(memory_.end(), {nothing, nothing});
+    encoded_.push_back(for_products(keys_of(a, c, kernels(a, c), encoded.states)));
+    const auto nothing = [&](std::int64_t rows, std::int64_t columns) {
+      return constant(root.graph(), 0, encoded.states.dtype(), {B, c.num_heads, rows, columns});
+    };
+    memory_.insert(memory_.end(), {nothing(c.d_kv, T), nothing(T, c.d_kv)});
   }
 }
 
@@ -248,23 +258,22 @@ Tensor T5Decoding::next(Graph& graph, Tensor ids, Tensor position,
                         std::vector<Tensor>& memory) const {
   const Scope root = root_.within(graph, root_.random_source());
   const Tensor zero = zeros_like(position);
-  const auto kept = [&](Tensor& all, Tensor own) {
-    all = dynamic_update_slice(all, own, {zero, position, zero, zero});
-    return all;
-  };
   std::size_t own_layer = 0, encoded_layer = 0;
   const View view{.biases = {dynamic_slice(graph.capture(bias_), {zero, zero, position, zero},
                                            {1, config_.num_heads, 1, length_})},
                   .seen =
                       [&](const T5Keys& own) {
-                        const std::size_t at = 2 * own_layer++;
-                        const Tensor k = kept(memory.at(at), own.k);
-                        return T5Keys{k, kept(memory.at(at + 1), own.v)};
+                        Tensor& k = memory.at(2 * own_layer);
+                        Tensor& v = memory.at(2 * own_layer++ + 1);
+                        const T5Keys one = for_products(own);
+                        k = dynamic_update_slice(k, one.k, {zero, zero, zero, position});
+                        v = dynamic_update_slice(v, one.v, {zero, zero, position, zero});
+                        return from_products(k, v);
                       },
                   .encoded =
                       [&](const Scope&, const Kernels&) {
                         const T5Keys& keys = encoded_.at(encoded_layer++);
-                        return T5Keys{graph.capture(keys.k), graph.capture(keys.v)};
+                        return from_products(graph.capture(keys.k), graph.capture(keys.v));
                       },
                   .encoded_bias = encoded_bias_};
   const Tensor x = t5_embed(root, config_, reshape(ids, {ids.dim(0), 1}));

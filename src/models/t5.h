@@ -46,7 +46,7 @@ class T5Decoding {
   // Declares the decoder's parameters.
   T5Decoding(const Scope& root, const T5Config& config, const T5Encoded& encoded, std::int64_t T);
 
-  // Nothing said yet: of each layer keys, then values, [B,T,N,D]; what a loop carries.
+  // Nothing said yet: of each layer keys [B,N,D,T], then values [B,N,T,D]; what a loop carries.
   const std::vector<Tensor>& memory() const { return memory_; }
   // In a region: [B,E] of tokens s32 [B] that are at `position` (s32 scalar) of the answer;
   // `memory` is as it is afterwards.
@@ -56,8 +56,8 @@ class T5Decoding {
   Scope root_;
   T5Config config_;
   std::int64_t length_;
-  Tensor bias_, encoded_bias_;  // [1,N,T,T], [B,1,1,S]
-  std::vector<T5Keys> encoded_;
+  Tensor bias_, encoded_bias_;   // [1,N,T,T], [B,1,1,S]
+  std::vector<T5Keys> encoded_;  // [B,N,D,S], [B,N,S,D]
   std::vector<Tensor> memory_;
 };
 
