@@ -29,7 +29,7 @@ def parse_flags():
     p.add_argument("--predictions", type=int, default=20, help="masked positions per sequence")
     p.add_argument("--steps", type=int, default=5, help="timed steps, after one untimed")
     p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
-    p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg")
+    p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg; hash: dropout by a counter hash of our own, which JAX does not have")
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
     p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
     p.add_argument("--remat", action="store_true", help="keep only what each layer begins with")
@@ -51,7 +51,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-jax.config.update("jax_default_prng_impl", args.prng)
+jax.config.update("jax_default_prng_impl", "threefry2x32" if args.prng == "hash" else args.prng)
 H, LAYERS, HEADS, INNER = SIZES[args.model]
 LAYERS = args.depth or LAYERS
 HEAD = H // HEADS
@@ -78,11 +78,23 @@ def init(key):
     }
 
 
+def hashed_keep(key, keep, shape):
+    """As jax.random.bernoulli, by the mixer "lowbias32" of a counter."""
+    number, stride = jax.random.key_data(key)[0], 1
+    for axis in reversed(range(len(shape))):
+        number = number + jax.lax.broadcasted_iota(jnp.uint32, shape, axis) * jnp.uint32(stride % 2**32)
+        stride *= shape[axis]
+    for shift, factor in (16, 0x7FEB352D), (15, 0x846CA68B):
+        number = (number ^ (number >> shift)) * jnp.uint32(factor)
+    return number >= jnp.uint32(round((1 - keep) * 2**32))
+
+
 def dropout(key, x):
     if args.dropout == 0:
         return x
     keep = 1 - args.dropout
-    return jnp.where(jax.random.bernoulli(key, keep, x.shape), x / keep, 0)
+    kept = hashed_keep if args.prng == "hash" else jax.random.bernoulli
+    return jnp.where(kept(key, keep, x.shape), x / keep, 0)
 
 
 def dense(p, x):

@@ -3,10 +3,10 @@
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides give StableHLO text over a Shardy
 mesh, and one compiler (libtpu) compiles them in turns. Figures are of one device; flops are of the matrix products of the
-program as given to the compiler, a loop's body counted as often as it runs; so are cycles, which are the compiler's
-estimate of a device's time without its waiting for others; bytes accessed are the compiler's, too, which counts a body
-once, and so say nothing of a scan. The share is of the matrix units' peak in these cycles. docs/performance.md says what
-came out.
+program as given to the compiler, a loop's body counted as often as it runs; so are cycles, which are those of the compiler's
+schedule (bench/tpu_schedule.py), with its own estimate beside them, both without a device's waiting for others; bytes
+accessed are the compiler's, too, which counts a body once, and so say nothing of a scan. Time and share of the matrix units'
+peak are by the schedule. docs/performance.md says what came out.
 """
 import argparse
 import json
@@ -17,11 +17,13 @@ import tempfile
 from pathlib import Path
 
 from flops import FlopCounter
+from tpu_schedule import DoesNotCompile, print_top, schedule
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "jax unrolled": (None, ["--layers=loop"]),
     "jax unrolled rbg": (None, ["--layers=loop", "--prng=rbg"]),  # JAX's other generator, XLA's own
+    "jax unrolled hash": (None, ["--layers=loop", "--prng=hash"]),  # dropout by a hash like ours, which no user of JAX has
     "jax scan": (None, ["--layers=scan"]),
     "jax scan remat": (None, ["--layers=scan", "--remat"]),
     "unrolled": (["--layers=unrolled"], None),
@@ -33,7 +35,7 @@ FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
 CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2": ("v2:4x4", 32, 256, 512, 76),
     "v5e": ("v5e:4x8", 32, 256, 512, 76),
-    "v3": ("v3:4x4", 32, 256, 512, 76),
+    "v3-32": ("v3:4x4", 32, 256, 512, 76),
     "v6e": ("v6e:4x8", 32, 256, 512, 76),
     "v2-128": ("v2:4x4", 32, 1024, 128, 20),
     "v5e-128": ("v5e:4x8", 32, 1024, 128, 20),
@@ -76,30 +78,26 @@ def figures(args, case, form, precision, dropout, folder):
     if out is None:
         raise SystemExit(f"error: {form} gave no program\n{why}")
     flops = FlopCounter(Path(program).read_text()).count() / devices
-    out, why = run([args.smelt, "compile", program, "--json", f"--topology={topology}", f"--top={args.top}"])
-    if out is None:
+    try:
+        got = schedule(args.smelt, program, topology)
+    except DoesNotCompile as problem:
+        why = str(problem)
         return {"flops": flops, "error": (re.search(r"Used [^.]*\.\d*\w* of [^.]*\.\d*\w*", why) or [why.strip()[:60]])[0]}
-    got = json.loads(out)
-    share = flops / (got["cycles"] * got["cycle_flops"]) if got["cycle_flops"] else float("nan")
-    return {**got, "flops": flops, "share": share}
+    peak = got["cycle_flops"] or float("nan")
+    return {**got, "top": got["top"][:args.top], "flops": flops, "share": flops / (got["scheduled"] * peak),
+            "estimated_share": flops / (got["cycles"] * peak), "seconds": got["seconds"] * got["scheduled"] / got["cycles"]}
 
 
 def row(name, got, bases):
     if "error" in got:
-        return f"| {name} | does not compile: {got['error']} | | | | | | | |"
+        return f"| {name} | does not compile: {got['error']} | | | | | | | | |"
     ratio = lambda key: f" ({', '.join(f'{got[key] / b[key]:.2f}' for b in bases)})" if bases else ""
     accessed = f"{got['bytes_accessed']:.3g}" + ("" if "scan" in name else ratio("bytes_accessed"))
-    return (f"| {name} | {got['cycles'] / 1e6:.1f}{ratio('cycles')} | {1e3 * got['seconds']:.1f} ms | {got['share']:.0%} | "
+    return (f"| {name} | {got['scheduled'] / 1e6:.1f}{ratio('scheduled')} | {1e3 * got['seconds']:.1f} ms | {got['share']:.0%} | "
+            f"{got['cycles'] / 1e6:.1f}{ratio('cycles')}, {got['estimated_share']:.0%} | "
             f"{got['compile_s']:.0f} s{ratio('compile_s')} | {accessed} | "
             f"{got['temporary_bytes'] / BYTES_PER_GB:.2f} GB{ratio('temporary_bytes')} | {got['code_bytes'] / 1e6:.0f} MB | "
             f"{got['flops']:.4g}{ratio('flops')} |")
-
-
-def print_top(form, top):
-    if top:
-        print(f"\n{form}:\n\n| million cycles | turns | MB moved | instruction | from |\n|---|---|---|---|---|")
-    for i in top:
-        print(f"| {i['cycles'] / 1e6:.2f} | {i['turns']:.0f} | {i['bytes'] / 1e6:.0f} | {i['name']} | {i['op_name']} |")
 
 
 def main():
@@ -112,11 +110,11 @@ def main():
                     topology, devices, batch, seq, _ = CASES[case]
                     print(f"\n**{topology}, {batch} x {seq} over {devices}, {precision}, dropout {dropout}** "
                           f"(load {os.getloadavg()[0]:.1f}; in brackets: of each unrolled JAX)\n")
-                    print("| | million cycles | time | share | compile | bytes accessed | temporaries | code | flops |\n"
-                          "|---|---|---|---|---|---|---|---|---|")
+                    print("| | million cycles | time | share | estimated | compile | bytes accessed | temporaries | code | flops |\n"
+                          "|---|---|---|---|---|---|---|---|---|---|")
                     bases, tops = [], {}
                     for form in args.forms.split(","):
-                        if form.endswith("rbg") and float(dropout) == 0:
+                        if form.endswith(("rbg", "hash")) and float(dropout) == 0:
                             continue  # without random bits it is JAX's default
                         got = figures(args, case, form, precision, dropout, folder)
                         if form.startswith("jax unrolled") and "error" not in got:
@@ -125,7 +123,9 @@ def main():
                         print(row(form, got, bases), flush=True)
                         tops[form] = got.get("top", [])
                     for form, top in tops.items():
-                        print_top(form, top)
+                        if top:
+                            print(f"\n{form}:\n")
+                            print_top(top)
     if args.json:
         Path(args.json).write_text(json.dumps(everything, indent=1))
 
