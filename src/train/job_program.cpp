@@ -11,7 +11,8 @@ namespace smelt {
 namespace {
 
 // On a TPU a layer that is compiled by itself takes 5 s longer to compile than in a loop, and each
-// step spares 2 ms of it: some 2500 steps win that back (docs/performance.md).
+// step spares 0.4 (v5e) to 2 ms (v2) of it, by the compiler's schedule: some 12,000 or 2,500 steps
+// win that back (docs/performance.md).
 constexpr std::int64_t kManySteps = 10'000;
 constexpr std::int64_t kManyLayers = 48;  // compiled by themselves they would take minutes
 
