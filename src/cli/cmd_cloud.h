@@ -1,4 +1,4 @@
-// smelt cloud: who one is at Google.
+// smelt cloud: who one is at Google, and which TPUs there are.
 #pragma once
 
 namespace CLI {

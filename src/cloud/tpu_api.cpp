@@ -1,0 +1,233 @@
+#include "cloud/tpu_api.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "base/error.h"
+#include "cloud/json_text.h"
+#include "cloud/tpu_fault.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPageSize = "500";
+constexpr int kMostPages = 1000;  // a server that never ends is none
+
+// "projects/p/locations/z/nodes/n" -> "n", and "z".
+std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+std::string zone_in(const std::string& name) {
+  constexpr std::string_view kBefore = "/locations/";
+  const std::size_t at = name.find(kBefore);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kBefore.size();
+  return name.substr(begin, name.find('/', begin) - begin);
+}
+
+json object_in(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() && found->is_object() ? *found
+                                                                           : json::object();
+}
+
+json array_in(const json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name) || !object.at(name).is_array())
+    return json::array();
+  return object.at(name);
+}
+
+bool is_true(const json& object, const char* name) {
+  return object.contains(name) && object.at(name).is_boolean() && object.at(name).get<bool>();
+}
+
+TpuQueued parse_queued(const json& item) {
+  const std::string name = text_in(item, "name");
+  TpuQueued out{last_part(name), zone_in(name), text_in(object_in(item, "state"), "state"), "",
+                text_in(item, "createTime")};
+  for (const json& spec : array_in(object_in(item, "tpu"), "nodeSpec"))
+    out.accelerator_type = text_in(object_in(spec, "node"), "acceleratorType");
+  return out;
+}
+
+// Of google.rpc.Code, where an operation says a number.
+std::string code_name(int code) {
+  switch (code) {
+    case 3:
+      return "INVALID_ARGUMENT";
+    case 5:
+      return "NOT_FOUND";
+    case 6:
+      return "ALREADY_EXISTS";
+    case 7:
+      return "PERMISSION_DENIED";
+    case 8:
+      return "RESOURCE_EXHAUSTED";
+    default:
+      return str("code ", code);
+  }
+}
+
+}  // namespace
+
+TpuNode parse_node(const json& node) {
+  const std::string name = text_in(node, "name");
+  TpuNode out;
+  out.name = last_part(name);
+  out.zone = zone_in(name);
+  out.accelerator_type = text_in(node, "acceleratorType");
+  out.runtime_version = text_in(node, "runtimeVersion");
+  out.state = text_in(node, "state");
+  out.health = text_in(node, "health");
+  out.create_time = text_in(node, "createTime");
+  out.queued_resource = last_part(text_in(node, "queuedResource"));
+  const json scheduling = object_in(node, "schedulingConfig");
+  out.is_spot = is_true(scheduling, "spot") || is_true(scheduling, "preemptible");
+  for (const json& endpoint : array_in(node, "networkEndpoints")) {
+    out.addresses.push_back(text_in(endpoint, "ipAddress"));
+    out.external_addresses.push_back(text_in(object_in(endpoint, "accessConfig"), "externalIp"));
+  }
+  const json labels = object_in(node, "labels");
+  for (const auto& [key, value] : labels.items())
+    if (value.is_string()) out.labels[key] = value.get<std::string>();
+  return out;
+}
+
+json node_body(const NodeSpec& spec) {
+  json body{{"acceleratorType", spec.accelerator_type},
+            {"runtimeVersion", spec.runtime_version},
+            {"networkConfig", {{"enableExternalIps", spec.external_ips}}}};
+  if (!spec.network.empty()) body["networkConfig"]["network"] = spec.network;
+  if (!spec.subnetwork.empty()) body["networkConfig"]["subnetwork"] = spec.subnetwork;
+  if (spec.spot) body["schedulingConfig"] = {{"spot", true}};
+  if (!spec.service_account.empty())
+    body["serviceAccount"] = {{"email", spec.service_account}, {"scope", {kScope}}};
+  if (!spec.labels.empty()) body["labels"] = spec.labels;
+  if (!spec.metadata.empty()) body["metadata"] = spec.metadata;
+  return body;
+}
+
+void require_name(const std::string& name) {
+  static const std::regex taken("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
+  if (!std::regex_match(name, taken))
+    throw UsageError(str("cloud: the name '", name, "' is none that Google takes: 1 to 63 of a-z, ",
+                         "0-9 and '-', a letter first and no '-' last"),
+                     "take a name like bert-1");
+}
+
+std::string TpuApi::in_zone(const std::string& zone, std::string_view what) const {
+  return str("/v2/projects/", percent_encoded(project_), "/locations/", percent_encoded(zone),
+             what);
+}
+
+json TpuApi::get(const std::string& path, const std::string& what) {
+  const ApiAnswer answer = api_.call({.service = "tpu", .path = path});
+  if (answer.fault) throw_fault(*answer.fault, what, project_);
+  return answer.body;
+}
+
+json TpuApi::list(const std::string& path, const char* field, const std::string& what,
+                  std::vector<std::string>* unreachable) {
+  json all = json::array();
+  std::string token;
+  for (int page = 0; page < kMostPages; ++page) {
+    ApiCall call{.service = "tpu", .path = path, .query = {{"pageSize", kPageSize}}};
+    if (!token.empty()) call.query.emplace_back("pageToken", token);
+    const ApiAnswer answer = api_.call(call);
+    if (answer.fault) throw_fault(*answer.fault, what, project_);
+    for (const json& item : array_in(answer.body, field)) all.push_back(item);
+    for (const json& place : array_in(answer.body, "unreachable"))
+      if (unreachable != nullptr && place.is_string())
+        unreachable->push_back(last_part(place.get<std::string>()));
+    token = text_in(answer.body, "nextPageToken");
+    if (token.empty()) return all;
+  }
+  throw SystemError(str("cloud: ", what, ": the list has no end"));
+}
+
+std::vector<std::string> TpuApi::zones() {
+  std::vector<std::string> out;
+  const std::string path = str("/v2/projects/", percent_encoded(project_), "/locations");
+  for (const json& item : list(path, "locations", "the zones of TPUs"))
+    out.push_back(text_in(item, "locationId"));
+  std::ranges::sort(out);
+  return out;
+}
+
+std::vector<std::string> TpuApi::accelerator_types(const std::string& zone) {
+  std::vector<std::string> out;
+  for (const json& item : list(in_zone(zone, "/acceleratorTypes"), "acceleratorTypes",
+                               str("the types of TPUs in ", zone)))
+    out.push_back(text_in(item, "type"));
+  std::ranges::sort(out);
+  return out;
+}
+
+std::vector<std::string> TpuApi::runtime_versions(const std::string& zone) {
+  std::vector<std::string> out;
+  for (const json& item : list(in_zone(zone, "/runtimeVersions"), "runtimeVersions",
+                               str("the runtime versions in ", zone)))
+    out.push_back(text_in(item, "version"));
+  std::ranges::sort(out);
+  return out;
+}
+
+TpuList<TpuNode> TpuApi::nodes(const std::string& zone) {
+  TpuList<TpuNode> out;
+  for (const json& item : list(in_zone(zone, "/nodes"), "nodes",
+                               str("the nodes of project ", project_), &out.unreachable))
+    out.items.push_back(parse_node(item));
+  return out;
+}
+
+TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
+  TpuList<TpuQueued> out;
+  for (const json& item : list(in_zone(zone, "/queuedResources"), "queuedResources",
+                               str("the queue of project ", project_), &out.unreachable))
+    out.items.push_back(parse_queued(item));
+  return out;
+}
+
+std::optional<TpuNode> TpuApi::node(const std::string& zone, const std::string& name) {
+  const ApiAnswer answer =
+      api_.call({.service = "tpu", .path = in_zone(zone, "/nodes/" + percent_encoded(name))});
+  if (answer.fault && answer.fault->status == 404) return std::nullopt;
+  if (answer.fault) throw_fault(*answer.fault, str("node ", name, " in ", zone), project_);
+  return parse_node(answer.body);
+}
+
+TpuApi::Begun TpuApi::create(const std::string& zone, const std::string& name,
+                             const NodeSpec& spec) {
+  require_name(name);
+  const ApiAnswer answer = api_.call({.method = "POST",
+                                      .service = "tpu",
+                                      .path = in_zone(zone, "/nodes"),
+                                      .query = {{"nodeId", name}},
+                                      .body = node_body(spec)});
+  return {text_in(answer.body, "name"), answer.fault};
+}
+
+std::optional<std::string> TpuApi::remove(const std::string& zone, const std::string& name) {
+  const ApiAnswer answer = api_.call({.method = "DELETE",
+                                      .service = "tpu",
+                                      .path = in_zone(zone, "/nodes/" + percent_encoded(name))});
+  if (answer.fault && answer.fault->status == 404) return std::nullopt;
+  if (answer.fault) throw_fault(*answer.fault, str("node ", name, " in ", zone), project_);
+  return text_in(answer.body, "name");
+}
+
+TpuApi::Progress TpuApi::progress(const std::string& operation) {
+  const json body = get("/v2/" + operation, operation);
+  Progress out{is_true(body, "done"), std::nullopt};
+  const json error = object_in(body, "error");
+  if (!error.contains("message")) return out;
+  ApiFault fault;
+  fault.code = error.contains("code") && error.at("code").is_number_integer()
+                   ? code_name(error.at("code").get<int>())
+                   : "";
+  fault.message = text_in(error, "message");
+  out.fault = fault;
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,107 @@
+// TPU machines by Google's TPU API, v2 (cloud.google.com/tpu/docs/reference/rest/v2): nodes, queued
+// resources, and what a zone has.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cloud/google_api.h"
+
+namespace smelt {
+
+// All zones, where a list is asked for.
+inline constexpr const char* kAllZones = "-";
+
+struct TpuNode {
+  std::string name, zone;        // "a", "us-central1-b"
+  std::string accelerator_type;  // "v3-8"
+  std::string runtime_version;
+  std::string state;  // "READY"; may be one that is not known here
+  std::string health;
+  std::string create_time;                      // RFC 3339
+  std::string queued_resource;                  // that made it; ""
+  bool is_spot = false;                         // or preemptible: it may be taken away
+  std::vector<std::string> addresses;           // of each worker, inside its network
+  std::vector<std::string> external_addresses;  // "" for a worker that has none
+  std::map<std::string, std::string> labels;
+
+  // It is there no more to be used and only keeps its quota until it is deleted.
+  bool is_lost() const { return state == "PREEMPTED" || state == "TERMINATED"; }
+};
+
+struct TpuQueued {
+  std::string name, zone;
+  std::string state;  // "WAITING_FOR_RESOURCES"
+  std::string accelerator_type;
+  std::string create_time;
+};
+
+struct NodeSpec {
+  std::string accelerator_type, runtime_version;
+  bool spot = false;
+  std::string network = {}, subnetwork = {};  // "" = the project's default
+  bool external_ips = true;
+  std::string service_account = {};  // "" = the project's default
+  std::map<std::string, std::string> labels = {}, metadata = {};
+};
+
+// As the API takes it, with none of the fields that are left to its defaults.
+nlohmann::json node_body(const NodeSpec& spec);
+// Of a node in an answer; fields that are missing are empty.
+TpuNode parse_node(const nlohmann::json& node);
+
+// UsageError "cloud: …" for a name that Google refuses: it takes 1 to 63 of a-z, 0-9 and '-', the
+// first a letter, the last none of '-'.
+void require_name(const std::string& name);
+
+// What is asked of a list: the items, and zones that did not answer.
+template <class Item>
+struct TpuList {
+  std::vector<Item> items;
+  std::vector<std::string> unreachable;
+};
+
+// Refusals are thrown (throw_fault) but where a function says otherwise. For one thread at a time.
+class TpuApi {
+ public:
+  TpuApi(GoogleApi& api, std::string project) : api_(api), project_(std::move(project)) {}
+
+  // Sorted.
+  std::vector<std::string> zones();
+  std::vector<std::string> accelerator_types(const std::string& zone);
+  std::vector<std::string> runtime_versions(const std::string& zone);
+  TpuList<TpuNode> nodes(const std::string& zone);
+  TpuList<TpuQueued> queued(const std::string& zone);
+  std::optional<TpuNode> node(const std::string& zone, const std::string& name);
+
+  // What was begun, an operation; a refusal is returned, for some are to be tried elsewhere. It is
+  // sent once: after an error look for the node, which may have been made.
+  struct Begun {
+    std::string operation;
+    std::optional<ApiFault> fault;
+  };
+  Begun create(const std::string& zone, const std::string& name, const NodeSpec& spec);
+  // Nothing when there is no such node.
+  std::optional<std::string> remove(const std::string& zone, const std::string& name);
+  // Whether the operation has ended; with a fault where it failed.
+  struct Progress {
+    bool done = false;
+    std::optional<ApiFault> fault;
+  };
+  Progress progress(const std::string& operation);
+
+ private:
+  std::string in_zone(const std::string& zone, std::string_view what) const;
+  nlohmann::json get(const std::string& path, const std::string& what);
+  // All pages of the list in `field`; unreachable zones are added.
+  nlohmann::json list(const std::string& path, const char* field, const std::string& what,
+                      std::vector<std::string>* unreachable = nullptr);
+
+  GoogleApi& api_;
+  std::string project_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,62 @@
+#include "cloud/tpu_fault.h"
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+bool says(const ApiFault& fault, std::string_view words) {
+  return fault.message.find(words) != std::string::npos;
+}
+
+std::string hint_of(TpuFault kind, const std::string& project) {
+  switch (kind) {
+    case TpuFault::capacity:
+      return "try another zone or type, or wait for one in the queue";
+    case TpuFault::quota:
+      return "see the project's quota of TPUs, and ask for more, at "
+             "https://console.cloud.google.com/iam-admin/quotas; spot TPUs have one of their own";
+    case TpuFault::rate:
+      return "give the same command again in a minute";
+    case TpuFault::disabled:
+      return str("gcloud services enable tpu.googleapis.com --project=", project);
+    case TpuFault::denied:
+      return str("gcloud projects add-iam-policy-binding ", project,
+                 " --member=WHO --role=roles/tpu.admin; smelt cloud whoami says who");
+    case TpuFault::not_found:
+      return "smelt cloud locations names the zones, smelt cloud types what a zone has, smelt "
+             "cloud "
+             "list what is there";
+    case TpuFault::exists:
+      return "take another name, or delete what has it";
+    case TpuFault::other:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+TpuFault kind_of(const ApiFault& fault) {
+  if (fault.reason == "SERVICE_DISABLED") return TpuFault::disabled;
+  if (fault.code == "RESOURCE_EXHAUSTED" || fault.status == 429) {
+    if (says(fault, "capacity")) return TpuFault::capacity;
+    const bool by_time = says(fault, "per minute") || says(fault, "per day");
+    return by_time || fault.reason == "RATE_LIMIT_EXCEEDED" ? TpuFault::rate : TpuFault::quota;
+  }
+  if (fault.code == "PERMISSION_DENIED" || fault.status == 403) return TpuFault::denied;
+  if (fault.code == "NOT_FOUND" || fault.status == 404) return TpuFault::not_found;
+  if (fault.code == "ALREADY_EXISTS" || fault.status == 409) return TpuFault::exists;
+  return TpuFault::other;
+}
+
+void throw_fault(const ApiFault& fault, const std::string& what, const std::string& project) {
+  const TpuFault kind = kind_of(fault);
+  const std::string text = str("cloud: ", what, ": ", fault.message);
+  const std::string hint = hint_of(kind, project);
+  if (kind == TpuFault::capacity || kind == TpuFault::rate || fault.status >= 500)
+    throw SystemError(text, hint);
+  throw UsageError(text, hint);
+}
+
+}  // namespace smelt

@@ -1,0 +1,200 @@
+#include "cloud/fake_tpu.h"
+
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+ServedAnswer refusal(int status, const char* code, const std::string& message) {
+  return {status,
+          json{{"error", {{"code", status}, {"status", code}, {"message", message}}}}.dump()};
+}
+
+// "nodeId" of "nodeId=a&x=y"
+std::string parameter(const std::string& query, const std::string& name) {
+  for (const std::string_view item : split(query, '&'))
+    if (item.starts_with(name + "=")) return std::string(item.substr(name.size() + 1));
+  return {};
+}
+
+std::string query_of(const ServedRequest& request) {
+  const std::size_t mark = request.target.find('?');
+  return mark == std::string::npos ? "" : request.target.substr(mark + 1);
+}
+
+std::vector<json> below(const std::map<std::string, json>& all, const std::string& parent) {
+  std::vector<json> out;
+  for (const auto& [name, item] : all)
+    if (name.starts_with(parent)) out.push_back(item);
+  return out;
+}
+
+}  // namespace
+
+FakeTpu::FakeTpu() : zones{{"us-central1-a", {}}, {"us-central1-b", {}}, {"europe-west4-a", {}}} {}
+
+ServedAnswer FakeTpu::serve(const ServedRequest& request) {
+  if (!faults.empty()) {
+    const ServedAnswer fault = faults.front();
+    faults.pop_front();
+    return fault;
+  }
+  std::vector<std::string> parts;
+  const std::string path = request.target.substr(1, request.target.find('?') - 1);
+  for (const std::string_view part : split(path, '/')) parts.emplace_back(part);
+  const bool known = parts.size() >= 4 && parts[0] == "v2" && parts[1] == "projects" &&
+                     parts[2] == "p" && parts[3] == "locations";
+  return known ? route(request, parts) : refusal(404, "NOT_FOUND", "no such method");
+}
+
+ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std::string>& parts) {
+  const std::string query = query_of(request);
+  if (parts.size() == 4) {
+    std::vector<json> items;
+    for (const auto& [name, zone] : zones)
+      items.push_back({{"name", "projects/p/locations/" + name}, {"locationId", name}});
+    return page_of("locations", items, query);
+  }
+  const std::string &zone = parts[4], parent = "projects/p/locations/" + zone;
+  if (zone != "-" && !zones.contains(zone))
+    return refusal(404, "NOT_FOUND", str("Location ", zone, " is not found"));
+  if (parts.size() < 6) return refusal(404, "NOT_FOUND", "no such method");
+  std::vector<json> items;
+  if (parts[5] == "acceleratorTypes") {
+    for (const std::string& type : zones.at(zone).types)
+      items.push_back({{"name", parent + "/acceleratorTypes/" + type}, {"type", type}});
+    return page_of("acceleratorTypes", items, query);
+  }
+  if (parts[5] == "runtimeVersions") {
+    for (const std::string& version : zones.at(zone).versions)
+      items.push_back({{"name", parent + "/runtimeVersions/" + version}, {"version", version}});
+    return page_of("runtimeVersions", items, query);
+  }
+  if (parts[5] == "operations") return poll(str(parent, "/operations/", parts.at(6)));
+  auto& all = parts[5] == "nodes" ? nodes_ : queued_;
+  if (parts.size() == 7) return one(request, all, str(parent, "/", parts[5], "/", parts[6]));
+  return parts[5] == "nodes" ? nodes(request, zone) : queue(request, zone);
+}
+
+ServedAnswer FakeTpu::nodes(const ServedRequest& request, const std::string& zone) {
+  const std::string query = query_of(request);
+  if (request.method == "POST")
+    return create(json::parse(request.body), zone, parameter(query, "nodeId"));
+  std::vector<std::string> unreachable;
+  std::vector<json> items;
+  for (const auto& [name, facts] : zones) {
+    if (zone != "-" && zone != name) continue;
+    if (!facts.answers) unreachable.push_back("projects/p/locations/" + name);
+    if (facts.answers)
+      for (const json& item : below(nodes_, str("projects/p/locations/", name, "/")))
+        items.push_back(item);
+  }
+  return page_of("nodes", items, query, unreachable);
+}
+
+ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zone) {
+  const std::string query = query_of(request);
+  const std::string parent = zone == "-" ? "projects/p/locations/" : "projects/p/locations/" + zone;
+  if (request.method == "GET") return page_of("queuedResources", below(queued_, parent), query);
+  json body = json::parse(request.body);
+  const std::string name = str(parent, "/queuedResources/", parameter(query, "queuedResourceId"));
+  if (queued_.contains(name)) return refusal(409, "ALREADY_EXISTS", name + " already exists");
+  body["name"] = name;
+  body["state"] = {{"state", "WAITING_FOR_RESOURCES"}};
+  queued_[name] = body;
+  return {200, begin(zone, "", false).dump()};
+}
+
+ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, json>& all,
+                          const std::string& name) {
+  const auto found = all.find(name);
+  if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
+  if (request.method == "GET") return {200, found->second.dump()};
+  if (&all == &nodes_) found->second["state"] = "DELETING";
+  const std::string zone(split(name, '/')[3]);
+  const json operation = begin(zone, &all == &nodes_ ? name : "", true);
+  if (&all == &queued_) all.erase(found);
+  return {200, operation.dump()};
+}
+
+int FakeTpu::count_in(const std::string& zone) const {
+  return static_cast<int>(below(nodes_, str("projects/p/locations/", zone, "/")).size());
+}
+
+ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const std::string& id) {
+  const Zone& facts = zones.at(zone);
+  const std::string name = str("projects/p/locations/", zone, "/nodes/", id);
+  const std::string type = body.value("acceleratorType", "");
+  if (id.empty() || id.find('_') != std::string::npos)
+    return refusal(400, "INVALID_ARGUMENT", "invalid node id");
+  if (nodes_.contains(name)) return refusal(409, "ALREADY_EXISTS", name + " already exists");
+  if (std::find(facts.types.begin(), facts.types.end(), type) == facts.types.end())
+    return refusal(404, "NOT_FOUND", str("Accelerator type ", type, " is not found in ", zone));
+  if (count_in(zone) >= quota)
+    return refusal(429, "RESOURCE_EXHAUSTED",
+                   str("Quota limit 'TPUV3sPerProjectPerZoneForTPUAPI' has been exceeded. Limit: ",
+                       8 * quota, " in zone ", zone, "."));
+  json node = body;
+  node["name"] = name;
+  node["state"] = "CREATING";
+  node["createTime"] = "2026-11-23T17:40:02.123456Z";
+  if (count_in(zone) >= facts.capacity)
+    return {200, begin(zone, "", false,
+                       json{{"code", 8},
+                            {"message", str("There is no more capacity in the zone \"", zone,
+                                            "\"; you can try in another zone")}})
+                     .dump()};
+  nodes_[name] = node;
+  return {200, begin(zone, name, false).dump()};
+}
+
+json FakeTpu::begin(const std::string& zone, const std::string& node, bool deletes,
+                    std::optional<json> error) {
+  const std::string name = str("projects/p/locations/", zone, "/operations/operation-", ++made_);
+  const json body{{"name", name}, {"done", false}};
+  operations_[name] = {body, node, deletes, polls, std::move(error)};
+  return body;
+}
+
+ServedAnswer FakeTpu::poll(const std::string& name) {
+  const auto found = operations_.find(name);
+  if (found == operations_.end()) return refusal(404, "NOT_FOUND", "no such operation");
+  Operation& operation = found->second;
+  if (--operation.left > 0) return {200, operation.body.dump()};
+  operation.body["done"] = true;
+  if (operation.error) operation.body["error"] = *operation.error;
+  if (operation.deletes) {
+    nodes_.erase(operation.node);
+    operation.body["response"] = {{"@type", "type.googleapis.com/google.protobuf.Empty"}};
+  } else if (const auto node = nodes_.find(operation.node); node != nodes_.end()) {
+    if (node->second["state"] == "CREATING") node->second["state"] = "READY";
+    const json endpoint{
+        {"ipAddress", "10.0.0.2"}, {"port", 8470}, {"accessConfig", {{"externalIp", "1.2.3.4"}}}};
+    node->second["networkEndpoints"] = json::array({endpoint});
+    operation.body["response"] = node->second;
+    operation.body["response"]["@type"] = "type.googleapis.com/google.cloud.tpu.v2.Node";
+  }
+  return {200, operation.body.dump()};
+}
+
+ServedAnswer FakeTpu::page_of(const char* field, const std::vector<json>& items,
+                              const std::string& query,
+                              const std::vector<std::string>& unreachable) const {
+  const std::string token = parameter(query, "pageToken");
+  const std::size_t begin = token.empty() ? 0 : std::stoul(token);
+  const std::size_t end = std::min(items.size(), begin + page);
+  json body{{field, std::vector<json>(items.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      items.begin() + static_cast<std::ptrdiff_t>(end))}};
+  if (end < items.size()) body["nextPageToken"] = std::to_string(end);
+  if (!unreachable.empty()) body["unreachable"] = unreachable;
+  return {200, body.dump()};
+}
+
+void FakeTpu::preempt(const std::string& name) {
+  for (auto& [full, node] : nodes_)
+    if (full.ends_with("/" + name)) node["state"] = "PREEMPTED";
+}
+
+}  // namespace smelt

@@ -1,0 +1,64 @@
+// Google's TPU API v2 with the state that it has: nodes, queued resources, operations, quota and
+// capacity of each zone. Google's own client drives it, too (tests/cloud/drive_fake_tpu.py).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/http_server.h"
+
+namespace smelt {
+
+class FakeTpu {
+ public:
+  struct Zone {
+    std::vector<std::string> types{"v2-8", "v3-8"};
+    std::vector<std::string> versions{"tpu-ubuntu2204-base", "tpu-vm-base"};
+    int capacity = 100;  // nodes
+    bool answers = true;
+  };
+  FakeTpu();
+
+  std::map<std::string, Zone> zones;
+  int quota = 100;                  // nodes of the project in a zone, lost ones among them
+  int polls = 2;                    // until an operation is done
+  std::size_t page = 2;             // items on a page, whatever is asked for
+  std::deque<ServedAnswer> faults;  // instead of the next answers
+
+  ServedAnswer serve(const ServedRequest& request);
+  // As Google does it: the node stays and keeps its quota.
+  void preempt(const std::string& name);
+
+ private:
+  using Json = nlohmann::json;
+  struct Operation {
+    Json body;
+    std::string node;  // that it makes or deletes
+    bool deletes = false;
+    int left = 0;
+    std::optional<Json> error;
+  };
+
+  ServedAnswer route(const ServedRequest& request, const std::vector<std::string>& parts);
+  ServedAnswer nodes(const ServedRequest& request, const std::string& zone);
+  ServedAnswer queue(const ServedRequest& request, const std::string& zone);
+  ServedAnswer one(const ServedRequest& request, std::map<std::string, Json>& all,
+                   const std::string& name);
+  ServedAnswer create(const Json& body, const std::string& zone, const std::string& id);
+  ServedAnswer poll(const std::string& name);
+  ServedAnswer page_of(const char* field, const std::vector<Json>& items, const std::string& query,
+                       const std::vector<std::string>& unreachable = {}) const;
+  Json begin(const std::string& zone, const std::string& node, bool deletes,
+             std::optional<Json> error = {});
+  int count_in(const std::string& zone) const;
+
+  std::map<std::string, Json> nodes_, queued_;  // by full name
+  std::map<std::string, Operation> operations_;
+  int made_ = 0;
+};
+
+}  // namespace smelt
