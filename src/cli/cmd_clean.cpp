@@ -1,14 +1,14 @@
 #include "cli/cmd_clean.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/progress.h"
 #include "base/str.h"
 #include "base/words.h"
+#include "console/agreement.h"
 #include "recipe/clean.h"
 
 namespace smelt {
@@ -39,14 +39,6 @@ void print(const std::vector<Leftover>& found, bool json) {
               << leftover.what << ")\n";
 }
 
-bool is_agreed_to() {
-  if (::isatty(STDIN_FILENO) == 0) return false;
-  std::cout << "remove them? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "yes";
-}
-
 void run_clean(const CleanOptions& options) {
   const auto found = leftovers(options.run);
   print(found, options.json);
@@ -55,7 +47,7 @@ void run_clean(const CleanOptions& options) {
     if (!options.json) std::cout << "nothing to free\n";
     return;
   }
-  const bool removes = options.yes || (!options.json && is_agreed_to());
+  const bool removes = options.yes || (!options.json && is_agreed_to("remove them?"));
   if (removes) clean(options.run, found);
   if (!options.json)
     std::cout << (removes ? size + " freed" : size + " would be freed; --yes removes them") << "\n";

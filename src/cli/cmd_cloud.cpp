@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/cmd_machines.h"
 #include "cloud/tpu_api.h"
 #include "cloud/whoami.h"
 
@@ -66,13 +67,6 @@ std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
   command.add_option("--project", o->project, "default: the one that smelt cloud whoami names");
   command.add_flag("--json", o->json, "one JSON object instead of lines");
   return o;
-}
-
-std::string project_of(const ListOptions& o, const GoogleApi& api) {
-  const std::string name = o.project.empty() ? google_project(api.who()).name : o.project;
-  if (name.empty())
-    throw UsageError("cloud: no project is named", "--project NAME, or GOOGLE_CLOUD_PROJECT=NAME");
-  return name;
 }
 
 // The first line is the head; columns are as wide as their widest.
@@ -145,7 +139,7 @@ void add_list(CLI::App& app) {
   command->add_option("--zone", o->zone, "only this zone's; default: all zones'");
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
-    TpuApi tpu(api, project_of(*o, api));
+    TpuApi tpu(api, project_of(o->project, api));
     const auto nodes = tpu.nodes(o->zone);
     const auto queued = tpu.queued(o->zone);
     o->json ? print_json(nodes, queued) : print_lines(nodes, queued);
@@ -157,7 +151,7 @@ void add_locations(CLI::App& app) {
   auto o = add_list_options(*command);
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
-    const auto zones = TpuApi(api, project_of(*o, api)).zones();
+    const auto zones = TpuApi(api, project_of(o->project, api)).zones();
     if (o->json)
       std::cout << ordered_json{{"zones", zones}}.dump() << "\n";
     else
@@ -171,7 +165,7 @@ void add_types(CLI::App& app) {
   command->add_option("--zone", o->zone, "as us-central1-a")->required();
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
-    TpuApi tpu(api, project_of(*o, api));
+    TpuApi tpu(api, project_of(o->project, api));
     const auto types = tpu.accelerator_types(o->zone);
     if (o->json)
       std::cout << ordered_json{{"types", types},
@@ -186,13 +180,14 @@ void add_types(CLI::App& app) {
 }  // namespace
 
 void add_cloud_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("cloud", "Google Cloud: who one is there, which TPUs there are");
+  auto* command = app.add_subcommand("cloud", "Google Cloud: who one is there, TPUs");
   command->require_subcommand(1);
   add_whoami(*command);
   add_list(*command);
   add_locations(*command);
   add_types(*command);
+  add_up_command(*command);
+  add_down_command(*command);
 }
 
 }  // namespace smelt

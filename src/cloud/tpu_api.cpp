@@ -115,6 +115,13 @@ void require_name(const std::string& name) {
                      "take a name like bert-1");
 }
 
+void require_zone(const std::string& zone) {
+  static const std::regex form("[a-z]+(-[a-z]+)+[0-9]+-[a-z][a-z0-9]*");
+  if (!std::regex_match(zone, form))
+    throw UsageError(str("cloud: '", zone, "' is no name of a zone, such as us-central1-a"),
+                     "smelt cloud locations names them");
+}
+
 std::string TpuApi::in_zone(const std::string& zone, std::string_view what) const {
   return str("/v2/projects/", percent_encoded(project_), "/locations/", percent_encoded(zone),
              what);

@@ -57,6 +57,9 @@ TpuNode parse_node(const nlohmann::json& node);
 // first a letter, the last none of '-'.
 void require_name(const std::string& name);
 
+// UsageError "cloud: …" for what has not the form of one zone's name, us-central1-a.
+void require_zone(const std::string& zone);
+
 // What is asked of a list: the items, and zones that did not answer.
 template <class Item>
 struct TpuList {

@@ -56,6 +56,13 @@ Project google_project(const Who& who) {
   return {};
 }
 
+std::string project_of(const std::string& given, const GoogleApi& api) {
+  const std::string name = given.empty() ? google_project(api.who()).name : given;
+  if (name.empty())
+    throw UsageError("cloud: no project is named", "--project NAME, or GOOGLE_CLOUD_PROJECT=NAME");
+  return name;
+}
+
 Whoami whoami(GoogleApi& api) {
   const auto lasts = api.token().expires - std::chrono::system_clock::now();
   Whoami out{api.who(), google_project(api.who()),

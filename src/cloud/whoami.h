@@ -17,6 +17,9 @@ struct Project {
 // gcloud's active configuration, what the credentials' use is billed to.
 Project google_project(const Who& who);
 
+// `given`, or google_project(). UsageError when there is none.
+std::string project_of(const std::string& given, const GoogleApi& api);
+
 struct Whoami {
   Who who;  // a user's account as Google tells it; "" when it does not
   Project project;

@@ -46,7 +46,13 @@ ServedAnswer FakeTpu::serve(const ServedRequest& request) {
   for (const std::string_view part : split(path, '/')) parts.emplace_back(part);
   const bool known = parts.size() >= 4 && parts[0] == "v2" && parts[1] == "projects" &&
                      parts[2] == "p" && parts[3] == "locations";
-  return known ? route(request, parts) : refusal(404, "NOT_FOUND", "no such method");
+  if (!known) return refusal(404, "NOT_FOUND", "no such method");
+  const bool is_lost = request.method == "POST" && !lost_answers.empty();
+  if (!is_lost) return route(request, parts);
+  if (obeys_lost) route(request, parts);
+  const ServedAnswer lost = lost_answers.front();
+  lost_answers.pop_front();
+  return lost;
 }
 
 ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std::string>& parts) {
@@ -111,6 +117,7 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
                           const std::string& name) {
   const auto found = all.find(name);
   if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
+  if (completes_unasked && found->second["state"] == "CREATING") found->second["state"] = "READY";
   if (request.method == "GET") return {200, found->second.dump()};
   if (&all == &nodes_) found->second["state"] = "DELETING";
   const std::string zone(split(name, '/')[3]);

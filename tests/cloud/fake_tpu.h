@@ -24,10 +24,13 @@ class FakeTpu {
   FakeTpu();
 
   std::map<std::string, Zone> zones;
-  int quota = 100;                  // nodes of the project in a zone, lost ones among them
-  int polls = 2;                    // until an operation is done
-  std::size_t page = 2;             // items on a page, whatever is asked for
-  std::deque<ServedAnswer> faults;  // instead of the next answers
+  int quota = 100;                        // nodes of the project in a zone, lost ones among them
+  int polls = 2;                          // until an operation is done
+  std::size_t page = 2;                   // items on a page, whatever is asked for
+  std::deque<ServedAnswer> faults;        // instead of the next answers
+  std::deque<ServedAnswer> lost_answers;  // of the next POSTs
+  bool obeys_lost = true;                 // what they asked for is done all the same
+  bool completes_unasked = false;         // nodes come up without their operation being looked at
 
   ServedAnswer serve(const ServedRequest& request);
   // As Google does it: the node stays and keeps its quota.

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "cloud/fake_tpu.h"
-#include "cloud/google_stand_in.h"
 #include "cloud/tpu_fault.h"
+#include "cloud/tpu_test.h"
 #include "store/file.h"
 #include "support/command.h"
 #include "support/error_of.h"
@@ -20,16 +19,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kZone = "us-central1-a";
-
-class TpuApiTest : public testing::Test {
+class TpuApiTest : public TpuTest {
  protected:
-  void SetUp() override { home_.name_file(google_.user()); }
-  GoogleApi connect() {
-    HttpOptions options;
-    options.wait = [](std::chrono::milliseconds) {};
-    return GoogleApi(TokenSource(google_credentials()), options);
-  }
   // Until it has ended.
   TpuApi::Progress finish(const std::string& operation) {
     for (;;)
@@ -44,14 +35,6 @@ class TpuApiTest : public testing::Test {
     fake_.faults = {answer};
     return error_of([&] { tpu_.nodes(kZone); });
   }
-
-  EmptyHome home_;
-  GoogleStandIn google_;
-  FakeTpu fake_;
-  HttpServer server_{[this](const ServedRequest& request) { return fake_.serve(request); }};
-  const ScopedVariable url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url("")};
-  GoogleApi api_ = (SetUp(), connect());
-  TpuApi tpu_{api_, "p"};
 };
 
 TEST_F(TpuApiTest, ANodeIsMadeFoundAndDeleted) {

@@ -1,0 +1,140 @@
+#include "cloud/machines.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "cloud/tpu_test.h"
+#include "support/command.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class MachinesTest : public TpuTest {
+ protected:
+  MachineRequest request(std::vector<std::string> zones = {kZone, "us-central1-b"}) {
+    return {"bert", std::move(zones), {"v3-8", "tpu-ubuntu2204-base"}};
+  }
+  TpuNode up() { return bring_up(tpu_, "p", request(), patience_); }
+  std::size_t nodes() { return tpu_.nodes(kAllZones).items.size(); }
+
+  std::vector<std::string> told_;
+  Patience patience_{[](std::chrono::milliseconds) {},
+                     [this](const std::string& line) { told_.push_back(line); }};
+};
+
+TEST_F(MachinesTest, TheFirstZoneWithCapacityHasIt) {
+  fake_.zones[kZone].capacity = 0;
+  const TpuNode node = up();
+  EXPECT_EQ(node.zone, "us-central1-b");
+  EXPECT_EQ(node.state, "READY");
+  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being made", "us-central1-a: no capacity",
+                                 "us-central1-b: bert is being made"));
+  EXPECT_EQ(nodes(), 1u);
+  EXPECT_TRUE(take_down(tpu_, "p", node.zone, "bert", patience_));
+  EXPECT_FALSE(take_down(tpu_, "p", node.zone, "bert", patience_));
+  EXPECT_EQ(nodes(), 0u);
+}
+
+TEST_F(MachinesTest, WhereNoZoneHasItEachIsNamed) {
+  fake_.zones[kZone].capacity = 0;
+  fake_.quota = 0;
+  fake_.zones["us-central1-b"].capacity = 0;
+  EXPECT_THAT(error_of<SystemError>([&] { up(); }),
+              StartsWith("cloud: no zone gives a v3-8: us-central1-a: no quota: Quota limit"));
+  EXPECT_EQ(nodes(), 0u);
+}
+
+TEST_F(MachinesTest, NoneIsMadeTwice) {
+  up();
+  EXPECT_EQ(error_of<UsageError>([&] { up(); }),
+            "cloud: bert is in us-central1-a already, READY\n"
+            "  hint: take another name, or: smelt cloud down bert --zone us-central1-a");
+  fake_.preempt("bert");
+  EXPECT_THAT(error_of<UsageError>([&] { up(); }), HasSubstr("already, PREEMPTED"));
+}
+
+// The request arrives, its answer does not.
+TEST_F(MachinesTest, OneThatWasNotAnsweredForIsLookedFor) {
+  for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
+    fake_.lost_answers = {lost};
+    fake_.completes_unasked = true;
+    EXPECT_EQ(up().state, "READY");
+    EXPECT_EQ(nodes(), 1u);
+    take_down(tpu_, "p", kZone, "bert", patience_);
+  }
+}
+
+TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
+  for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
+    fake_.lost_answers = {lost};
+    fake_.obeys_lost = false;
+    EXPECT_THAT(error_of<SystemError>([&] { up(); }),
+                AllOf(StartsWith("cloud: bert in us-central1-a: the request was not answered: "),
+                      HasSubstr("hint: it may be coming up: smelt cloud list shows it")));
+    EXPECT_EQ(nodes(), 0u);
+  }
+}
+
+TEST_F(MachinesTest, WhatIsRefusedIsSaid) {
+  fake_.zones[kZone].types = {"v2-8"};
+  EXPECT_THAT(error_of<UsageError>([&] { up(); }),
+              HasSubstr("cloud: bert in us-central1-a: Accelerator type v3-8 is not found"));
+  EXPECT_EQ(nodes(), 0u);
+}
+
+TEST_F(MachinesTest, OneThatDoesNotComeSaysHowItIsDeleted) {
+  fake_.polls = 1'000'000;
+  EXPECT_EQ(error_of<SystemError>([&] { up(); }),
+            "cloud: bert in us-central1-a: it is not there after 30 minutes\n"
+            "  hint: it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone "
+            "us-central1-a deletes it");
+  patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };
+  fake_.polls = 3;
+  EXPECT_THAT(error_of<Stopped>(
+                  [&] { bring_up(tpu_, "p", {"other", {kZone}, request().spec}, patience_); }),
+              HasSubstr("smelt cloud down other --zone us-central1-a"));
+}
+
+TEST_F(MachinesTest, CommandsMakeAndDelete) {
+  fake_.polls = 1;
+  const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a --spot ";
+  EXPECT_THAT(
+      run_smelt(up + "--dry-run").text,
+      AllOf(StartsWith("bert: v3-8, spot, tpu-ubuntu2204-base, project p\n  us-central1-a: "),
+            HasSubstr(R"("schedulingConfig":{"spot":true})")));
+  EXPECT_THAT(run_smelt(up + "< /dev/null").text, HasSubstr("nothing was made; --yes makes it\n"));
+  EXPECT_EQ(nodes(), 0u);
+  EXPECT_THAT(
+      run_smelt(up + "--yes --label run=1").text,
+      HasSubstr("us-central1-a: bert is READY\n  worker 0: 10.0.0.2 1.2.3.4\nwhen done: smelt "
+                "cloud down bert --zone us-central1-a\n"));
+  EXPECT_EQ(tpu_.node(kZone, "bert")->labels.at("run"), "1");
+  const std::string down = "cloud down bert --project p --zone us-central1-a ";
+  EXPECT_EQ(run_smelt(down + "< /dev/null").text,
+            "bert: v3-8 in us-central1-a, READY\nnothing was deleted; --yes deletes it\n");
+  EXPECT_EQ(run_smelt(down + "--yes").text, "bert: v3-8 in us-central1-a, READY\ndeleted\n");
+  EXPECT_EQ(run_smelt(down + "--yes").text, "there is no bert in us-central1-a\n");
+  EXPECT_EQ(nodes(), 0u);
+}
+
+TEST_F(MachinesTest, WhatCannotBeMadeIsRefused) {
+  const std::string up = "cloud up --project p --zone us-central1-a ";
+  expect_refusal(up + "bert --type v3-9", HasSubstr("did you mean"));
+  expect_refusal(up + "my_bert --type v3-8", HasSubstr("is none that Google takes"));
+  expect_refusal(up + "bert --type v3-8 --runtime-version tpu-vm-base",
+                 HasSubstr("hint: --runtime-version tpu-ubuntu2204-base"));
+  for (const char* zone : {"-", "us-central1-a,", "us-central1", "a/../b"})
+    expect_refusal(str("cloud up bert --project p --type v3-8 --zone ", zone),
+                   HasSubstr("is no name of a zone"));
+  expect_refusal("cloud down bert --project p --zone -", HasSubstr("is no name of a zone"));
+  expect_refusal(up + "bert --type v3-8 --label x", HasSubstr("'x' is no NAME=VALUE"));
+}
+
+}  // namespace
+}  // namespace smelt

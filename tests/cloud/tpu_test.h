@@ -1,0 +1,32 @@
+// The fake TPU API, and who is let in.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "cloud/fake_tpu.h"
+#include "cloud/google_stand_in.h"
+#include "cloud/tpu_api.h"
+
+namespace smelt {
+
+inline constexpr const char* kZone = "us-central1-a";
+
+class TpuTest : public testing::Test {
+ protected:
+  GoogleApi connect() {
+    home_.name_file(google_.user());
+    HttpOptions options;
+    options.wait = [](std::chrono::milliseconds) {};
+    return GoogleApi(TokenSource(google_credentials()), options);
+  }
+
+  EmptyHome home_;
+  GoogleStandIn google_;
+  FakeTpu fake_;
+  HttpServer server_{[this](const ServedRequest& request) { return fake_.serve(request); }};
+  const ScopedVariable url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url("")};
+  GoogleApi api_ = connect();
+  TpuApi tpu_{api_, "p"};
+};
+
+}  // namespace smelt
