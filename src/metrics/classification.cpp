@@ -1,0 +1,154 @@
+#include "metrics/classification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+void report_row(std::ostream& out, std::size_t width, const std::string& name,
+                const PrecisionRecall& row) {
+  const std::size_t pad = width - std::min(width, to_code_points(name).size());
+  out << std::string(pad, ' ') << name << ' ';
+  for (const double figure : {row.precision, row.recall, row.f1})
+    out << ' ' << std::setw(9) << figure;
+  out << ' ' << std::setw(9) << row.support << '\n';
+}
+
+}  // namespace
+
+Confusion::Confusion(std::size_t classes, std::span<const std::size_t> predicted,
+                     std::span<const std::size_t> wanted)
+    : Confusion(classes) {
+  if (predicted.size() != wanted.size())
+    throw UsageError(
+        str("classes: ", predicted.size(), " predictions for ", wanted.size(), " references"),
+        "give one prediction for each reference, in their order");
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (std::max(predicted[i], wanted[i]) >= classes)
+      throw UsageError(str("classes: example ", i, " has class ", std::max(predicted[i], wanted[i]),
+                           ", but there are ", classes),
+                       "name every label");
+    add(predicted[i], wanted[i]);
+  }
+}
+
+std::int64_t Confusion::wanted(std::size_t c) const {
+  std::int64_t sum = 0;
+  for (std::size_t p = 0; p < classes_; ++p) sum += count(c, p);
+  return sum;
+}
+
+std::int64_t Confusion::predicted(std::size_t c) const {
+  std::int64_t sum = 0;
+  for (std::size_t w = 0; w < classes_; ++w) sum += count(w, c);
+  return sum;
+}
+
+std::int64_t Confusion::right() const {
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < classes_; ++c) sum += count(c, c);
+  return sum;
+}
+
+std::int64_t Confusion::total() const {
+  std::int64_t sum = 0;
+  for (const std::int64_t n : counts_) sum += n;
+  return sum;
+}
+
+PrecisionRecall precision_recall(std::int64_t right, std::int64_t predicted, std::int64_t wanted) {
+  const auto n = static_cast<double>(right), p = static_cast<double>(predicted),
+             w = static_cast<double>(wanted);
+  return {share(n, p), share(n, w), share(2 * n, p + w), wanted};
+}
+
+PrecisionRecall macro_average(std::span<const PrecisionRecall> classes) {
+  PrecisionRecall sum;
+  for (const PrecisionRecall& c : classes) {
+    sum.precision += c.precision;
+    sum.recall += c.recall;
+    sum.f1 += c.f1;
+    sum.support += c.support;
+  }
+  const auto n = static_cast<double>(classes.size());
+  return {share(sum.precision, n), share(sum.recall, n), share(sum.f1, n), sum.support};
+}
+
+PrecisionRecall weighted_average(std::span<const PrecisionRecall> classes) {
+  PrecisionRecall sum;
+  for (const PrecisionRecall& c : classes) {
+    const auto weight = static_cast<double>(c.support);
+    sum.precision += weight * c.precision;
+    sum.recall += weight * c.recall;
+    sum.f1 += weight * c.f1;
+    sum.support += c.support;
+  }
+  const auto n = static_cast<double>(sum.support);
+  return {share(sum.precision, n), share(sum.recall, n), share(sum.f1, n), sum.support};
+}
+
+double accuracy(const Confusion& confusion) {
+  return share(static_cast<double>(confusion.right()), static_cast<double>(confusion.total()));
+}
+
+std::vector<PrecisionRecall> by_class(const Confusion& confusion) {
+  std::vector<PrecisionRecall> out;
+  for (std::size_t c = 0; c < confusion.classes(); ++c)
+    out.push_back(
+        precision_recall(confusion.count(c, c), confusion.predicted(c), confusion.wanted(c)));
+  return out;
+}
+
+PrecisionRecall micro_average(const Confusion& confusion) {
+  return precision_recall(confusion.right(), confusion.total(), confusion.total());
+}
+
+double matthews(const Confusion& confusion) {
+  double both = 0, predicted = 0, wanted = 0;
+  for (std::size_t c = 0; c < confusion.classes(); ++c) {
+    const auto p = static_cast<double>(confusion.predicted(c));
+    const auto w = static_cast<double>(confusion.wanted(c));
+    both += p * w;
+    predicted += p * p;
+    wanted += w * w;
+  }
+  const auto total = static_cast<double>(confusion.total());
+  const double covariance = total * static_cast<double>(confusion.right()) - both;
+  return share(covariance, std::sqrt((total * total - predicted) * (total * total - wanted)));
+}
+
+std::string classification_report(const Confusion& confusion, std::span<const std::string> names,
+                                  int digits) {
+  CHECK(names.size() == confusion.classes(), names.size(), " names");
+  std::vector<PrecisionRecall> rows;
+  std::vector<std::string> named;
+  std::size_t width = std::string_view("weighted avg").size();
+  const std::vector<PrecisionRecall> all = by_class(confusion);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    if (confusion.predicted(c) + confusion.wanted(c) == 0) continue;
+    rows.push_back(all[c]);
+    named.push_back(names[c]);
+    width = std::max(width, to_code_points(names[c]).size());
+  }
+  std::ostringstream out;
+  out << std::string(width + 1, ' ');
+  for (const char* head : {"precision", "recall", "f1-score", "support"})
+    out << ' ' << std::setw(9) << head;
+  out << "\n\n" << std::fixed << std::setprecision(digits);
+  for (std::size_t r = 0; r < rows.size(); ++r) report_row(out, width, named[r], rows[r]);
+  out << '\n' << std::setw(static_cast<int>(width)) << "accuracy" << std::string(22, ' ');
+  out << std::setw(9) << accuracy(confusion) << ' ' << std::setw(9) << confusion.total() << '\n';
+  report_row(out, width, "macro avg", macro_average(rows));
+  report_row(out, width, "weighted avg", weighted_average(rows));
+  return out.str();
+}
+
+}  // namespace smelt

@@ -1,0 +1,31 @@
+// Entities in sequences of BIO, IOBES or BIOES labels, found and scored as seqeval 1.2.2 does in
+// its default mode (by conlleval's rules: a wrong start such as O I-PER begins an entity).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/classification.h"
+
+namespace smelt {
+
+struct Entity {
+  std::string type;
+  std::size_t first = 0, last = 0;  // tokens, both included
+  auto operator<=>(const Entity&) const = default;
+};
+std::vector<Entity> entities_of(std::span<const std::string> labels);
+
+struct EntityScores {
+  PrecisionRecall micro, macro, weighted;
+  std::map<std::string, PrecisionRecall> by_type;
+};
+using LabelSequences = std::vector<std::vector<std::string>>;
+// UsageError when the two differ in how many sequences there are or how long one is.
+EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences& wanted);
+
+}  // namespace smelt

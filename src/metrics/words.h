@@ -1,0 +1,21 @@
+// Words of texts, as the metrics' original programs cut them.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+std::string python_lower(std::string_view text);               // str.lower()
+std::vector<std::string> python_split(std::string_view text);  // str.split()
+
+using Ngrams = std::map<std::vector<std::string>, std::size_t>;
+Ngrams ngrams_of(std::span<const std::string> words, std::size_t n);
+// Counts of both, each the lesser of the two.
+std::size_t shared(const Ngrams& a, const Ngrams& b);
+
+}  // namespace smelt

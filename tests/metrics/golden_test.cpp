@@ -1,0 +1,103 @@
+// Scores against scikit-learn's, scipy's, seqeval's, sacrebleu's and rouge-score's
+// (tools/golden_metrics.py).
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "metrics/answers.h"
+#include "metrics/bleu.h"
+#include "metrics/classification.h"
+#include "metrics/correlation.h"
+#include "metrics/entities.h"
+#include "metrics/resample.h"
+#include "store/file.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kClose = 1e-9;
+using Texts = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+const nlohmann::json& golden(const char* group) {
+  static const nlohmann::json kFacts =
+      nlohmann::json::parse(read_file(source_path("tests/golden/metrics.json")));
+  return kFacts.at(group);
+}
+
+void expect_close(const PrecisionRecall& got, const nlohmann::json& want) {
+  EXPECT_NEAR(got.precision, want[0].get<double>(), kClose);
+  EXPECT_NEAR(got.recall, want[1].get<double>(), kClose);
+  EXPECT_NEAR(got.f1, want[2].get<double>(), kClose);
+}
+
+void expect_close(const RougeScore& got, const nlohmann::json& want) {
+  EXPECT_NEAR(got.precision, want[0].get<double>(), kClose);
+  EXPECT_NEAR(got.recall, want[1].get<double>(), kClose);
+  EXPECT_NEAR(got.f1, want[2].get<double>(), kClose);
+}
+
+TEST(GoldenMetrics, ClassesScoreAndPrintAsInScikitLearn) {
+  const auto names = golden("names").get<Texts>();
+  for (const auto& facts : golden("classes")) {
+    const Confusion c(names.size(), facts["predicted"].get<std::vector<std::size_t>>(),
+                      facts["wanted"].get<std::vector<std::size_t>>());
+    std::vector<PrecisionRecall> there;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (c.wanted(i) + c.predicted(i) > 0) there.push_back(by_class(c)[i]);
+    EXPECT_NEAR(accuracy(c), facts["accuracy"].get<double>(), kClose);
+    EXPECT_NEAR(matthews(c), facts["matthews"].get<double>(), kClose);
+    expect_close(micro_average(c), facts["micro"]);
+    expect_close(macro_average(there), facts["macro"]);
+    expect_close(weighted_average(there), facts["weighted"]);
+    EXPECT_EQ(classification_report(c, names), facts["report"].get<std::string>());
+  }
+}
+
+TEST(GoldenMetrics, NumbersScoreAsInScipyAndScikitLearn) {
+  for (const auto& facts : golden("numbers")) {
+    const auto predicted = facts["predicted"].get<Numbers>();
+    const auto wanted = facts["wanted"].get<Numbers>();
+    EXPECT_NEAR(pearson(predicted, wanted), facts["pearson"].get<double>(), kClose);
+    EXPECT_NEAR(spearman(predicted, wanted), facts["spearman"].get<double>(), kClose);
+    EXPECT_NEAR(mean_squared_error(predicted, wanted), facts["mse"].get<double>(), kClose);
+    EXPECT_NEAR(roc_auc(predicted, facts["positive"].get<Numbers>()), facts["auc"].get<double>(),
+                kClose);
+  }
+}
+
+TEST(GoldenMetrics, EntitiesScoreAsInSeqeval) {
+  const auto& facts = golden("entities");
+  const EntityScores got = entity_scores(facts["predicted"].get<LabelSequences>(),
+                                         facts["wanted"].get<LabelSequences>());
+  expect_close(got.micro, facts["micro"]);
+  expect_close(got.macro, facts["macro"]);
+  expect_close(got.weighted, facts["weighted"]);
+}
+
+TEST(GoldenMetrics, TextsScoreAsInSacrebleuAndRougeScore) {
+  const auto& facts = golden("texts");
+  BleuCounts one, two;
+  for (const auto& row : facts["rows"]) {
+    const auto predicted = row["predicted"].get<std::string>();
+    const auto wanted = row["wanted"].get<Texts>();
+    SCOPED_TRACE(predicted);
+    expect_close(rouge_n(predicted, wanted[0], 1), row["rouge"]["rouge1"]);
+    expect_close(rouge_n(predicted, wanted[0], 2), row["rouge"]["rouge2"]);
+    expect_close(rouge_l(predicted, wanted[0]), row["rouge"]["rougeL"]);
+    EXPECT_NEAR(bleu(bleu_counts(predicted, wanted)), row["bleu"].get<double>(), kClose);
+    one += bleu_counts(predicted, {wanted.data(), 1});
+    two += bleu_counts(predicted, wanted);
+  }
+  EXPECT_NEAR(bleu(one), facts["bleu"][0].get<double>(), kClose);
+  EXPECT_NEAR(bleu(two), facts["bleu"][1].get<double>(), kClose);
+}
+
+TEST(GoldenMetrics, McNemarIsTheExactBinomialTest) {
+  for (const auto& facts : golden("mcnemar"))
+    EXPECT_NEAR(mcnemar(facts[0], facts[1]), facts[2].get<double>(), kClose);
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,87 @@
+// What no original says: SQuAD's rules by hand, intervals, tests, and what is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "metrics/answers.h"
+#include "metrics/classification.h"
+#include "metrics/correlation.h"
+#include "metrics/entities.h"
+#include "metrics/resample.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+TEST(Squad, AnswersAreComparedWithoutCaseArticlesPunctuationAndSpaces) {
+  EXPECT_EQ(squad_normalized(" The  Cat's, an A-team—a  “the” theatre! "),
+            "cats ateam— “ ” theatre");
+  const AnswerScore same = squad_score("the Eiffel Tower.", Texts{"Paris", "eiffel tower"});
+  EXPECT_EQ(same.exact, 1);
+  EXPECT_EQ(same.f1, 1);
+  const AnswerScore part = squad_score("big eiffel eiffel tower", Texts{"eiffel tower"});
+  EXPECT_EQ(part.exact, 0);
+  EXPECT_NEAR(part.f1, 2 * 2.0 / 6, 1e-15);
+}
+
+TEST(Squad, AQuestionWithoutAnswerWantsNone) {
+  EXPECT_EQ(squad_score("", Texts{}).exact, 1);
+  EXPECT_EQ(squad_score("", Texts{}).f1, 1);
+  EXPECT_EQ(squad_score("Paris", Texts{}).f1, 0);
+  EXPECT_EQ(squad_score("", Texts{"Paris"}).f1, 0);
+}
+
+// 75 of 100 right: the normal interval is 0.75 ± 0.085.
+TEST(Bootstrap, AnIntervalHoldsTheScoreAndIsTheSameForASeed) {
+  const ScoreOf right = [](std::span<const std::size_t> examples) {
+    double sum = 0;
+    for (const std::size_t e : examples) sum += e % 4 != 0 ? 1 : 0;
+    return sum / static_cast<double>(examples.size());
+  };
+  const Interval got = bootstrap(100, right, {.seed = 3}),
+                 again = bootstrap(100, right, {.seed = 3});
+  EXPECT_EQ(got.value, 0.75);
+  EXPECT_NEAR(got.low, 0.665, 0.02);
+  EXPECT_NEAR(got.high, 0.835, 0.02);
+  EXPECT_EQ(got.low, again.low);
+  EXPECT_EQ(got.high, again.high);
+}
+
+TEST(Bootstrap, AModelThatIsBetterEverywhereDiffersAndItselfDoesNot) {
+  const auto mean_of = [](double base) {
+    return [base](std::span<const std::size_t> examples) {
+      double sum = 0;
+      for (const std::size_t e : examples) sum += base + static_cast<double>(e % 7);
+      return sum;
+    };
+  };
+  EXPECT_LT(paired_bootstrap(50, mean_of(1), mean_of(0)).p_value, 0.01);
+  EXPECT_EQ(paired_bootstrap(50, mean_of(1), mean_of(1)).p_value, 1);
+}
+
+TEST(Metrics, AScoreThatIsUndefinedIsNoNumber) {
+  const std::vector<double> same{1, 1, 1}, other{1, 2, 3};
+  EXPECT_TRUE(std::isnan(pearson(same, other)));
+  EXPECT_TRUE(std::isnan(spearman(other, same)));
+  EXPECT_TRUE(std::isnan(roc_auc(other, same)));
+}
+
+TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
+  const std::vector<std::size_t> two{0, 1}, three{0, 1, 5};
+  EXPECT_EQ(error_of<UsageError>([&] { Confusion(3, two, three); }),
+            "classes: 2 predictions for 3 references\n"
+            "  hint: give one prediction for each reference, in their order");
+  EXPECT_EQ(error_of<UsageError>([&] { Confusion(3, three, three); }),
+            "classes: example 2 has class 5, but there are 3\n  hint: name every label");
+  EXPECT_EQ(error_of<UsageError>([] { entity_scores({{"O"}}, {{"O", "O"}}); }),
+            "entities: sequence 0 has 1 predicted labels for 2 tokens\n"
+            "  hint: predict one label for each token");
+  EXPECT_EQ(
+      error_of<UsageError>([] { bootstrap(0, [](std::span<const std::size_t>) { return 0.0; }); }),
+      "scores: there are no examples\n  hint: give at least one prediction");
+}
+
+}  // namespace
+}  // namespace smelt
