@@ -63,13 +63,14 @@ Progress::~Progress() {
 double Progress::seconds() const { return seconds_since(start_); }
 
 bool Progress::is_due(std::int64_t done) const {
-  return Clock::now() >= next_draw_ || (terminal_ && done >= total_);
+  return Clock::now() >= next_draw_ || (terminal_ && done >= total_ && !drew_end_);
 }
 
 void Progress::update(std::int64_t done, std::string_view detail) {
   if (!is_due(done)) return;
   next_draw_ =
       Clock::now() + (terminal_ ? Clock::duration(kTerminalEvery) : Clock::duration(kPlainEvery));
+  drew_end_ = done >= total_;
   draw(done, detail);
 }
 

@@ -38,6 +38,7 @@ class Progress {
   std::string label_, unit_;
   std::int64_t total_, first_;
   Clock::time_point start_ = Clock::now(), next_draw_;
+  bool drew_end_ = false;  // of what is read ahead some is still being worked on then
   bool terminal_;
 };
 

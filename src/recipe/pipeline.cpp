@@ -174,8 +174,9 @@ void check_program(const Recipe& r, const Task& task) {
   checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
-  checks.accepts({"train.mesh", "train.mesh_rules", "train.attention_rows", "train.eta_rules",
-                  "train.slot_rules", "train.amos_preset", "train.rate_rules", "train.decay_rules"},
+  checks.accepts({"train.keep_best", "train.mesh", "train.mesh_rules", "train.attention_rows",
+                  "train.eta_rules", "train.slot_rules", "train.amos_preset", "train.rate_rules",
+                  "train.decay_rules"},
                  [&] {
                    auto job = std::make_shared<TrainJob>(train_job(r.train, task));
                    if (is_deep(r)) job->on.compute->layers = Layers::scan;
@@ -183,6 +184,8 @@ void check_program(const Recipe& r, const Task& task) {
                        std::make_shared<const StepProgram>(training_program(*job, r.train.device));
                    *r.program = facts_of(*step, r.train.batch_size);
                    r.program->step = std::move(step);
+                   if (!r.train.keep_best.empty())
+                     check_best(*job, eval_program(task, 1, Placement()).report.measures);
                    r.program->job = std::move(job);
                  });
   r.program->flops_per_example = training_flops(task);

@@ -108,6 +108,12 @@ std::string without_yaml(const std::string& name) {
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
+  if (is_folder(path) && exists(kept_recipe_path(path)))
+    throw UsageError(
+        str(path,
+            ": holds a recipe.yaml, but no .stages: which of its stages are done is "
+            "not known"),
+        str("`smelt run ", kept_recipe_path(path), " --set out=…` begins anew elsewhere"));
   if (is_folder(path))
     throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
                      "give a run's folder, or a recipe's file; recipes/ holds examples");

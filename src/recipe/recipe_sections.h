@@ -43,8 +43,10 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case,
-        "lower-case the text; unset with a vocabulary that is there: as that was made");
-  visit("strip_accents", c.strip_accents, "true or false; auto: as vocab.lower_case says");
+        "of word pieces: lower-case the text; unset with a vocabulary that is there: as that was "
+        "made");
+  visit("strip_accents", c.strip_accents,
+        "of word pieces: true or false; auto: as vocab.lower_case says");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
   visit("alphabet", c.alphabet, "most frequent characters kept");
 }

@@ -59,7 +59,9 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
     : command_(std::move(command)), flags_(flags), model_(open_stored_model(path, command_)) {
   flags_.device = chosen_device(flags_.device);
   if (!flags_.vocab.empty()) {
-    if (!model_.vocab_txt.empty() && read_file(flags_.vocab, kSmallFileBytes) != model_.vocab_txt)
+    const bool by_crc = model_.settings.is_object();  // held to below
+    if (!by_crc && !model_.vocab_txt.empty() &&
+        read_file(flags_.vocab, kSmallFileBytes) != model_.vocab_txt)
       throw UsageError(str("--vocab: ", flags_.vocab, " is not ", model_.vocab,
                            ", the vocabulary of ", model_.where),
                        "leave --vocab out");
@@ -68,6 +70,12 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   if (model_.vocab.empty())
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
                      "give --vocab");
+  const TokenizerFlags& words = flags_.tokenizer;
+  if (model_.vocab.ends_with(".model") &&
+      (words.lower_case || words.strip_accents || words.control))
+    throw UsageError(
+        str(command_, ": ", model_.vocab, " is a SentencePiece model, which has rules of its own"),
+        "leave out --lower-case, --cased, --strip-accents and --control-characters");
   if (model_.settings.is_object()) check_vocabulary(model_.settings, model_.vocab, model_.where);
   if (model_.config.is_null())
     throw UsageError(str(command_, ": ", model_.where, ": the model's sizes are not known"),

@@ -92,11 +92,10 @@ std::optional<std::int64_t> check_resume(const TrainJob& job) {
   return newest->step;
 }
 
-void check_best(const TrainJob& job, const std::optional<Scorer>& scorer) {
+void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) {
   if (job.keep_best.empty()) return;
   std::vector<std::string> known;
-  if (scorer)
-    for (const ReportedMeasure& m : scorer->program().report.measures) known.push_back(m.name);
+  for (const ReportedMeasure& m : measured) known.push_back(m.name);
   if (std::ranges::find(known, job.keep_best) == known.end())
     throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
                          "', which no validation measures"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "train/trainer.h"
@@ -27,6 +28,6 @@ std::optional<std::int64_t> check_resume(const TrainJob& job);
 // "small/v2".
 void check_no_model_below(const std::string& model_dir);
 // UsageError when the validation does not have what the best is kept of.
-void check_best(const TrainJob& job, const std::optional<Scorer>& scorer);
+void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured);
 
 }  // namespace smelt

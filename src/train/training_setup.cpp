@@ -47,7 +47,7 @@ RunPrograms compiled_programs(const OpenedRun& run) {
     scorer.emplace(run.client, job.task, run.program.placement, run.compute(), *job.validation,
                    job.fields);
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
-  check_best(job, scorer);
+  check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
   auto sampler =
       job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
   std::optional<GradientValues> gradients;

@@ -194,6 +194,10 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
     EXPECT_EQ(output.status, 2) << output.text;
     EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
   }
+  fs::remove_all(dir_.file("mine/.stages"));
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: holds a recipe.yaml, but no .stages"));
+  EXPECT_THAT(in(".", "run r.yaml --dry-run --set eval.every=2 --set train.keep_best=los").text,
+              HasSubstr("train.keep_best is 'los', which no validation measures"));
   EXPECT_THAT(in(".", "run .").text,
               HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
 }
