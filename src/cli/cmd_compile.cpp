@@ -1,6 +1,9 @@
 #include "cli/cmd_compile.h"
 
+#include <sys/prctl.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -178,6 +181,11 @@ void add_compile_command(CLI::App& app) {
   auto c = std::make_shared<CompileCommand>();
   command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
       ->required();
+  command
+      ->add_flag_callback(
+          "--with-parent", [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); },
+          "end when the process that started it does")
+      ->group("");
   command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
       ->required();
   command->add_option("--top", c->top, "also show so many instructions that take longest")

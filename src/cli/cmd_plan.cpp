@@ -56,8 +56,8 @@ void run_plan(const PlanCommand& c) {
               .region = c.region};
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
   if (!c.region.empty()) prices.check_region(c.region);
-  const TpuCompiles compiles(c.again ? "" : TpuCompiles::users_folder(),
-                             {.each = std::chrono::minutes(c.minutes)});
+  const TpuCompiles compiles(TpuCompiles::users_folder(),
+                             {.each = std::chrono::minutes(c.minutes), .again = c.again});
   if (!c.calibrate.empty()) job.of_cycles.insert(calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   std::size_t bars_of = 0;

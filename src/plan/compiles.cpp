@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/stop_signal.h"
 #include "format/crc32c.h"
 #include "runtime/find_plugin.h"
 #include "store/file.h"
@@ -88,7 +89,7 @@ std::optional<int> wait_for(::pid_t child, std::chrono::seconds limit) {
     const ::pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
     if (ended < 0 && errno != EINTR) throw_errno("wait for", "a process to compile in", errno);
-    if (seconds_since(begin) > static_cast<double>(limit.count())) break;
+    if (StopSignal::raised() || seconds_since(begin) > static_cast<double>(limit.count())) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ::kill(child, SIGKILL);
@@ -194,7 +195,7 @@ std::string TpuCompiles::users_folder() {
 Compiled TpuCompiles::kept_or_made(const CompileRequest& request) const {
   if (folder_.empty()) return made(request);
   const std::string path = join_path(folder_, name_of(request));
-  if (const auto kept = from_kept(path)) return *kept;
+  if (const auto kept = limits_.again ? std::nullopt : from_kept(path)) return *kept;
   const Compiled compiled = made(request);
   if (compiled.end == CompileEnd::failed) return compiled;
   try {
@@ -212,10 +213,13 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
                     err = scratch.file("err");
   write_file(program, request.program);
   const auto begin = Clock::now();
-  const auto status = wait_for(
-      start(limits_.smelt, {"smelt", "compile", "--json", "--topology", request.topology, program},
-            out, err),
-      limits_.each);
+  const auto status = wait_for(start(limits_.smelt,
+                                     {"smelt", "compile", "--json", "--with-parent", "--topology",
+                                      request.topology, program},
+                                     out, err),
+                               limits_.each);
+  if (!status && StopSignal::raised())
+    throw Stopped("plan: stopped by a signal", "run it again: what was compiled is kept");
   if (!status) {
     Compiled late;
     late.problem = str("not compiled within ", limits_.each.count(), " s");
@@ -231,6 +235,7 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
 std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests,
                                        const std::function<void(std::size_t)>& done) const {
   std::vector<Compiled> out(requests.size());
+  const StopSignal stop("plan: stopping the compilers\n");
   std::mutex told;
   run_each(requests.size(), processes_at_a_time(limits_.side_by_side), [&](std::size_t i) {
     out[i] = kept_or_made(requests[i]);

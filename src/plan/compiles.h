@@ -37,6 +37,7 @@ class TpuCompiles {
     int side_by_side = 0;  // processes at a time; 0: by cores and memory
     std::chrono::seconds each{600};
     std::string smelt = "/proc/self/exe";  // the program whose command `compile` does it
+    bool again = false;                    // what is kept is not read, but replaced
   };
   // `folder`: for results to keep; empty: none are.
   TpuCompiles(std::string folder, Limits limits);

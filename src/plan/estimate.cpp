@@ -34,13 +34,16 @@ double measured_factor(const Accelerator& type, const Compiled& step, double sec
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
                     const std::optional<Estimate>& scored) {
   const auto steps = static_cast<double>(work.steps);
-  const double saves = steps / static_cast<double>(std::max<std::int64_t>(work.save_every, 1));
+  double every = std::clamp(static_cast<double>(work.save_every), 1.0, std::max(steps, 1.0));
+  if (work.save_minutes > 0)
+    every = std::min(every, std::max(1.0, 60 * work.save_minutes / step.likely));
+  const double saves = steps / every;
   RunTime out;
   out.seconds = step.times(steps + kStallSteps * saves)
                     .plus(scored.value_or(Estimate()).times(work.evaluations))
                     .plus(kStartSeconds);
   out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
-  const double lost = static_cast<double>(std::min(work.save_every, work.steps)) / 2;
+  const double lost = every / 2;
   out.spot_seconds = Estimate{
       .low = out.seconds.low,
       .likely = out.seconds.likely + out.preemptions * (lost * step.likely + kReturnSeconds),

@@ -35,6 +35,7 @@ double measured_factor(const Accelerator& type, const Compiled& step, double sec
 struct RunWork {
   std::int64_t steps = 0;
   std::int64_t save_every = 0;  // steps
+  double save_minutes = 0;      // as well, where it is not 0
   double checkpoint_bytes = 0;  // of one
   double evaluations = 0;       // batches scored during and after training, as far as known
 };

@@ -1,9 +1,12 @@
 #include "recipe/clean.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "recipe/kept_recipe.h"
+#include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -64,10 +67,12 @@ class Finder {
             str("an older checkpoint than that of step ", newest));
   }
 
-  // `smelt eval` reads the held-out examples.
+  // `smelt eval` reads the held-out examples, and of some types those of training, too.
   void finished(const std::string& folder) {
     if (folder.empty() || !exists(folder)) return;
-    const std::string kept = parent_path(paths_.heldout_records) == folder ? "heldout." : "";
+    const bool data = parent_path(paths_.heldout_records) == folder;
+    if (data && recipe_.type->more_measures) return abandoned(folder);
+    const std::string kept = data ? "heldout." : "";
     if (kept.empty()) return add(folder, kAgain);
     for (const std::string& name : list_folder(folder))
       if (!name.starts_with(kept)) add(join_path(folder, name), kAgain);
@@ -97,8 +102,11 @@ std::vector<Leftover> leftovers(const std::string& run) {
 void clean(const std::string& run, const std::vector<Leftover>& leftovers) {
   const FolderLock lock(run, "clean");
   const FolderLock training(join_path(run, "model"), "clean");
+  const auto now = smelt::leftovers(run);  // a run may have gone on since
   for (const Leftover& leftover : leftovers)
-    if (is_checkpoint_path(leftover.path))
+    if (std::ranges::find(now, leftover.path, &Leftover::path) == now.end())
+      continue;
+    else if (is_checkpoint_path(leftover.path))
       remove_checkpoint(leftover.path);
     else
       remove_tree(leftover.path);

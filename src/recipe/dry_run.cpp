@@ -69,7 +69,10 @@ void add_fields(const Recipe& r, Lines& lines) {
 // Training refuses a vocabulary of more pieces than the model has rows for.
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
-  if (const std::string given = given_vocabulary(r); !given.empty())
+  if (const std::string given = given_vocabulary(r);
+      !given.empty() && !exists(given) && has_begun(r))
+    return;
+  else if (!given.empty())
     (void)vocabulary_rows(rows, load_tokenizer(given, {})->size(), given, "model.vocab_size");
   else if (rows != 0 && rows < r.vocab.size)
     spdlog::warn(
@@ -93,7 +96,9 @@ void add_text(const Recipe& r, Lines& lines) {
 
 void add_vocabulary(const Recipe& r, Lines& lines) {
   if (const std::string given = given_vocabulary(r); !given.empty())
-    lines.add("vocabulary", str(given, ", ", load_tokenizer(given, {})->size(), " pieces"));
+    lines.add("vocabulary", !exists(given) && has_begun(r)
+                                ? str(given, ": not there; goes on with the run's own")
+                                : str(given, ", ", load_tokenizer(given, {})->size(), " pieces"));
   check_vocab_size(r);
 }
 
@@ -107,8 +112,8 @@ void add_inputs(const Recipe& r, Lines& lines) {
       lines.add(name, str(counted(expand_files(files, name).size(), "file"), ", ",
                           bytes_text(static_cast<double>(total_size(expand_files(files, name))))));
   if (!r.train.init.empty()) {
-    check_weights_folder(r.train.init);
     const bool begun = latest_checkpoint(RecipePaths(r).model_dir).has_value();
+    if (!begun) check_weights_folder(r.train.init);
     lines.add("train.init", str(r.train.init, begun ? "" : ", " + initial_weights_text(r)));
   }
 }
@@ -157,7 +162,10 @@ void add_plan(const PlanRow& row, Lines& lines) {
   if (!row.fits()) {
     const std::string why = row.tried.empty() ? row.problem : row.tried.front().compiled.problem;
     lines.add(on, "does not do: " + why);
-    return lines.lack(str("it does not fit a ", row.type.name));
+    const bool known =
+        !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::does_not_fit;
+    return lines.lack(known ? str("it does not fit a ", row.type.name)
+                            : str("whether it fits a ", row.type.name, " is not known"));
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
                     bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));

@@ -11,6 +11,7 @@
 #include "checkpoint/tensorflow.h"
 #include "format/crc32c.h"
 #include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -60,9 +61,20 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   return std::nullopt;
 }
 
+bool has_begun(const Recipe& r) {
+  const RecipePaths paths(r);
+  return exists(paths.vocab) && latest_checkpoint(paths.model_dir).has_value();
+}
+
 std::string given_vocabulary(const Recipe& r) {
   if (!r.vocab.file.empty() || r.train.init.empty() || !r.type->reads_text) return r.vocab.file;
-  check_weights_folder(r.train.init);
+  try {
+    check_weights_folder(r.train.init);
+  } catch (const UsageError&) {
+    // A run that has begun needs them no more: its vocabulary's stage outlives what is missing.
+    if (!has_begun(r)) throw;
+    return join_path(r.train.init, kVocabularyNames.front());
+  }
   if (auto found = vocabulary_beside(r.train.init)) return *found;
   throw UsageError(
       str("train.init: no vocabulary lies beside ", r.train.init,
@@ -74,7 +86,8 @@ std::string given_vocabulary(const Recipe& r) {
 
 Recipe with_given_size(Recipe r) {
   if (const std::string given = given_vocabulary(r); !given.empty()) {
-    r.vocab.size = load_tokenizer(given, {})->size();
+    const std::string own = RecipePaths(r).vocab;
+    r.vocab.size = load_tokenizer(!exists(given) && has_begun(r) ? own : given, {})->size();
     r.type->check(r);
   }
   return r;

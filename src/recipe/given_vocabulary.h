@@ -13,9 +13,13 @@ namespace smelt {
 // folder around it. nullopt: none, or another than the checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
+// Whether a run has a checkpoint and its own vocabulary, and so needs neither what it began with.
+bool has_begun(const Recipe& recipe);
+
 // vocab.file, else what lies beside train.init; empty where the vocabulary is made of the text.
 // UsageError for weights with no vocabulary beside them and none named: whose embeddings are by
-// the rows of another vocabulary.
+// the rows of another vocabulary. A path that is not there where the weights of a run that has
+// begun are gone.
 std::string given_vocabulary(const Recipe& recipe);
 
 // With as many word pieces as the vocabulary has that is given, and the program of so many.

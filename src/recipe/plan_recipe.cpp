@@ -30,7 +30,7 @@ const Form kUnrolled{.layers = Layers::unrolled, .words = "unrolled"};
 // From the fastest to the one that needs least memory; the run's own is tried before all.
 std::vector<Form> smaller_forms() {
   std::vector<Form> out{
-      {.layers = Layers::scan, .save = Save::layer, .words = "loop, layers saved"}};
+      kLoop, {.layers = Layers::scan, .save = Save::layer, .words = "loop, layers saved"}};
   for (const int parts : {2, 4, 8, 16})
     out.push_back({.layers = Layers::scan,
                    .save = Save::layer,
@@ -106,7 +106,13 @@ class Planner {
     if (job_.all_forms)  // one of them is the run's own, whose figures are kept
       for (const Form& form : {kUnrolled, kLoop}) compile_round(form, any);
     for (const Form& form : smaller_forms())
-      compile_round(form, [](const PlanRow& row) { return !row.fits(); });
+      compile_round(form, [&](const PlanRow& row) {
+        // Of a compiler that died or took too long a loop of layers alone asks less.
+        const bool too_large = row.tried.empty() ||
+                               row.tried.back().compiled.end == CompileEnd::does_not_fit ||
+                               form.words == kLoop.words;
+        return !row.fits() && too_large;
+      });
     compile_evaluation();
     if (job_.largest_batch) find_largest();
     return rows_;
@@ -121,7 +127,8 @@ class Planner {
     row.flops = static_cast<double>(row.batch) * training_flops(run.job.task);
     add_state(row, step);
     row.work.steps = run.job.config.schedule.total_steps;
-    row.work.save_every = run.job.save_minutes > 0 ? row.work.steps : run.job.save_every;
+    row.work.save_every = run.job.save_every;
+    row.work.save_minutes = run.job.save_minutes;
     if (run.evaluation && run.evaluation->examples)
       row.work.evaluations = run.evaluation->times * *run.evaluation->examples *
                              static_cast<double>(run.evaluation->passes) /
@@ -169,9 +176,15 @@ class Planner {
 
   template <class Wanted>
   void compile_round(const Form& form, const Wanted& wanted) {
-    round(
-        wanted, [&](std::size_t i) { return request(rows_[i], in_form(runs_[i]->job, form)); },
-        [&](std::size_t i, const Compiled& compiled) { add(i, form, compiled); });
+    round([&](const PlanRow& row) { return wanted(row) && !is_tried(row, form); },
+          [&](std::size_t i) { return request(rows_[i], in_form(runs_[i]->job, form)); },
+          [&](std::size_t i, const Compiled& compiled) { add(i, form, compiled); });
+  }
+
+  // "loop" is the run's own form, too, where that is a loop.
+  bool is_tried(const PlanRow& row, const Form& form) const {
+    return !form.words.empty() &&
+           std::ranges::find(row.tried, form.words, &PlannedForm::words) != row.tried.end();
   }
 
   void add(std::size_t at, const Form& form, const Compiled& compiled) {
@@ -265,9 +278,10 @@ std::optional<double> held_out_examples(const Recipe& r) {
     double tokens = 1;
     for (const Feature& feature : r.program->step->features)
       tokens = std::max(tokens, static_cast<double>(feature.count()));
-    const double bytes = disk_need(r).text;
-    if (bytes <= 0) return std::nullopt;
-    return bytes * r.text.heldout / kBytesOfToken / tokens;
+    const std::string made = RecipePaths(r).heldout_text;
+    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
+                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
+    return bytes / kBytesOfToken / tokens;
   } catch (const UsageError&) {
     return std::nullopt;  // the text is elsewhere
   }
@@ -338,6 +352,7 @@ Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& pri
       if (row.evaluation && row.evaluation->end == CompileEnd::fits)
         scored = step_seconds(row.type, *row.evaluation, factor_of(job, row.type));
       row.price = prices.find(row.type.generation, job.region);
+      row.scored = scored;
       row.time = run_seconds(row.type, *row.form().step, row.work, scored);
       row.cost = run_cost(row.type, row.time, row.price);
     }

@@ -65,6 +65,7 @@ struct PlanRow {
   double parameter_bytes = 0, slot_bytes = 0;  // on a device
   RunWork work;
   std::optional<Compiled> evaluation;  // a batch of it, in the best form
+  std::optional<Estimate> scored;      // its seconds
   std::optional<std::int64_t> largest_batch;
   RunTime time;
   RunCost cost;

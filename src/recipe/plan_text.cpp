@@ -45,7 +45,8 @@ std::string memory_words(const PlanRow& row) {
 }
 
 std::vector<std::string> cells(const PlanRow& row) {
-  if (!row.fits()) return {row.type.name, "no"};
+  const bool unknown = !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::failed;
+  if (!row.fits()) return {row.type.name, unknown ? "not known" : "no"};
   const double examples = static_cast<double>(row.batch) / row.form().step->likely;
   return {row.type.name,
           "yes",
@@ -103,8 +104,7 @@ std::string parts(const PlanRow& row) {
 std::string evaluation_words(const PlanRow& row) {
   const Compiled& c = *row.evaluation;
   if (c.end != CompileEnd::fits) return str("does not do: ", c.problem, "; lower eval.batch_size");
-  const auto batch = step_seconds(row.type, c);
-  return str(batch ? step_words(*batch) + " a batch, " : "", bytes_text(c.bytes()),
+  return str(row.scored ? step_words(*row.scored) + " a batch, " : "", bytes_text(c.bytes()),
              " of a device; ",
              row.work.evaluations > 0
                  ? counted(std::lround(row.work.evaluations), "batch", "batches") + " in the run"
@@ -207,7 +207,7 @@ Json json(const PlanRow& row) {
     out["evaluation"] = {{"fits", row.evaluation->end == CompileEnd::fits},
                          {"problem", row.evaluation->problem},
                          {"device_bytes", row.evaluation->bytes()},
-                         {"batch_seconds", json(step_seconds(row.type, *row.evaluation))},
+                         {"batch_seconds", json(row.scored)},
                          {"batches", row.work.evaluations}};
   if (row.price != nullptr)
     out["price"] = {

@@ -47,17 +47,6 @@ std::optional<double> free_space(const std::string& folder) {
   return static_cast<double>(space.available);
 }
 
-// Packed text is a quarter of its size, about.
-double unpacked_bytes(const std::vector<std::string>& files) {
-  std::vector<std::string> packed, plain;
-  for (const std::string& file : files) {
-    const bool is_packed = file.ends_with(".gz") || file.ends_with(".bz2") ||
-                           file.ends_with(".zst") || file.ends_with(".parquet");
-    (is_packed ? packed : plain).push_back(file);
-  }
-  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
-}
-
 // A word piece is four letters and a space, about; most numbers of a record take two bytes.
 double records_bytes(const Recipe& r, double text) {
   if (!r.program->step) return 0;
@@ -75,6 +64,17 @@ double state_bytes(const ProgramFacts& facts) {
 }
 
 }  // namespace
+
+// Packed text is a quarter of its size, about.
+double unpacked_bytes(const std::vector<std::string>& files) {
+  std::vector<std::string> packed, plain;
+  for (const std::string& file : files) {
+    const bool is_packed = file.ends_with(".gz") || file.ends_with(".bz2") ||
+                           file.ends_with(".zst") || file.ends_with(".parquet");
+    (is_packed ? packed : plain).push_back(file);
+  }
+  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
+}
 
 DeviceMemory device_memory(const Recipe& r) {
   const ProgramFacts& facts = *r.program;

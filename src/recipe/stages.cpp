@@ -13,6 +13,7 @@
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
+#include "recipe/replaced_folder.h"
 #include "recipe/run_needs.h"
 #include "recipe/stage.h"
 #include "runtime/hardware.h"
@@ -160,7 +161,9 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
                always(r.type->reads_text ? std::vector{p.vocab} : std::vector<std::string>()),
                model_at(p.model_dir)}),
           .outputs = always({p.hugging_face}),
-          .make = [r, p] { export_model(r, p.hugging_face); }};
+          .make = [r, p] {
+            replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });
+          }};
 }
 
 // The stages in their order.

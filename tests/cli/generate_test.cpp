@@ -89,6 +89,7 @@ TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
   EXPECT_THAT(
       in("generate mine/huggingface --vocab other.model" + asked + "; cat log").text,
       HasSubstr("--vocab: other.model is not mine/huggingface/spiece.model, the vocabulary"));
+  EXPECT_EQ(in("clean mine --yes").status, 0);
   EXPECT_THAT(in("eval mine").text, HasSubstr("by their frequencies alone"));
 }
 

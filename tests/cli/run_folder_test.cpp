@@ -185,6 +185,29 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
               HasSubstr("clean: mine/huggingface is no run's folder"));
 }
 
+TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
+  make_run();
+  write_file(dir_.file("mine/huggingface/README.md"), "my card");
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: finished before"));
+  EXPECT_THAT(in(".", "run mine --set train.steps=6").text, HasSubstr("export: started again"));
+  EXPECT_EQ(read_file(dir_.file("mine/huggingface/README.md")), "my card");
+  EXPECT_FALSE(exists(dir_.file("mine/huggingface.yours")));
+}
+
+TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
+  make_run();
+  fs::rename(dir_.file("mine"), dir_.file("first"));
+  ASSERT_EQ(in(".", "run r.yaml --set train.init=first --set out=second --set text.input=text.txt")
+                .status,
+            0);
+  fs::remove_all(dir_.file("first"));
+  EXPECT_THAT(in(".", "run second --dry-run").text,
+              HasSubstr("not there; goes on with the run's own"));
+  const CommandOutput longer = in(".", "run second --set train.steps=6");
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, HasSubstr("step 6/6"));
+}
+
 TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
   make_run();
   fs::remove_all(dir_.file("mine/model"));
