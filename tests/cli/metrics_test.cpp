@@ -1,0 +1,83 @@
+// smelt metrics as a user runs it; the scores themselves are held to the originals in
+// tests/metrics.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class Metrics : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    write_file(dir_.file(name), text);
+    return dir_.file(name);
+  }
+  // Labels yes and no of 40 examples; of every `wrong`th the prediction is the other one.
+  std::string labels(const std::string& name, int wrong) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) {
+      const bool yes = i % 3 == 0, predicted = (i % wrong == 0) != yes;
+      text += str(R"({"label": ")", yes ? "yes" : "no", R"(", "prediction": ")",
+                  predicted ? "yes" : "no", "\"}\n");
+    }
+    return file(name, text);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Metrics, TwoModelsAreScoredAndCompared) {
+  const std::string good = labels("good.jsonl", 20), bad = labels("bad.jsonl", 2);
+  const CommandOutput result = run_smelt(
+      str("metrics ", good, " --metric accuracy,f1-macro --against ", bad, " --report --json"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto got = nlohmann::json::parse(result.text);
+  EXPECT_EQ(got["examples"], 40);
+  const auto& accuracy = got["metrics"]["accuracy"];
+  EXPECT_EQ(accuracy["value"], 0.95);
+  EXPECT_EQ(accuracy["against"]["value"], 0.5);
+  EXPECT_LT(accuracy["low"], 0.95);
+  EXPECT_LT(accuracy["p_value"], 0.01);
+  EXPECT_EQ(accuracy["mcnemar"]["only_first"], 18);
+  EXPECT_EQ(accuracy["mcnemar"]["only_second"], 0);
+  EXPECT_GT(got["metrics"]["f1-macro"]["difference"]["low"], 0);
+  EXPECT_THAT(got["metrics"]["report"].get<std::string>(), HasSubstr("weighted avg"));
+}
+
+TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
+  const std::string given = file("p.jsonl", "{\"answer\": \"The cat\"}\n{\"answer\": \"\"}\n");
+  const std::string right =
+      file("r.jsonl", "{\"answers\": [\"dog\", \"cat\"]}\n{\"answers\": []}\n");
+  const CommandOutput result =
+      run_smelt(str("metrics ", given, " ", right,
+                    " --prediction answer --reference answers --metric exact-match --samples 0"));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.text, "exact-match         1.0000  [1.0000, 1.0000]\n");
+}
+
+TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
+  const std::string good = labels("good.jsonl", 20);
+  expect_refusal(str("metrics ", good, " --metric acuracy"),
+                 HasSubstr("--metric: 'acuracy' is unknown\n  hint: give one of accuracy, "));
+  expect_refusal(str("metrics ", good, " --prediction guess"),
+                 HasSubstr("good.jsonl:1: has no field 'guess'\n  hint: --prediction names"));
+  expect_refusal(str("metrics ", good, " --metric pearson"),
+                 HasSubstr("example 1: the prediction is \"no\", not a number\n  hint: choose"));
+  expect_refusal(str("metrics ", file("text", "words\n")),
+                 HasSubstr("text:1: the line is no JSON object\n  hint: give a file of JSONL"));
+  expect_refusal(str("metrics ", good, " ", file("one", "{\"label\": \"no\"}\n")),
+                 HasSubstr("scores: 40 predictions for 1 references\n  hint: give one"));
+  expect_refusal(str("metrics ", file("none", "")), HasSubstr("scores: there are no examples"));
+}
+
+}  // namespace
+}  // namespace smelt
