@@ -2,7 +2,8 @@
 """Gathers English prose that a Debian machine carries: manuals, licences, package documentation.
 
 Writes plain text, paragraphs separated by blank lines, one file per source folder, and prints how much.
-Reads only files below the given roots; markup is reduced to words by simple rules, and a paragraph is kept
+With --labelled also a TSV of paragraphs, each with the package (or section of the manual) that it is from:
+what a classifier can be taught. Reads only files below the given roots; markup is reduced to words by simple rules, and a paragraph is kept
 only if it reads like prose (mostly letters, common English words, sentences that end).
 """
 import argparse
@@ -102,12 +103,36 @@ def candidates(root):
             yield path
 
 
+MOST_OF_LABEL, LEAST_OF_LABEL, MOST_LABELS = 400, 200, 12
+
+
+def label_of(root, path):
+    """The package of a file: the folder below the root, or below doc, where all have one."""
+    return f"{root.name}/{path.relative_to(root).parts[0]}"
+
+
+def write_labelled(out, labelled):
+    """The labels with most paragraphs, as many of each: evenly taken, so that no file prevails."""
+    largest = sorted(labelled, key=lambda label: -len(labelled[label]))[:MOST_LABELS]
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("text\tlabel\n")
+        for label in sorted(largest):
+            all_of_it = labelled[label]
+            if len(all_of_it) < LEAST_OF_LABEL:
+                continue
+            step = max(1, len(all_of_it) // MOST_OF_LABEL)
+            for paragraph in all_of_it[::step][:MOST_OF_LABEL]:
+                file.write(f"{paragraph}\t{label}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roots", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for the text files")
     parser.add_argument("--limit-mb", type=float, default=24, help="stop when this much was gathered")
+    parser.add_argument("--labelled", type=pathlib.Path, help="a TSV of paragraphs with their package")
     args = parser.parse_args()
+    labelled = {}
     args.out.mkdir(parents=True, exist_ok=True)
     seen, total, files = set(), 0, 0
     for number, root in enumerate(root for root in args.roots if root.is_dir()):
@@ -130,6 +155,9 @@ def main():
                     total += len(block.encode())
                     files += 1
                     out.write(block)
+                    labelled.setdefault(label_of(root, path), []).extend(fresh)
+    if args.labelled:
+        write_labelled(args.labelled, labelled)
     print(f"{total / 1e6:.1f} MB of prose from {files} files")
     return 0
 

@@ -14,10 +14,17 @@
 namespace smelt {
 namespace {
 
-std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
+std::optional<std::size_t> row_weights_of(const Task& task) {
+  const auto found = std::ranges::find(task.features, task.row_weights, &Feature::name);
+  if (found == task.features.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - task.features.begin());
+}
+
+std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source, bool fills_up,
                            const Fields& fields) {
   if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
-  const auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
+  auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
+  if (fills_up && source.size() % static_cast<std::uint64_t>(held_out.batch_size) != 0) ++all;
   if (all == 0)
     throw UsageError(str("eval: ", held_out.data, " holds ", counted(source.size(), "example"),
                          ", fewer than one batch of ", held_out.batch_size),
@@ -44,12 +51,13 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
                const Compute& compute, const HeldOut& held_out, const Fields& fields)
     : fields_(fields),
       held_out_(held_out),
+      row_weights_(row_weights_of(task)),
       source_(open_examples({.input = held_out.data,
                              .features = task.features,
                              .kind = task.record_kind,
                              .foreign = task.foreign,
                              .windows = task.windows})),
-      batches_(count_batches(held_out, *source_, fields)),
+      batches_(count_batches(held_out, *source_, row_weights_.has_value(), fields)),
       program_(scoring_program(task, placement, compute, held_out)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
 
@@ -58,41 +66,62 @@ MemoryAdvice Scorer::advice(const std::string& what) const {
                     " fsdp=… help, too")};
 }
 
+std::int64_t Scorer::rows_of(std::int64_t batch) const {
+  const std::int64_t size = held_out_.batch_size;
+  if (!row_weights_ || held_out_.repeats) return size;
+  return std::min(size, static_cast<std::int64_t>(source_->size()) - batch * size);
+}
+
+std::int64_t Scorer::examples() const {
+  return (batches_ - 1) * held_out_.batch_size + rows_of(batches_ - 1);
+}
+
+Batch Scorer::batch(std::int64_t number) const {
+  Batch out = source_->batch_in_order(static_cast<std::uint64_t>(number), held_out_.batch_size);
+  if (row_weights_)
+    std::ranges::fill(out.arrays[*row_weights_].values<std::int32_t>().subspan(
+                          static_cast<std::size_t>(rows_of(number))),
+                      0);
+  return out;
+}
+
 Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog) const {
-  ReportSums sums(program_.report);
+  ReportSums sums(program_.report), one(program_.report);
+  double loss = 0;
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
     if (StopSignal::raised())
       throw Stopped(
           str("eval: stopped by a signal after ", i, " of ", counted(batches_, "batch", "batches")),
           "run the same command again");
-    const Batch batch =
-        source_->batch_in_order(static_cast<std::uint64_t>(i), held_out_.batch_size);
+    const Batch batch = this->batch(i);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;
     const Watchdog::Watch watch(watchdog, str("the evaluation at step ", step));
     const Execution execution = compiled_.run(batch, state, number);
-    sums.add(fitting(advice("eval: a batch"),
-                     [&] { return execution.results.front().front().to_host<float>(); }));
+    const auto report = fitting(advice("eval: a batch"),
+                                [&] { return execution.results.front().front().to_host<float>(); });
+    sums.add(report);
+    one.clear();
+    one.add(report);
+    loss += one.figure("loss") * static_cast<double>(rows_of(i));
     progress.update(i + 1);
   }
   return {.global_step = step,
-          .examples = static_cast<std::int64_t>(sums.batches()) * held_out_.batch_size,
-          .loss = sums.figure("loss"),
+          .examples = examples(),
+          .loss = loss / static_cast<double>(examples()),
           .measures = sums.measures()};
 }
 
 void Scorer::announce() const {
-  const auto examples = static_cast<std::uint64_t>(batches_ * held_out_.batch_size);
-  spdlog::info(
-      "eval: {} {}, in {} of {}",
-      examples > source_->size() ? str(examples, " times one of the") : str(examples, " of the"),
-      counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
-      held_out_.batch_size);
+  const auto all = static_cast<std::uint64_t>(examples());
+  spdlog::info("eval: {} {}, in {} of {}",
+               all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
+               counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
+               held_out_.batch_size);
 }
 
 void Scorer::read() const {
-  for (std::int64_t i = 0; i < batches_; ++i)
-    (void)source_->batch_in_order(static_cast<std::uint64_t>(i), held_out_.batch_size);
+  for (std::int64_t i = 0; i < batches_; ++i) (void)batch(i);
 }
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,8 @@ class Watchdog;
 struct HeldOut {
   std::string data;              // as open_examples takes it
   std::int64_t batch_size = 32;  // over all devices
-  std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`
+  std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`, or, of a task that
+                                 // has row_weights, all examples
   std::int64_t passes = 1;       // of each batch, with other draws
   bool repeats = false;          // so many steps even where the data are fewer, as the original
   bool averages = false;         // the state's averages of weights are scored
@@ -27,7 +29,7 @@ struct HeldOut {
 struct Evaluation {
   std::int64_t global_step = 0;
   std::int64_t examples = 0;
-  double loss = 0;                      // the mean of the batches' losses, as the original has it
+  double loss = 0;  // the mean of the batches' losses, as the original has it, by their examples
   std::vector<MeasuredValue> measures;  // over all items of all batches: losses, then metrics
 
   // A name that the task has not is a bug.
@@ -37,7 +39,8 @@ struct Evaluation {
 class Scorer {
  public:
   // `fields` says what messages call "eval.batch_size" and "mesh". UsageError when the data hold
-  // fewer examples than one batch, or a batch does not divide over the devices.
+  // fewer examples than one batch (but of a task with row_weights), or a batch does not divide over
+  // the devices.
   Scorer(std::shared_ptr<const Client> client, const Task& task, const Placement& placement,
          const Compute& compute, const HeldOut& held_out, const Fields& fields);
 
@@ -52,12 +55,18 @@ class Scorer {
   const StepProgram& program() const { return program_; }
   const ExampleSource& source() const { return *source_; }
   std::int64_t batches() const { return batches_; }
+  std::int64_t examples() const;  // of all batches
   // For what does not fit into a device's memory.
   MemoryAdvice advice(const std::string& what) const;
 
  private:
+  // Rows of a batch that are examples; those behind them fill it up.
+  std::int64_t rows_of(std::int64_t batch) const;
+  Batch batch(std::int64_t number) const;
+
   Fields fields_;
   HeldOut held_out_;
+  std::optional<std::size_t> row_weights_;  // which feature
   std::unique_ptr<const ExampleSource> source_;
   std::int64_t batches_;
   StepProgram program_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/bert_names.h"
+#include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "models/bert_config.h"
@@ -29,16 +30,6 @@ const char* class_with(const LazyTensors& parameters) {
   return words ? "BertForMaskedLM" : "BertModel";
 }
 
-json hugging_face_config(const json& bert, const char* class_name) {
-  json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
-  for (const std::string& name : shared_fields())
-    if (bert.contains(name)) config[name] = bert.at(name);
-  // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
-  const std::string act = text_field(bert, "hidden_act", "gelu");
-  config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
-  return config;
-}
-
 json original_config(const json& config, const std::string& where) {
   if (!config.is_object() || text_field(config, "model_type", "") != "bert")
     throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
@@ -53,10 +44,22 @@ json original_config(const json& config, const std::string& where) {
         "0.0005",
         where);
   original["hidden_act"] = act.starts_with("gelu") ? "gelu" : act;
+  if (const auto head = classifier_head(config, where))
+    original[kNumLabels] = head->labels.outputs();
   return original;
 }
 
 }  // namespace
+
+json hugging_face_config(const json& bert, std::string_view class_name) {
+  json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
+  for (const std::string& name : shared_fields())
+    if (bert.contains(name)) config[name] = bert.at(name);
+  // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
+  const std::string act = text_field(bert, "hidden_act", "gelu");
+  config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
+  return config;
+}
 
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
                          const LazyTensors& parameters, const FolderForm& form) {

@@ -11,6 +11,11 @@
 
 namespace smelt {
 
+inline constexpr const char* kBertClassifier = "BertForSequenceClassification";
+
+// The config.json of a class of transformers' for the fields of a bert_config.json.
+nlohmann::json hugging_face_config(const nlohmann::json& bert, std::string_view class_name);
+
 struct HuggingFaceBert {
   nlohmann::json config;  // the fields of a bert_config.json
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]

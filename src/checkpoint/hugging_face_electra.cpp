@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "store/path.h"
@@ -16,18 +17,12 @@ using Head = ElectraPart::Head;
 constexpr const char* kDiscriminatorClass = "ElectraForPreTraining";
 constexpr const char* kEncoderClass = "ElectraModel";
 constexpr std::array<std::string_view, 2> kElectraHeads{"discriminator_predictions/",
-                                                        "generator_predictions/"};
+                                                        "classifier/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
 
-json electra_part_config(const ElectraPart& part, bool with_head) {
-  const bool generator = part.head == Head::generator;
-  json config = config_json(part.encoder);
-  config["architectures"] = {generator   ? kGeneratorClass
-                             : with_head ? kDiscriminatorClass
-                                         : kEncoderClass};
-  config["model_type"] = "electra";
-  config["embedding_size"] = part.embedding_size;
-  return config;
+const char* class_of(const ElectraPart& part, bool with_head) {
+  if (part.head == Head::generator) return kGeneratorClass;
+  return with_head ? kDiscriminatorClass : kEncoderClass;
 }
 
 ElectraPart part_of(const json& config, const std::string& where) {
@@ -35,9 +30,12 @@ ElectraPart part_of(const json& config, const std::string& where) {
   ElectraPart part;
   if (classes == json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
+  else if (const auto head = classifier_head(config, where))
+    part.labels = head->labels.outputs();
   else if (classes != json::array({kDiscriminatorClass}) && classes != json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
-                     str("architectures must be ", kDiscriminatorClass, " or ", kGeneratorClass));
+                     str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
+                         " or ", kElectraClassifier));
   check_encoder_form(config, where);
   part.encoder = parse_config<BertConfig>(config, where);
   part.encoder.gelu = Gelu::erf;
@@ -89,8 +87,20 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
     names.dense({"discriminator_predictions/dense", "discriminator_predictions.dense"}, H, H);
     names.dense({"discriminator_predictions/dense_1", "discriminator_predictions.dense_prediction"},
                 H, 1);
+    if (part.labels > 0) {
+      names.dense({"classifier/dense", "classifier.dense"}, H, H);
+      names.dense({"classifier/out_proj", "classifier.out_proj"}, H, part.labels);
+    }
   }
   return names.take();
+}
+
+json electra_part_config(const ElectraPart& part, std::string_view class_name) {
+  json config = config_json(part.encoder);
+  config["architectures"] = {class_name};
+  config["model_type"] = "electra";
+  config["embedding_size"] = part.embedding_size;
+  return config;
 }
 
 json electra_sizes(const ElectraPart& part) {
@@ -110,10 +120,10 @@ void export_hugging_face(const std::string& folder, const ElectraPart& part, Mod
         str("export: hidden_act is '", act, "', and ", kGeneratorClass, " has gelu in its head"),
         "its checkpoint holds the model");
   const auto names = without_missing_parts(
-      electra_names(part), std::span(kElectraHeads).first(1),
+      electra_names(part), kElectraHeads,
       [&](const ParameterName& name) { return parameters.contains(name.original); });
-  model.config =
-      electra_part_config(part, parameters.contains("discriminator_predictions/dense/bias"));
+  model.config = electra_part_config(
+      part, class_of(part, parameters.contains("discriminator_predictions/dense/bias")));
   model.max_tokens = part.encoder.max_position_embeddings;
   write_model_folder(folder, model, parameters, names, form);
 }
@@ -127,8 +137,7 @@ void export_hugging_face(const std::string& folder, const ElectraPart& part, Mod
 OpenedElectra open_hugging_face_electra(const std::string& folder) {
   const json config = read_model_config(folder);
   const ElectraPart part = part_of(config, join_path(folder, "config.json"));
-  return {part, open_model_folder(folder, config, electra_names(part),
-                                  std::span(kElectraHeads).first(1), "electra.")};
+  return {part, open_model_folder(folder, config, electra_names(part), kElectraHeads, "electra.")};
 }
 
 HuggingFaceElectra import_hugging_face_electra(const std::string& folder) {

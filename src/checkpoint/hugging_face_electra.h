@@ -8,6 +8,8 @@
 
 namespace smelt {
 
+inline constexpr const char* kElectraClassifier = "ElectraForSequenceClassification";
+
 // One of the encoders with its head, and where its parameters lie in a checkpoint.
 struct ElectraPart {
   enum class Head { discriminator, generator };
@@ -17,6 +19,7 @@ struct ElectraPart {
   std::int64_t embedding_size = 0;
   std::string scope = "electra";       // "generator" where that is another encoder
   std::string embeddings = "electra";  // whose embeddings it has
+  std::int64_t labels = 0;             // outputs of a head that scores whole texts; 0: no such
 };
 
 ElectraPart electra_discriminator(const ElectraConfig& config);
@@ -25,6 +28,8 @@ ElectraPart electra_discriminator(const ElectraConfig& config);
 ElectraPart electra_generator_part(const ElectraConfig& config);
 
 std::vector<ParameterName> electra_names(const ElectraPart& part);
+// The config.json of a class of transformers'.
+nlohmann::json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
 // Its sizes, without what matters in training alone: what must be the same where it is used.
 nlohmann::json electra_sizes(const ElectraPart& part);

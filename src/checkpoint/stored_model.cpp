@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
@@ -30,6 +31,13 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
+
+// As a classifier's own checkpoints have it in their settings.
+json classifier_objective(const ClassifierHead& head) {
+  return {{"problem", word_of(head.labels.problem, kProblems)},
+          {"labels", head.labels.names},
+          {"dropout", head.dropout}};
+}
 
 json json_file(const std::string& path) {
   if (!exists(path)) return {};
@@ -221,7 +229,10 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       out.extra_ids = take_extra_ids(tokenizer);
       continue;
     }
-    if (text_field(read_model_config(folder), "model_type", "") != "electra") {
+    const json config = read_model_config(folder);
+    if (const auto head = classifier_head(config, join_path(folder, "config.json")))
+      out.objective = classifier_objective(*head);
+    if (text_field(config, "model_type", "") != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
       take_folder(folder, bert, out);
       out.config = bert.model.config;
@@ -309,6 +320,7 @@ std::string model_type_of(const LazyTensors& tensors) {
     const auto found = tensors.lower_bound(prefix);
     return found != tensors.end() && found->first.starts_with(prefix);
   };
+  if (tensors.contains("output_bias") || begins("classifier/")) return "classify";
   if (begins("bert/")) return "bert";
   if (begins("shared/embedding") && begins("decoder/")) return "t5";
   if (begins("electra/") || begins("generator/")) return "electra";

@@ -22,10 +22,11 @@ struct StoredModel {
   LazyTensors tensors;    // by the original checkpoint's names; without global_step
   std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
   nlohmann::json settings;                                 // a smelt checkpoint's state; null
-  nlohmann::json config;     // the model's, in smelt's words; null where it is not known
-  nlohmann::json objective;  // what it was trained to do, ELECTRA's; null where it is not known
-  std::string vocab_txt;     // what its file holds; empty where it is not known
-  std::string vocab;         // its file
+  nlohmann::json config;  // the model's, in smelt's words; null where it is not known
+  // What it was trained to do, an ELECTRA's or a classifier's; null where it is not known.
+  nlohmann::json objective;
+  std::string vocab_txt;  // what its file holds; empty where it is not known
+  std::string vocab;      // its file
   std::optional<TokenizerOptions> tokenizer;
   std::optional<std::int64_t> extra_ids;  // a T5's sentinels on top of its vocabulary, if known
   std::vector<std::string> skipped;       // tensors that smelt does not take, each with a word
@@ -49,7 +50,8 @@ std::optional<std::int64_t> take_extra_ids(nlohmann::json& config);
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
-// "bert", "electra", "t5", "jestimator_bert" by the names of the tensors; empty for another.
+// "bert", "electra", "classify", "t5", "jestimator_bert" by the names of the tensors; empty for
+// another.
 std::string model_type_of(const LazyTensors& tensors);
 
 // How many of the tensors are slots and averages.

@@ -19,6 +19,7 @@
 #include "cli/cmd_metrics.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_plan.h"
+#include "cli/cmd_predict.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
@@ -60,8 +61,8 @@ const std::vector<CommandGroup> kCommands{
     {"Its stages",
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",
-     {add_fill_command, add_generate_command, add_detect_command, add_convert_command,
-      add_inspect_command, add_metrics_command}},
+     {add_predict_command, add_fill_command, add_generate_command, add_detect_command,
+      add_convert_command, add_inspect_command, add_metrics_command}},
     {"Runs", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
     {kOriginals,

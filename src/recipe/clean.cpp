@@ -36,7 +36,7 @@ class Finder {
     const auto newest = latest_checkpoint(paths_.model_dir);
     const bool is_done = newest && *newest >= recipe_.train.steps;
     if (newest) older_checkpoints(*newest, is_done);
-    const bool spare = is_done && recipe_.type->reads_text && can_make_text_again(recipe_);
+    const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
     for (const std::string& path : {parent_path(paths_.train_text), data_folder()})
       spare ? finished(path) : abandoned(path);
     abandoned(recipe_.out);

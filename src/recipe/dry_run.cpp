@@ -104,8 +104,8 @@ void add_vocabulary(const Recipe& r, Lines& lines) {
 
 void add_inputs(const Recipe& r, Lines& lines) {
   lines.title("reads");
-  if (r.type->reads_text && r.ready.records.empty()) add_text(r, lines);
-  if (r.type->reads_text) add_vocabulary(r, lines);
+  if (r.type->reads_text() && r.ready.records.empty()) add_text(r, lines);
+  if (r.type->has_vocabulary()) add_vocabulary(r, lines);
   for (const auto& [name, files] :
        {std::pair{"data.records", r.ready.records}, {"data.heldout", r.ready.heldout}})
     if (!files.empty())
@@ -194,9 +194,9 @@ void add_program(const Recipe& r, Lines& lines) {
       static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
   lines.title("trains");
   add_memory(r, lines);
-  lines.add("parameters",
-            str(p.parameters,
-                r.type->reads_text ? str(" (with ", r.vocab.size, " word pieces at most)") : ""));
+  lines.add("parameters", str(p.parameters, r.type->has_vocabulary() ? str(" (with ", r.vocab.size,
+                                                                           " word pieces at most)")
+                                                                     : ""));
   lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
                          " examples, ",
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
@@ -231,11 +231,11 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
                          const std::string& remark = {}) {
     lines.add(name, str(path, remark, exists(path) ? "   (is there)" : ""));
   };
-  if (r.type->reads_text && r.ready.records.empty()) {
+  if (r.type->reads_text() && r.ready.records.empty()) {
     place("text", p.train_text);
     place("text held out", p.heldout_text);
   }
-  if (r.type->reads_text) place("vocabulary", p.vocab);
+  if (r.type->has_vocabulary()) place("vocabulary", p.vocab);
   if (r.ready.records.empty()) {
     place("examples", p.train_records);
     place("examples held out", p.heldout_records);
@@ -252,7 +252,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   auto step = latest_checkpoint(p.model_dir);
   if (!step) return;
   const bool whole =
-      (!r.type->reads_text || exists(p.vocab)) && !record_files(p.train_records).empty();
+      (!r.type->has_vocabulary() || exists(p.vocab)) && !record_files(p.train_records).empty();
   if (whole) step = check_goes_on(r);
   lines.add("goes on from", str("step ", *step, whole ? "" : ", once its data are there again"));
 }

@@ -67,7 +67,8 @@ bool has_begun(const Recipe& r) {
 }
 
 std::string given_vocabulary(const Recipe& r) {
-  if (!r.vocab.file.empty() || r.train.init.empty() || !r.type->reads_text) return r.vocab.file;
+  if (!r.vocab.file.empty() || r.train.init.empty() || !r.type->has_vocabulary())
+    return r.vocab.file;
   try {
     check_weights_folder(r.train.init);
   } catch (const UsageError&) {

@@ -31,6 +31,13 @@ struct BaselineMeasures {
   bool is_loss = false;
 };
 
+// What examples are made of.
+enum class Reads {
+  text,     // of text.input, with a vocabulary that is made of it or given
+  rows,     // of files of labelled texts, which data: names, with a given vocabulary
+  nothing,  // no text and no vocabulary, nor the stages of both
+};
+
 struct ObjectiveType {
   std::string name;
   std::string help;                               // a line
@@ -39,7 +46,11 @@ struct ObjectiveType {
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
   std::string records = "tfrecord";  // what files of its examples end in
-  bool reads_text = true;  // false: without text and vocabulary, and without the stages of both
+  Reads reads = Reads::text;
+  bool reads_text() const { return reads == Reads::text; }
+  bool has_vocabulary() const { return reads != Reads::nothing; }
+  // Of Reads::rows: the files, as data: names them.
+  std::function<std::vector<std::string>(const Recipe&)> rows = {};
   // From text and vocabulary to records; how many examples there are.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;

@@ -93,8 +93,8 @@ double clip_value_of(const TrainSection& t) {
   return number_of(t.clip_value);
 }
 
-ParameterRules parameter_rules_of(const TrainSection& t) {
-  return {rules_of("train.rate_rules", t.rate_rules, {}),
+ParameterRules parameter_rules_of(const TrainSection& t, const std::string& layer_rates) {
+  return {rules_of("train.rate_rules", join(std::vector{t.rate_rules, layer_rates}, ";"), {}),
           rules_of("train.decay_rules", t.decay_rules, {})};
 }
 

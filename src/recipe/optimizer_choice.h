@@ -20,8 +20,8 @@ Optimizer optimizer_of(const TrainSection& train, std::string_view model_type);
 // Of the gradient over all parameters; 0: not clipped.
 double clip_norm_of(const TrainSection& train);
 double clip_value_of(const TrainSection& train);  // of its elements; 0: not clipped
-// UsageError for a rule that cannot be read.
-ParameterRules parameter_rules_of(const TrainSection& train);
+// `layer_rates` are rules behind train.rate_rules. UsageError for a rule that cannot be read.
+ParameterRules parameter_rules_of(const TrainSection& train, const std::string& layer_rates = {});
 
 void check_optimizer(const RecipeChecks& checks, const TrainSection& train);
 

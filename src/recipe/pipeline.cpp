@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "examples/example_files.h"
+#include "recipe/epochs.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
@@ -24,14 +25,15 @@
 namespace smelt {
 namespace {
 
-TrainingConfig training_config(const TrainSection& t, const std::string& model_type) {
+TrainingConfig training_config(const TrainSection& t, const Task& task) {
   TrainingConfig c;
   c.batch_size = t.batch_size;
   c.schedule = schedule_of(t);
-  c.optimizer = optimizer_of(t, model_type);
+  c.optimizer = optimizer_of(t, task.name);
   c.clip_norm = clip_norm_of(t);
   if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
-  c.rules = parameter_rules_of(t);
+  c.rules = parameter_rules_of(
+      t, task.layer_rates && t.layer_decay != 1 ? task.layer_rates(t.layer_decay) : std::string());
   c.ema_decay = t.ema_decay;
   if (t.spike_action != "none")
     c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,
@@ -95,7 +97,8 @@ decltype(TrackChoice::sampler) sampler_of(const Recipe& r) {
   };
 }
 
-// All that a resumed run must have in common with the one before.
+// All that a resumed run must have in common with the one before; of a recipe whose epochs are
+// counted.
 TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, r.type->task(r));
@@ -109,7 +112,7 @@ TrainJob same_job(const Recipe& r) {
 
 TrainJob train_job(const TrainSection& t, Task task) {
   TrainJob job;
-  job.config = training_config(t, task.name);
+  job.config = training_config(t, task);
   job.task = std::move(task);
   job.on = run_on(t);
   job.save_every = t.save_every;
@@ -146,6 +149,8 @@ RecipePaths::RecipePaths(const Recipe& r)
       evaluation(join_path(r.out, "model/eval_results.txt")),
       hugging_face(join_path(r.out, "huggingface")) {
   if (!train_records.empty()) return;
+  if (!r.data.value("test", "").empty())
+    test_records = join_path(r.out, str("data/test.", r.type->records));
   train_records =
       r.ready.shards == 1 ? train_output : join(output_names(train_output, r.ready.shards), ",");
   heldout_records = heldout_output;
@@ -174,6 +179,9 @@ void check_program(const Recipe& r, const Task& task) {
   checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
+  checks.require(r.train.layer_decay == 1 || task.layer_rates, {"train.layer_decay"},
+                 str("train.layer_decay is given, but ", task.name, " has one rate for all layers"),
+                 "leave it out; train.rate_rules give rates by parameters' names");
   checks.accepts({"train.keep_best", "train.mesh", "train.mesh_rules", "train.attention_rows",
                   "train.eta_rules", "train.slot_rules", "train.amos_preset", "train.rate_rules",
                   "train.decay_rules"},
@@ -195,9 +203,12 @@ std::string made_vocabulary(const RecipePaths& paths) {
   return exists(paths.vocab) ? paths.vocab : "";
 }
 
-std::optional<std::int64_t> check_goes_on(const Recipe& r) { return check_resume(same_job(r)); }
+std::optional<std::int64_t> check_goes_on(const Recipe& r) {
+  return check_resume(same_job(with_epochs(r)));
+}
 
-TrainSummary train_model(const Recipe& r, const Beginning& beginning) {
+TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
+  const Recipe r = with_epochs(given);
   const RecipePaths paths(r);
   TrainJob job = same_job(r);
   job.begin = beginning.begin;
@@ -252,6 +263,12 @@ Generator generator_of(const Recipe& r, const GenerateOptions& with) {
   auto job = asked_job<GenerateJob>(r);
   static_cast<GenerateOptions&>(job) = with;
   return open_generator(job);
+}
+
+Classifier classifier_of(const Recipe& r, const ClassifyOptions& with) {
+  auto job = asked_job<ClassifyJob>(r);
+  static_cast<ClassifyOptions&>(job) = with;
+  return open_classifier(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
 }
 
 void export_model(const Recipe& r, const std::string& folder) {

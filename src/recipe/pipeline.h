@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/classify.h"
 #include "ask/detect.h"
 #include "ask/evaluate.h"
 #include "ask/fill_mask.h"
@@ -27,6 +28,7 @@ struct RecipePaths {
   std::string train_output, heldout_output;
   // What is read, as open_examples takes it: those, or data.records and data.heldout.
   std::string train_records, heldout_records;
+  std::string test_records;  // empty: the data have no test
   std::string model_dir, evaluation, hugging_face;
 };
 
@@ -76,6 +78,8 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
 // UsageError for a model that answers no texts. What `with` has of search, prefix, lengths, batch,
 // seed and devices is taken.
 Generator generator_of(const Recipe& recipe, const GenerateOptions& with);
+// UsageError for a model that tells no texts apart.
+Classifier classifier_of(const Recipe& recipe, const ClassifyOptions& with);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
 void export_model(const Recipe& recipe, const std::string& folder);
 

@@ -272,7 +272,7 @@ void choose(Plan& plan) {
 // Of held-out examples: as many as are asked for, or about those of the text's share.
 std::optional<double> held_out_examples(const Recipe& r) {
   if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
-  if (!r.type->reads_text || !r.ready.records.empty()) return std::nullopt;
+  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
   try {
     constexpr double kBytesOfToken = 5;
     double tokens = 1;

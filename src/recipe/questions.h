@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "ask/classify.h"
 #include "ask/detect.h"
 #include "ask/fill_mask.h"
 #include "ask/generate.h"
@@ -26,8 +27,9 @@ using ModelAtHand = std::variant<const Recipe*, const StoredModel*>;
 // where the model lacks the part that answers.
 template <class Job>
 using QuestionFor = std::function<Job(const ModelAtHand&)>;
-using Question = std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>,
-                              QuestionFor<ScoreTextJob>, QuestionFor<GenerateJob>>;
+using Question =
+    std::variant<QuestionFor<FillMaskJob>, QuestionFor<DetectJob>, QuestionFor<ScoreTextJob>,
+                 QuestionFor<GenerateJob>, QuestionFor<ClassifyJob>>;
 
 // How messages say that a type of model cannot be asked.
 struct QuestionWords {
@@ -45,6 +47,11 @@ inline constexpr QuestionWords kQuestionWords<DetectJob>{"detect", "has no discr
 template <>
 inline constexpr QuestionWords kQuestionWords<GenerateJob>{"generate", "answers no texts",
                                                            "take a T5"};
+
+template <>
+inline constexpr QuestionWords kQuestionWords<ClassifyJob>{
+    "predict", "tells no texts apart",
+    "take a model that was fine-tuned by a recipe of model.type classify"};
 
 template <>
 inline constexpr QuestionWords kQuestionWords<ScoreTextJob>{

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "recipe/epochs.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
@@ -266,7 +267,7 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   recipe.data = recipe.sections["data"];
   check_sections(recipe);
   recipe.type->check(recipe);
-  return recipe;
+  return with_epochs(std::move(recipe));
 }
 
 }  // namespace smelt

@@ -50,8 +50,10 @@ struct TrainSection {
   std::int64_t devices = 1;
   std::int64_t batch_size = 32;
   std::int64_t steps = 1000;
+  double epochs = 0;
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 100;
+  double warmup_ratio = 0;
   std::string schedule = "bert";
   std::string warmup_form = "auto";
   double decay_power = 1.0, end_factor = 0.0;
@@ -64,6 +66,7 @@ struct TrainSection {
   std::string clip_value = "auto";
   double trust_norm = 0.0;
   std::string rate_rules = "", decay_rules = "";
+  double layer_decay = 1.0;
   std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
   double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
   bool adafactor_scaled = true;
@@ -95,6 +98,7 @@ struct EvalSection {
   std::int64_t steps = 0;
   std::int64_t passes = 1;
   std::int64_t every = 0;
+  double every_epochs = 0;
   bool averaged = true;
 };
 

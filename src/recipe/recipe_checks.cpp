@@ -128,6 +128,11 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("eval.every", 0);
   checks.within("train.save_minutes", 0);
   checks.at_least("train.keep_every", 0);
+  for (const char* field : {"train.epochs", "eval.every_epochs"}) checks.within(field, 0);
+  checks.within("train.warmup_ratio", 0, 1);
+  checks.require(train.layer_decay > 0 && train.layer_decay <= 1, {"train.layer_decay"},
+                 str("train.layer_decay is ", train.layer_decay, ", must be above 0, at most 1"),
+                 "0.8 is ELECTRA's, 1 leaves all layers the same rate");
   check_optimizer(checks, train);
   check_steadiness(checks, train);
   checks.one_of("train.reduction", {"global", "per_replica"});
@@ -141,7 +146,7 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
   checks.at_least("vocab.unused", 0);
   const auto special = std::ssize(first_tokens({}));
   checks.require(
-      !r.type->reads_text || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
+      !r.type->reads_text() || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
       {"vocab.size", "vocab.unused"},
       str("vocab.size ", r.vocab.size, " has no room beside ", special, " special and ",
           r.vocab.unused, " unused tokens"),
@@ -167,10 +172,10 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
   checks.require(ready || r.ready.heldout.empty(), {"data.heldout"},
                  "data.heldout is given without data.records",
                  "give both; examples made from the text are held out by text.heldout");
-  checks.require(!ready || !r.type->reads_text || !r.vocab.file.empty() || !r.train.init.empty(),
-                 {"data.records"},
-                 "data.records are given without the vocabulary that they were made with",
-                 "name it with --set vocab.file=…");
+  checks.require(
+      !ready || !r.type->has_vocabulary() || !r.vocab.file.empty() || !r.train.init.empty(),
+      {"data.records"}, "data.records are given without the vocabulary that they were made with",
+      "name it with --set vocab.file=…");
   checks.require(!ready || !r.ready.heldout.empty() || r.eval.every == 0,
                  {"eval.every", "data.records"},
                  str("eval.every is ", r.eval.every, ", but data.heldout names no examples"),

@@ -64,6 +64,8 @@ template <SectionOf<TrainSection> C, class Visitor>
 void visit_schedule_fields(C& c, Visitor&& visit) {
   visit("learning_rate", c.learning_rate, "highest learning rate");
   visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
+  visit("warmup_ratio", c.warmup_ratio,
+        "share of all steps, which says train.warmup_steps then; 0: as train.warmup_steps says");
   visit(
       "schedule", c.schedule,
       "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
@@ -101,6 +103,9 @@ void visit_optimizer_fields(C& c, Visitor&& visit) {
         "lamb: a parameter's norm counts up to this in its trust ratio; 0 = no bound");
   visit("rate_rules", c.rate_rules,
         "factor of the learning rate by parameters' names, 0 = frozen: '.*/embeddings/.* = 0'");
+  visit("layer_decay", c.layer_decay,
+        "of model.type classify: each layer's rate is so many times that of the one above it, "
+        "ELECTRA's 0.8; 1: all the same");
   visit("decay_rules", c.decay_rules,
         "weight decay by parameters' names, before the optimizer's own: '.*/kernel = 0.1'");
   visit("amos_preset", c.amos_preset,
@@ -156,6 +161,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("devices", c.devices, "devices that share a batch");
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
+  visit("epochs", c.epochs,
+        "passes over the training examples, which say train.steps then; 0: as train.steps says");
   visit_schedule_fields(c, visit);
   visit_optimizer_fields(c, visit);
   visit_steadying_fields(c, visit);
@@ -204,6 +211,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("every", c.every,
         "training steps between evaluations of the state at hand, whose figures go to the log and, "
         "as TensorBoard's, to model/train; 0 = none while training");
+  visit("every_epochs", c.every_epochs,
+        "passes over the training examples between them, which say eval.every then; 0: as "
+        "eval.every says");
   visit("averaged", c.averaged,
         "evaluation, fill, detect and export take the averages that train.ema_decay keeps");
 }

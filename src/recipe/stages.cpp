@@ -62,7 +62,7 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> kPaths{
       {"text", {"input"}},
       {"vocab", {"file"}},
-      {"data", {"records", "heldout"}},
+      {"data", {"records", "heldout", "train", "validation", "test"}},
       {"train", {"init"}}};
   nlohmann::json section = r.sections.at(name);
   if (const auto paths = kPaths.find(name); paths != kPaths.end())
@@ -110,12 +110,15 @@ Stage vocabulary_stage(const Recipe& r) {
 
 Stage data_stage(const Recipe& r) {
   const RecipePaths p(r);
-  const char* beside = r.type->reads_text ? "vocab" : "model";
+  const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
   std::vector<std::string> inputs;
-  if (r.type->reads_text) inputs = {p.train_text, p.heldout_text, p.vocab};
+  if (r.type->reads_text()) inputs = {p.train_text, p.heldout_text};
+  if (r.type->rows) inputs = r.type->rows(r);
+  if (r.type->has_vocabulary()) inputs.push_back(p.vocab);
   std::vector<std::string> outputs;
-  for (const std::string_view records : {p.train_records, p.heldout_records})
-    for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
+  for (const std::string_view records : {p.train_records, p.heldout_records, p.test_records})
+    if (!records.empty())
+      for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   return {.name = "data",
           .settings = {{"data", without_paths(r, "data")},
                        {beside, without_paths(r, beside)},
@@ -129,11 +132,11 @@ Stage data_stage(const Recipe& r) {
 std::vector<Stage> data_stages(const Recipe& r) {
   const bool ready = !r.ready.records.empty();
   std::vector<Stage> stages;
-  if (r.type->reads_text && !ready) {
+  if (r.type->reads_text() && !ready) {
     if (!goes_on_without_text(r)) (void)text_inputs(r);  // which says what is missing
     stages.push_back(text_stage(r));
   }
-  if (r.type->reads_text) stages.push_back(vocabulary_stage(r));
+  if (r.type->has_vocabulary()) stages.push_back(vocabulary_stage(r));
   if (!ready) stages.push_back(data_stage(r));
   return stages;
 }
@@ -158,7 +161,7 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
           .settings = with(training, "eval", {{"averaged", r.eval.averaged}}),
           .inputs = all_of(
               {records_at(p.train_records),
-               always(r.type->reads_text ? std::vector{p.vocab} : std::vector<std::string>()),
+               always(r.type->has_vocabulary() ? std::vector{p.vocab} : std::vector<std::string>()),
                model_at(p.model_dir)}),
           .outputs = always({p.hugging_face}),
           .make = [r, p] {
@@ -191,7 +194,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
   const std::string weights = str(" --set train.init=", p.model_dir,
-                                  r.type->reads_text ? " --set vocab.file=" + p.vocab : "");
+                                  r.type->has_vocabulary() ? " --set vocab.file=" + p.vocab : "");
   return str(
       "choose another folder for a new run with --set out=…; to begin it with this model's "
       "weights, also give",

@@ -109,6 +109,14 @@ Generator StoredAnswers::generator(const GenerateOptions& with) const {
                    model_.where, weights_);
 }
 
+Classifier StoredAnswers::classifier(const ClassifyOptions& with) const {
+  auto job = asked<ClassifyJob>();
+  static_cast<ClassifyOptions&>(job) = with;
+  return Classifier(open_device(job.device, static_cast<int>(job.devices)), job,
+                    BertTokenizer::load(model_.vocab, flags_.tokenizer),
+                    slices_of(weights_->tensors), model_.where, weights_);
+}
+
 // As many examples at a time as leave the fewest out: a batch is whole or not scored.
 static std::int64_t batch_for(std::int64_t count, std::int64_t most) {
   std::int64_t best = std::min(count, most);

@@ -41,6 +41,8 @@ class StoredAnswers {
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts) const;
   // As recipe/pipeline.h's generator_of().
   Generator generator(const GenerateOptions& with) const;
+  // As recipe/pipeline.h's classifier_of().
+  Classifier classifier(const ClassifyOptions& with) const;
   // Scores it on examples that are made of the text, in a temporary folder. UsageError for too
   // little of it.
   ScoredText score(const TextToScore& text) const;

@@ -70,11 +70,17 @@ struct Task {
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.
   std::string tokens = {};
+  // The feature of one number that is 1 of a row that counts and 0 of one that only fills a batch
+  // up; empty: all count, and an evaluation takes whole batches alone.
+  std::string row_weights = {};
   // Whether the objective draws random numbers of its own, in evaluation, too.
   bool draws = false;
   // The names of the dimensions of the model's parameters, for nn/partition.h; empty: none is
   // split.
   std::function<DimNames(std::string_view parameter)> dim_names = {};
+  // Rules of rates by parameters' names (optim/rules.h) where each layer's is `decay` times that of
+  // the one above it; unset: the task knows no layers.
+  std::function<std::string(double decay)> layer_rates = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;
   // Its records, as RecordOptions has them (data/example_source.h).

@@ -94,6 +94,7 @@ class JsonlRows : public RowReader {
     }
     return false;
   }
+  std::int64_t line() const override { return static_cast<std::int64_t>(lines_.number()); }
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:

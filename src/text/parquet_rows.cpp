@@ -163,6 +163,8 @@ class ParquetRows : public RowReader {
     return true;
   }
 
+  std::int64_t line() const override { return row_; }
+
   std::uint64_t bytes_read() const override {
     const auto rows = reader_->metadata()->num_rows();
     return rows == 0

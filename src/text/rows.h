@@ -35,6 +35,8 @@ class RowReader {
   // are malformed, lack such a field or have another type or null in it are told to the sink and
   // passed over. What other fields hold is not judged.
   virtual bool next(std::vector<std::string>& values) = 0;
+  // Where the row of the last next() begins: the file's line, of Parquet the row; from 1.
+  virtual std::int64_t line() const = 0;
   // Of the file so far, about.
   virtual std::uint64_t bytes_read() const = 0;
 };

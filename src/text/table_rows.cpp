@@ -41,6 +41,7 @@ class TableRows : public RowReader {
     }
     return false;
   }
+  std::int64_t line() const override { return first_line_; }
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  protected:

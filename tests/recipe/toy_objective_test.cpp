@@ -92,7 +92,7 @@ ObjectiveType line_type() {
   type.help = "a weighted sum";
   type.model = {{"width", 4, "numbers in x"}};
   type.data = {{"examples", 256, "records of each set"}};
-  type.reads_text = false;
+  type.reads = Reads::nothing;
   type.make_examples = make_sums;
   type.task = line_task;
   type.sampler = [](auto&&...) { return std::make_unique<const StoppingSampler>(); };

@@ -1,0 +1,91 @@
+// What a fine-tuned model says of texts and pairs, in batches of few lengths.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/slices.h"
+#include "format/labels.h"
+#include "state/compiled_step.h"
+#include "state/model_state.h"
+#include "tasks/task.h"
+#include "tokenize/text_pair.h"
+
+namespace smelt {
+
+// What a user says of it.
+struct ClassifyOptions {
+  std::int64_t batch_size = 32;  // texts at a time
+  std::int64_t devices = 1;
+};
+
+struct ClassifyJob : ClassifyOptions {
+  // What the model gives for texts of S tokens: f32 [B, outputs] (tasks/classify_task.h).
+  std::function<Prediction(std::int64_t S)> probabilities;
+  Labels labels;
+  std::int64_t most_tokens = 128;  // of a text; what is longer is cut
+
+  nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
+  std::string device = "cpu";
+  bool exact_products = false;
+  bool averaged = true;   // as load_trained_model has it
+  std::string model_dir;  // its newest checkpoint is used
+  std::string vocab;      // the tokenizer's, which must be the model's; empty: not compared
+};
+
+struct PairOfTexts {
+  std::string text, pair = {};
+};
+
+// A model that is ready to tell: its programs are compiled once for each length and size of batch.
+class Classifier {
+ public:
+  // Of the weights by name, which `owner` keeps alive; `where` begins the message where one is
+  // missing.
+  Classifier(std::shared_ptr<const Client> client, ClassifyJob job, BertTokenizer tokenizer,
+             SlicedTensors weights, std::string where, std::shared_ptr<const void> owner = {});
+
+  // job().labels.outputs() numbers for each text, in their order: probabilities, or of a regression
+  // what it comes to.
+  std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
+  const ClassifyJob& job() const { return job_; }
+  std::uint64_t cut() const { return cut_; }  // texts so far that were longer than most_tokens
+
+ private:
+  struct Asking {
+    StepProgram program;
+    std::unique_ptr<const CompiledStep> step;
+  };
+  const Asking& asking(std::int64_t rows, std::int64_t S);
+  std::vector<TextPairIds> encode(std::span<const PairOfTexts> texts) const;
+  // Of the texts of these numbers, into `out`.
+  void ask(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
+           std::vector<std::vector<float>>& out);
+
+  std::shared_ptr<const Client> client_;
+  ClassifyJob job_;
+  std::unique_ptr<const BertTokenizer> tokenizer_;
+  TextPairEncoder pairs_;
+  Placement placement_;
+  SlicedTensors weights_;
+  std::string where_;
+  std::shared_ptr<const void> owner_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
+  std::unique_ptr<const ModelState> state_;                          // on the devices
+  std::uint64_t cut_ = 0;
+};
+
+// Of the newest checkpoint of job.model_dir.
+Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer);
+
+// Which class is said: the most likely one, all of at least 0.5 with commas between, or the number.
+std::string said_label(const Labels& labels, std::span<const float> numbers);
+
+}  // namespace smelt

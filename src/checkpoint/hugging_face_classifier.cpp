@@ -1,0 +1,108 @@
+#include "checkpoint/hugging_face_classifier.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "checkpoint/bert_names.h"
+#include "checkpoint/hugging_face.h"
+#include "checkpoint/hugging_face_electra.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr NamedValues<Problem, 3> kProblemTypes{
+    {{"single_label_classification", Problem::single_label},
+     {"multi_label_classification", Problem::multi_label},
+     {"regression", Problem::regression}}};
+
+// A regression's only output has transformers' own name for it.
+std::vector<std::string> output_names(const Labels& labels) {
+  return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
+}
+
+void put_head(const HuggingFaceClassifier& model, json& config) {
+  const auto names = output_names(model.labels);
+  config["architectures"] = {classifier_class(model.encoder)};
+  config["id2label"] = json::object();
+  config["label2id"] = json::object();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    config["id2label"][std::to_string(i)] = names[i];
+    config["label2id"][names[i]] = i;
+  }
+  config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
+  config["classifier_dropout"] = model.dropout;
+}
+
+struct NamedConfig {
+  json config;
+  std::vector<ParameterName> names;
+};
+
+NamedConfig named_config(const HuggingFaceClassifier& model) {
+  const std::int64_t outputs = model.labels.outputs();
+  if (const auto* electra = std::get_if<ElectraConfig>(&model.encoder)) {
+    ElectraPart part = electra_discriminator(*electra);
+    part.labels = outputs;
+    return {electra_part_config(part, classifier_class(model.encoder)), electra_names(part)};
+  }
+  json bert = encoder_config_json(model.encoder);
+  json config = hugging_face_config(bert, classifier_class(model.encoder));
+  bert[kNumLabels] = outputs;
+  return {std::move(config), bert_names(bert)};
+}
+
+std::string label_name(const json& names, std::size_t i, const std::string& where) {
+  const auto found = names.find(std::to_string(i));
+  if (found == names.end() || !found->is_string())
+    throw UsageError(str(where, ": id2label has no name for ", i),
+                     "give it a name for each number from 0 on");
+  return found->get<std::string>();
+}
+
+Problem problem_in(const json& config, std::size_t outputs, const std::string& where) {
+  const std::string said = text_field(config, "problem_type", "");
+  if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
+  return outputs == 1 ? Problem::regression : Problem::single_label;
+}
+
+}  // namespace
+
+std::string_view classifier_class(const Encoder& encoder) {
+  return std::holds_alternative<ElectraConfig>(encoder) ? kElectraClassifier : kBertClassifier;
+}
+
+void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
+                         const LazyTensors& parameters, const FolderForm& form) {
+  constexpr std::array<std::string_view, 3> kPretrainingHeads{
+      "cls/predictions/", "cls/seq_relationship/", "discriminator_predictions/"};
+  NamedConfig named = named_config(model);
+  put_head(model, named.config);
+  const auto names = without_missing_parts(
+      named.names, kPretrainingHeads,
+      [&](const ParameterName& name) { return parameters.contains(name.original); });
+  model.folder.config = std::move(named.config);
+  model.folder.max_tokens = encoder_sizes(model.encoder).max_position_embeddings;
+  write_model_folder(folder, model.folder, parameters, names, form);
+}
+
+std::optional<ClassifierHead> classifier_head(const json& config, const std::string& where) {
+  const json classes = config.is_object() ? config.value("architectures", json()) : json();
+  if (classes != json::array({kBertClassifier}) && classes != json::array({kElectraClassifier}))
+    return std::nullopt;
+  const json names = config.value("id2label", json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});
+  if (!names.is_object() || names.empty())
+    throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
+  ClassifierHead out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.labels.names.push_back(label_name(names, i, where));
+  out.labels.problem = problem_in(config, names.size(), where);
+  if (out.labels.problem == Problem::regression) out.labels.names.clear();
+  const json dropout = config.value("classifier_dropout", json());
+  out.dropout = dropout.is_number() ? dropout.get<double>()
+                                    : config.value("hidden_dropout_prob", out.dropout);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+// An encoder fine-tuned to tell texts apart as the folder that transformers'
+// BertForSequenceClassification and ElectraForSequenceClassification load, and back.
+// Format: docs/formats/checkpoint.md, "Hugging Face folder".
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "checkpoint/model_folder.h"
+#include "format/labels.h"
+#include "models/classifier.h"
+
+namespace smelt {
+
+// "BertForSequenceClassification", …
+std::string_view classifier_class(const Encoder& encoder);
+
+struct HuggingFaceClassifier {
+  Encoder encoder;
+  Labels labels;
+  double dropout = 0.1;  // of what the head is given
+  ModelFolder folder;    // its config, parameters and max_tokens are not looked at
+};
+
+// UsageError as write_model_folder() has it.
+void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
+                         const LazyTensors& parameters, const FolderForm& form);
+
+// What a config.json says of a head that scores whole texts; nothing where it is another class'.
+// UsageError, which `where` begins, for labels or a problem that cannot be read.
+struct ClassifierHead {
+  Labels labels;
+  double dropout = 0.1;
+};
+std::optional<ClassifierHead> classifier_head(const nlohmann::json& config,
+                                              const std::string& where);
+
+}  // namespace smelt

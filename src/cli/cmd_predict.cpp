@@ -1,0 +1,223 @@
+#include "cli/cmd_predict.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "base/progress.h"
+#include "base/stop_signal.h"
+#include "base/words.h"
+#include "cli/model_option.h"
+#include "console/number_check.h"
+#include "examples/labelled_rows.h"
+#include "recipe/pipeline.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "text/lines.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+LabelledFiles without_label() {
+  LabelledFiles columns;
+  columns.label.clear();
+  return columns;
+}
+
+struct PredictFlags {
+  ClassifyOptions options;
+  std::vector<std::string> texts, pairs;
+  std::string input, format = "auto", out;
+  LabelledFiles columns = without_label();
+  bool json = false;
+};
+
+// A batch's texts are sorted by length among so many batches.
+constexpr std::int64_t kBatchesAtOnce = 64;
+
+Json said_json(const Labels& labels, const std::vector<float>& numbers) {
+  if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
+  const std::string said = said_label(labels, numbers);
+  if (labels.problem == Problem::single_label) return said;
+  return label_names(Problem::multi_label, said);
+}
+
+Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
+              const std::vector<float>& numbers) {
+  Json out{{"text", row.text}};
+  if (!row.pair.empty()) out["pair"] = row.pair;
+  if (has_label) out["label"] = row.label;
+  out["prediction"] = said_json(labels, numbers);
+  for (std::size_t i = 0; i < labels.names.size(); ++i)
+    out["probabilities"][labels.names[i]] = to_f32_digits(numbers[i]);
+  return out;
+}
+
+// "informative\t0.9312"
+std::string row_text(const Labels& labels, const std::vector<float>& numbers) {
+  std::ostringstream out;
+  out << std::setprecision(4) << std::fixed << said_label(labels, numbers);
+  if (labels.problem == Problem::single_label) out << "\t" << std::ranges::max(numbers);
+  return out.str();
+}
+
+// Texts in batches through a model, and what it says of them in order.
+class Predictions {
+ public:
+  Predictions(Classifier classifier, const PredictFlags& flags)
+      : classifier_(std::move(classifier)), flags_(flags) {
+    if (flags.out.empty()) return;
+    if (exists(flags.out))
+      throw UsageError(str("predict: --out ", flags.out, " is there already"),
+                       "give another name, or move that file away");
+    remove_abandoned({flags.out});
+    file_.emplace(flags.out);
+  }
+
+  void add(LabelledRow row) {
+    waiting_.push_back(std::move(row));
+    if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
+  }
+  void flush() {
+    if (StopSignal::raised())
+      throw Stopped(str("predict: stopped by a signal after ", counted(done_, "text"),
+                        file_ ? str("; ", flags_.out, " is not written") : ""),
+                    "run it again");
+    std::vector<PairOfTexts> texts;
+    for (const LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
+    const auto numbers = classifier_.classify(texts);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) put(waiting_[i], numbers[i]);
+    done_ += waiting_.size();
+    waiting_.clear();
+    if (!file_) std::cout.flush();
+  }
+  void finish() {
+    flush();
+    if (classifier_.cut() > 0)
+      spdlog::warn("predict: {} longer than the {} tokens that the model takes: cut",
+                   counted(classifier_.cut(), "text is", "texts are"),
+                   classifier_.job().most_tokens);
+    if (file_) file_->commit();
+  }
+
+ private:
+  void put(const LabelledRow& row, const std::vector<float>& numbers) {
+    const Labels& labels = classifier_.job().labels;
+    const std::string line =
+        (flags_.json || file_ ? row_json(row, !flags_.columns.label.empty(), labels, numbers)
+                                    .dump(-1, ' ', false, Json::error_handler_t::replace)
+                              : row_text(labels, numbers)) +
+        "\n";
+    if (file_) return file_->write(line);
+    if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
+  }
+
+  Classifier classifier_;
+  const PredictFlags& flags_;
+  std::optional<OutputFile> file_;
+  std::vector<LabelledRow> waiting_;
+  std::uint64_t done_ = 0;
+};
+
+// Each row has its prediction: none is passed over.
+void each_row(const PredictFlags& f, const std::function<void(LabelledRow)>& give) {
+  if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
+    LineReader lines(f.input);
+    for (std::string line; lines.next(line);)
+      give({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
+    return;
+  }
+  LabelledFiles files = f.columns;
+  files.input = f.input;
+  files.format = parse_file_format(f.format);
+  files.limits = {.strict = true};
+  LabelledRows rows(files, "--input");
+  for (LabelledRow row; rows.next(row);) give(row);
+}
+
+// A line of standard input at a time, told before the next is read.
+void converse(Predictions& predictions) {
+  const bool asks = ::isatty(STDIN_FILENO) == 1;
+  const auto prompt = [&] {
+    if (asks) std::cerr << "> " << std::flush;
+  };
+  prompt();
+  for (std::string line; std::getline(std::cin, line); prompt()) {
+    if (line.ends_with('\r')) line.pop_back();
+    predictions.add({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
+    predictions.flush();
+  }
+}
+
+void check_flags(const ModelOption& model, const PredictFlags& f) {
+  if (!f.input.empty() && !f.texts.empty())
+    throw UsageError("predict: --text with --input", "give one of the two");
+  if (!f.pairs.empty() && f.pairs.size() != f.texts.size())
+    throw UsageError(str("predict: ", f.pairs.size(), " --pair for ", f.texts.size(), " --text"),
+                     "give one for each, or none");
+  for (const char* flag : {"--format", "--field", "--pair-field", "--label-field"})
+    if (f.input.empty() && model.command->count(flag) > 0)
+      throw UsageError(str("predict: ", flag, " without --input"),
+                       "it is of a file: name that with --input");
+}
+
+void predict(const ModelOption& model, const PredictFlags& f) {
+  check_flags(model, f);
+  Predictions predictions(
+      model.is_stored()
+          ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
+          : classifier_of(model.recipe.load_trained("predict"), f.options),
+      f);
+  if (f.input.empty() && f.texts.empty()) {
+    converse(predictions);
+    return predictions.finish();
+  }
+  const StopSignal stop("predict: stopping after these texts\n");
+  if (!f.input.empty()) each_row(f, [&](LabelledRow row) { predictions.add(std::move(row)); });
+  for (std::size_t i = 0; i < f.texts.size(); ++i)
+    predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
+  predictions.finish();
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "predict",
+      "a fine-tuned model says what texts are: --text, --input, or lines of standard input");
+  const auto model = add_model_option(*command);
+  auto f = std::make_shared<PredictFlags>();
+  command->add_option("--text", f->texts, "a text; may be given several times");
+  command->add_option("--pair", f->pairs, "the second text of each --text");
+  command->add_option("--input", f->input,
+                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet)");
+  command->add_option("--format", f->format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command->add_option("--field", f->columns.text, "of rows: the text")->capture_default_str();
+  command->add_option("--pair-field", f->columns.pair, "of rows: a second text");
+  command->add_option("--label-field", f->columns.label,
+                      "of rows: what is so, given back as 'label' for `smelt metrics`");
+  command->add_option("--out", f->out, "a file of JSON lines instead of standard output");
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--batch", f->options.batch_size, 1, "texts at a time");
+  number("--devices", f->options.devices, 1, "that share a batch");
+  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->callback([model, f] { predict(*model, *f); });
+}
+
+}  // namespace smelt

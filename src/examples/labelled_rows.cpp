@@ -1,0 +1,138 @@
+#include "examples/labelled_rows.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/words.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::uint64_t kFewRows = 20;  // of which each may well have its own label
+
+std::optional<double> number_of(std::string_view text) {
+  text = trim(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint64_t rows,
+                   const LabelledFiles& files, const std::string& what) {
+  const std::string column = str(what, ": column '", files.label, "' of ", files.input);
+  if (counts.size() < 2)
+    throw UsageError(str(column, " holds ", counts.empty() ? "no label" : "one label alone, '",
+                         counts.empty() ? "" : counts.begin()->first + "'"),
+                     "classes are learned from examples of at least two");
+  bool all_numbers = true;
+  const std::string* fraction = nullptr;
+  for (const auto& [name, count] : counts) {
+    const auto value = number_of(name);
+    all_numbers = all_numbers && value.has_value();
+    if (value && *value != std::floor(*value)) fraction = &name;
+  }
+  if (all_numbers && fraction != nullptr)
+    throw UsageError(
+        str(column, " holds numbers with fractions, such as ", *fraction, ", which are no classes"),
+        "set model.problem to regression, or name another column with data.label");
+  if (rows > kFewRows && 2 * counts.size() > rows)
+    throw UsageError(
+        str(column, " holds ", counts.size(), " different labels in ", counted(rows, "row")),
+        "name the column of the classes with data.label");
+}
+
+}  // namespace
+
+LabelledRows::LabelledRows(const LabelledFiles& files, const std::string& what)
+    : files_(files), paths_(expand_files(files.input, what)), faults_(files.limits) {}
+
+bool LabelledRows::open_next() {
+  if (next_ == paths_.size()) {
+    faults_.finish();
+    return false;
+  }
+  const std::string& path = paths_[next_++];
+  std::vector<Field> fields{{.name = files_.text}};
+  if (!files_.pair.empty()) fields.push_back({.name = files_.pair});
+  if (!files_.label.empty()) fields.push_back({.name = files_.label, .is_text = false});
+  reader_ = open_rows(path, files_.format, fields,
+                      [this, path](const TextFault& fault) { faults_.add(fault, path); });
+  return true;
+}
+
+bool LabelledRows::next(LabelledRow& row) {
+  for (;;) {
+    if (!reader_ && !open_next()) return false;
+    if (!reader_->next(values_)) {
+      reader_.reset();
+      continue;
+    }
+    row.text = std::move(values_[0]);
+    std::size_t at = 1;
+    if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
+    if (!files_.label.empty()) row.label = trim(values_[at]);
+    if (!trim(row.text).empty()) break;
+    faults_.add({.line = reader_->line(),
+                 .what = str("the text in '", files_.text, "' is empty"),
+                 .hint = "remove the row, or name another column"},
+                paths_[next_ - 1]);
+  }
+  faults_.add_good_row();
+  return true;
+}
+
+std::string LabelledRows::place() const {
+  return str(paths_[next_ - 1], ":", reader_ ? reader_->line() : 0);
+}
+
+LabelReader::LabelReader(Labels labels) : labels_(std::move(labels)) {
+  for (const std::string& name : labels_.names)
+    numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
+}
+
+std::vector<std::int32_t> LabelReader::classes(const std::string& label,
+                                               const std::string& place) const {
+  std::vector<std::int32_t> out;
+  for (const std::string& name : label_names(labels_.problem, label)) {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end())
+      throw UsageError(str(place, ": label '", name, "' is none of the ", labels_.names.size(),
+                           " classes of the training data"),
+                       did_you_mean(name, labels_.names));
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+float LabelReader::number(const std::string& label, const std::string& place) const {
+  if (const auto value = number_of(label)) return static_cast<float>(*value);
+  throw UsageError(str(place, ": label '", label, "' is no number"),
+                   "a regression learns numbers; set model.problem to single_label for classes");
+}
+
+std::vector<std::string> label_names(Problem problem, const std::string& label) {
+  if (problem != Problem::multi_label) return {label};
+  std::vector<std::string> out;
+  for (const std::string_view piece : split(label, ','))
+    if (const auto name = trim(piece); !name.empty()) out.emplace_back(name);
+  return out;
+}
+
+std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Problem problem,
+                                                  const std::string& what) {
+  std::map<std::string, std::uint64_t> counts;
+  std::uint64_t count = 0;
+  LabelledRows rows(files, what);
+  for (LabelledRow row; rows.next(row); ++count)
+    for (const std::string& name : label_names(problem, row.label)) ++counts[name];
+  check_classes(counts, count, files, what);
+  return counts;
+}
+
+}  // namespace smelt

@@ -1,0 +1,100 @@
+#include "models/classifier.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "format/config.h"
+#include "models/bert.h"
+#include "models/electra.h"
+#include "nn/einsum.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+// Its variables stand beside the encoder's, below no scope of their own.
+Tensor bert_class_logits(const Scope& root, const BertConfig& c, const EncoderInputs& in,
+                         std::int64_t C, double rate) {
+  const Tensor pooled = bert(root, c, in).pooled;
+  const Tensor kernel = root.parameter("output_weights", {C, c.hidden_size}, encoder_weights(c));
+  const Tensor kept = dropout(root / "classifier", in_f32(pooled), rate);
+  return einsum("bh,ch->bc", kept, kernel) + root.parameter("output_bias", {C}, {});
+}
+
+Tensor electra_class_logits(const Scope& root, const ElectraConfig& c, const EncoderInputs& in,
+                            std::int64_t C, double rate) {
+  const BertConfig sizes = discriminator_config(c);
+  const Scope s = root / "classifier";
+  const Init weights = encoder_weights(sizes);
+  const Tensor first = dropout(s / "input", electra(root, c, in).pooled, rate);
+  const Tensor hidden = gelu_erf(dense(s / "dense", first, sizes.hidden_size, weights));
+  return dense(s / "out_proj", in_f32(dropout(s / "hidden", hidden, rate)), C, weights);
+}
+
+}  // namespace
+
+std::string_view encoder_name(const Encoder& encoder) {
+  return std::holds_alternative<BertConfig>(encoder) ? "bert" : "electra";
+}
+
+BertConfig encoder_sizes(const Encoder& encoder) {
+  if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
+    return discriminator_config(*electra);
+  return std::get<BertConfig>(encoder);
+}
+
+nlohmann::json encoder_config_json(const Encoder& encoder) {
+  return std::visit([](const auto& config) { return config_json(config); }, encoder);
+}
+
+Encoder parse_encoder(std::string_view name, const nlohmann::json& config,
+                      const std::string& where) {
+  if (name == "bert") {
+    const auto bert = parse_config<BertConfig>(config, where);
+    check_bert_config(bert, where);
+    return bert;
+  }
+  if (name != "electra")
+    throw UsageError(str(where, ": no encoder of a BERT or an ELECTRA"),
+                     "give a folder of a pre-trained BERT or ELECTRA");
+  const auto electra = parse_config<ElectraConfig>(config, where);
+  check_electra_config(electra, [&](const std::string&) { return where; });
+  return electra;
+}
+
+bool is_class_head(std::string_view parameter) {
+  return parameter == "output_weights" || parameter == "output_bias" ||
+         parameter.starts_with("classifier/");
+}
+
+std::string layer_rate_rules(const Encoder& encoder, double decay) {
+  const std::int64_t layers = encoder_sizes(encoder).num_hidden_layers;
+  const std::string scope(encoder_name(encoder));
+  std::string rules;
+  const auto add = [&](const std::string& names, std::int64_t above) {
+    rules += str(names, " = ", std::pow(decay, static_cast<double>(above)), "; ");
+  };
+  add(scope + "/embeddings", layers + 2);  // and what projects them
+  for (std::int64_t i = 0; i < layers; ++i)
+    add(str(scope, "/encoder/layer_", i, "/"), layers + 1 - i);
+  if (scope == "bert") add("bert/pooler/", 1);
+  return rules;
+}
+
+DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter) {
+  if (parameter == "output_weights") return {"", "embed"};
+  if (parameter == "classifier/dense/kernel") return {"embed", ""};
+  if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
+    return electra_dim_names(*electra, parameter);
+  return bert_dim_names(std::get<BertConfig>(encoder), parameter);
+}
+
+Tensor class_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& in,
+                    std::int64_t classes, double dropout_rate) {
+  if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
+    return electra_class_logits(root, *electra, in, classes, dropout_rate);
+  return bert_class_logits(root, std::get<BertConfig>(encoder), in, classes, dropout_rate);
+}
+
+}  // namespace smelt

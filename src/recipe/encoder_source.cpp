@@ -1,0 +1,41 @@
+#include "recipe/encoder_source.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+// By a smelt checkpoint's settings: those of a classifier name it.
+Encoder by_settings(const nlohmann::json& settings, const std::string& where) {
+  return parse_encoder(settings.value("encoder", settings.value("task", std::string())),
+                       settings.value("model", nlohmann::json::object()), where);
+}
+
+}  // namespace
+
+Encoder encoder_of(const StoredModel& m) {
+  if (m.settings.is_object() && m.settings.contains("task"))
+    return by_settings(m.settings, m.where);
+  if (m.config.is_null())
+    throw UsageError(str(m.where, ": the model's sizes are not known"),
+                     "put its bert_config.json beside it");
+  std::string type = model_type_of(m.tensors);
+  if (type == "classify") type = m.tensors.contains("output_bias") ? "bert" : "electra";
+  return parse_encoder(type, m.config, m.where);
+}
+
+Encoder encoder_in(const std::string& weights, const std::string& where) {
+  check_weights_folder(weights);
+  const std::string folder = model_in_run(weights, where).value_or(weights);
+  if (is_checkpoint_path(folder)) return by_settings(checkpoint_state(folder), folder);
+  if (is_folder(folder))
+    if (const auto newest = load_latest_state(folder)) return by_settings(newest->state, folder);
+  return encoder_of(open_stored_model(folder, where));
+}
+
+}  // namespace smelt

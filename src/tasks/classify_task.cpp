@@ -1,0 +1,156 @@
+#include "tasks/classify_task.h"
+
+#include <cmath>
+
+#include "format/config.h"
+#include "nn/einsum.h"
+#include "nn/layers.h"
+#include "ops/ops.h"
+#include "tasks/class_metrics.h"
+#include "tasks/metrics.h"
+#include "tasks/token_features.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kLabels = "label_ids";
+constexpr const char* kRealExample = "is_real_example";
+
+struct Scored {
+  Tensor logits;   // f32 [B,C]
+  Tensor labels;   // as the feature has them
+  Tensor weights;  // f32 [B]
+};
+
+Objective single_label(const Scored& s, std::int64_t C) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor best = argmax(s.logits, -1);
+  const Tensor counts =
+      class_counts(one_hot(best, C, DType::f32), one_hot(s.labels, C, DType::f32), s.weights);
+  Objective out;
+  out.losses.push_back({.name = "classification_loss",
+                        .sum = reduce_sum(cross_entropy(s.logits, s.labels) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back(
+      {.name = "accuracy", .sum = count_hits(best, s.labels, s.weights), .weight = weight});
+  if (C == 2)
+    out.metrics.push_back({.name = "f1", .sum = counts, .weight = weight, .finish = f1_of_last});
+  out.metrics.push_back({.name = "macro_f1", .sum = counts, .weight = weight, .finish = macro_f1});
+  out.metrics.push_back({.name = "matthews", .sum = counts, .weight = weight, .finish = matthews});
+  return out;
+}
+
+// The mean over the classes of each text.
+Objective multi_label(const Scored& s, std::int64_t C) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor labels = convert(s.labels, DType::f32);
+  const Tensor said = convert(compare(s.logits, zeros_like(s.logits), Compare::gt), DType::f32);
+  const Tensor loss = mean(sigmoid_cross_entropy(s.logits, labels), {1});
+  const Tensor wrong = reduce_sum(abs(said - labels), {1});
+  const Tensor counts = class_counts(said, labels, s.weights);
+  Objective out;
+  out.losses.push_back({.name = "classification_loss",
+                        .sum = reduce_sum(reshape(loss, {s.weights.dim(0)}) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "accuracy",
+                         .sum = count_hits(wrong, zeros_like(wrong), s.weights),
+                         .weight = weight});
+  out.metrics.push_back({.name = "micro_f1", .sum = counts, .weight = weight, .finish = micro_f1});
+  out.metrics.push_back({.name = "macro_f1", .sum = counts, .weight = weight, .finish = macro_f1});
+  CHECK(C == s.labels.dim(1), C);
+  return out;
+}
+
+Objective regression(const Scored& s) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor said = reshape(s.logits, {s.weights.dim(0)});
+  Objective out;
+  out.losses.push_back({.name = "squared_error",
+                        .sum = reduce_sum(square(said - s.labels) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "pearson",
+                         .sum = moments(said, s.labels, s.weights),
+                         .weight = weight,
+                         .finish = pearson});
+  return out;
+}
+
+Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) {
+  const std::int64_t C = c.labels.outputs();
+  const Scored scored{.logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout),
+                      .labels = in[kLabels],
+                      .weights = convert(in[kRealExample], DType::f32)};
+  switch (c.labels.problem) {
+    case Problem::single_label:
+      return single_label(scored, C);
+    case Problem::multi_label:
+      return multi_label(scored, C);
+    case Problem::regression:
+      return regression(scored);
+  }
+  throw BugError("classify: no such problem");
+}
+
+Feature label_feature(const Labels& labels) {
+  const std::int64_t C = labels.outputs();
+  switch (labels.problem) {
+    case Problem::single_label:
+      return {.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"};
+    case Problem::multi_label:
+      return {.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"};
+    default:
+      return {.name = kLabels, .dtype = DType::f32, .row = {}};
+  }
+}
+
+}  // namespace
+
+Task classify_task(const ClassifyTask& c) {
+  const BertConfig sizes = encoder_sizes(c.encoder);
+  check_positions("classify", sizes, c.seq_length);
+  Task task;
+  task.name = "classify";
+  task.settings = {{"encoder", encoder_name(c.encoder)},
+                   {"model", encoder_config_json(c.encoder)},
+                   {"problem", field_json(c.labels.problem)},
+                   {"labels", c.labels.names},
+                   {"seq_length", c.seq_length},
+                   {"dropout", c.dropout}};
+  task.described = {{"seq_length", c.seq_length},
+                    {"problem", field_json(c.labels.problem)},
+                    {"labels", c.labels.names}};
+  task.record_kind = "classify";
+  task.features = token_features(sizes, c.seq_length);
+  task.features.push_back(label_feature(c.labels));
+  task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
+  task.tokens = "input_mask";
+  task.row_weights = kRealExample;
+  task.dim_names = [encoder = c.encoder](std::string_view parameter) {
+    return classifier_dim_names(encoder, parameter);
+  };
+  task.layer_rates = [encoder = c.encoder](double decay) {
+    return layer_rate_rules(encoder, decay);
+  };
+  task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
+  return task;
+}
+
+Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
+  Prediction out;
+  out.features = token_features(encoder_sizes(c.encoder), S);
+  out.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
+    const Tensor logits =
+        class_logits(root, c.encoder, encoder_inputs(in), c.labels.outputs(), c.dropout);
+    switch (c.labels.problem) {
+      case Problem::single_label:
+        return {softmax(logits)};
+      case Problem::multi_label:
+        return {logistic(logits)};
+      default:
+        return {logits};
+    }
+  };
+  return out;
+}
+
+}  // namespace smelt

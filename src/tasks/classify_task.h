@@ -1,0 +1,32 @@
+// Whole texts told apart, or given numbers, by a pre-trained encoder: one class of several, any
+// number of them, or a regression.
+#pragma once
+
+#include <cstdint>
+
+#include "format/labels.h"
+#include "models/classifier.h"
+#include "tasks/task.h"
+
+namespace smelt {
+
+struct ClassifyTask {
+  Encoder encoder = {};
+  std::int64_t seq_length = 128;
+  Labels labels = {};
+  double dropout = 0.1;  // of what the head is given
+};
+
+// Losses and metrics, over rows whose is_real_example is 1:
+//   single_label  loss "classification_loss"; accuracy, macro_f1, matthews; of two classes also f1,
+//                 that of the second
+//   multi_label   loss "classification_loss"; accuracy (all classes of a text right), micro_f1,
+//                 macro_f1
+//   regression    loss "squared_error"; pearson
+// UsageError when seq_length exceeds the model's positions.
+Task classify_task(const ClassifyTask& config);
+
+// input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers.
+Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
+
+}  // namespace smelt
