@@ -5,7 +5,8 @@ python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.sa
 Fails unless every weight of the class that config.json names comes from the folder and every tensor in it is used.
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
 [B,P,V] and nsp_logits [B,2], of T5ForConditionalGeneration, for which IN holds inputs [B,S] and targets [B,T], logits
-[B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S].
+[B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S], of …ForSequenceClassification
+class_logits [B,C].
 --text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
 there is one, gives the same.
 """
@@ -29,7 +30,8 @@ def load_model(folder):
     # this is the function that it calls, with the same tensors in a dict.
     config = transformers.AutoConfig.from_pretrained(folder)
     if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
-                                    ["T5ForConditionalGeneration"]):
+                                    ["T5ForConditionalGeneration"], ["BertForSequenceClassification"],
+                                    ["ElectraForSequenceClassification"]):
         sys.exit(f"architectures are {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
@@ -56,6 +58,8 @@ def run_model(model, inputs):
         return run_t5(model, inputs)
     out = model(input_ids=inputs["input_ids"], attention_mask=inputs["input_mask"],
                 token_type_ids=inputs["segment_ids"], training=False)
+    if model.config.architectures[0].endswith("ForSequenceClassification"):
+        return {"class_logits": out.logits.numpy()}
     if model.config.architectures == ["ElectraForPreTraining"]:
         return {"disc_logits": out.logits.numpy()}
     electra = model.config.model_type == "electra"

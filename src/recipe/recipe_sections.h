@@ -155,17 +155,9 @@ void visit_saving_fields(C& c, Visitor&& visit) {
         "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
 }
 
+// How its program runs.
 template <SectionOf<TrainSection> C, class Visitor>
-void visit_fields(C& c, Visitor&& visit) {
-  visit("device", c.device, "cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU");
-  visit("devices", c.devices, "devices that share a batch");
-  visit("batch_size", c.batch_size, "examples per step, over all devices");
-  visit("steps", c.steps, "training steps in all");
-  visit("epochs", c.epochs,
-        "passes over the training examples, which say train.steps then; 0: as train.steps says");
-  visit_schedule_fields(c, visit);
-  visit_optimizer_fields(c, visit);
-  visit_steadying_fields(c, visit);
+void visit_form_fields(C& c, Visitor&& visit) {
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");
@@ -192,6 +184,20 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("mesh_rules", c.mesh_rules,
         "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
   visit("split_slots", c.split_slots, "split what the optimizer keeps over the data axis, too");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("device", c.device, "cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU");
+  visit("devices", c.devices, "devices that share a batch");
+  visit("batch_size", c.batch_size, "examples per step, over all devices");
+  visit("steps", c.steps, "training steps in all");
+  visit("epochs", c.epochs,
+        "passes over the training examples, which say train.steps then; 0: as train.steps says");
+  visit_schedule_fields(c, visit);
+  visit_optimizer_fields(c, visit);
+  visit_steadying_fields(c, visit);
+  visit_form_fields(c, visit);
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit(
       "init", c.init,

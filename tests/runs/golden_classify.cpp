@@ -1,0 +1,86 @@
+#include "runs/golden_classify.h"
+
+#include "checkpoint/hugging_face_classifier.h"
+#include "checkpoint/lazy_files.h"
+#include "store/file.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kClasses = 3;
+
+// Of [3, H], [H, 3] or [3].
+std::vector<float> first_output(const TensorView& view) {
+  const auto all = tensor_values<float>(view);
+  const bool rows = view.shape.dims.front() == kClasses;
+  std::vector<float> out;
+  for (std::size_t i = 0; i < all.size() / kClasses; ++i) out.push_back(all[rows ? i : i * kClasses]);
+  return out;
+}
+
+}  // namespace
+
+GoldenClassify::GoldenClassify(std::string kind)
+    : kind_(std::move(kind)),
+      file_(read_file(source_path("tests/golden/classify_tiny.safetensors")),
+            "classify_tiny.safetensors"),
+      facts_(nlohmann::json::parse(
+          read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {}
+
+ClassifyTask GoldenClassify::settings(Problem problem) const {
+  ClassifyTask out{.encoder = parse_encoder(kind_, facts_["config"], "classify_tiny.json"),
+                   .seq_length = 12,
+                   .labels = {.problem = problem, .names = {"a", "b", "c"}},
+                   .dropout = 0};
+  if (problem == Problem::regression) out.labels.names.clear();
+  return out;
+}
+
+std::vector<float> GoldenClassify::values(const std::string& name) const {
+  return tensor_values<float>(file_.at(str(kind_, "/", name)));
+}
+
+TensorMap GoldenClassify::state(Problem problem) const {
+  const std::string prefix = kind_ + "/param/";
+  TensorMap state;
+  for (const auto& [name, view] : file_.tensors())
+    if (name.starts_with(prefix)) state[name.substr(prefix.size())] = view;
+  if (problem != Problem::regression) return state;
+  for (auto& [name, view] : state) {
+    if (!name.starts_with("output_") && !name.starts_with("classifier/out_proj/")) continue;
+    const auto& kept = first_outputs_.emplace_back(first_output(view));
+    for (auto& dim : view.shape.dims)
+      if (dim == kClasses) dim = 1;
+    view.data = {reinterpret_cast<const std::byte*>(kept.data()), 4 * kept.size()};
+  }
+  return state;
+}
+
+Batch GoldenClassify::batch(Problem problem) const {
+  const char* labels = problem == Problem::single_label  ? "label_ids"
+                       : problem == Problem::multi_label ? "several"
+                                                         : "numbers";
+  Batch out;
+  for (const char* name : {"input_ids", "input_mask", "segment_ids", labels}) {
+    const TensorView& view = file_.at(str(kind_, "/", name));
+    out.rows = view.shape.dims[0];
+    out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
+  }
+  HostArray real{{DType::s32, {out.rows}}, std::vector<std::byte>(4 * 4)};
+  std::ranges::fill(real.values<std::int32_t>(), 1);
+  out.arrays.push_back(std::move(real));
+  return out;
+}
+
+void GoldenClassify::write_folder(const std::string& folder) const {
+  const ClassifyTask task = settings();
+  HuggingFaceClassifier model{
+      .encoder = task.encoder, .labels = task.labels, .dropout = 0, .folder = {}};
+  model.folder.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ncat\ndog\nbird\n";
+  for (std::int64_t i = 8; i < encoder_sizes(task.encoder).vocab_size; ++i)
+    model.folder.vocab_txt += str("w", i, "\n");
+  export_hugging_face(folder, std::move(model), lazy_tensors(state()), {});
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+// The facts of tests/golden/classify_tiny.* (made by tools/golden_classify.py from transformers).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "format/safetensors.h"
+#include "tasks/classify_task.h"
+
+namespace smelt {
+
+class GoldenClassify {
+ public:
+  // kind: "bert" or "electra".
+  explicit GoldenClassify(std::string kind);
+
+  // Of classes "a", "b", "c", or a regression by the first of the three outputs; no dropout.
+  ClassifyTask settings(Problem problem = Problem::single_label) const;
+  const nlohmann::json& facts() const { return facts_; }
+  std::vector<float> values(const std::string& name) const;
+  TensorMap state(Problem problem = Problem::single_label) const;
+  Batch batch(Problem problem = Problem::single_label) const;
+  // As a Hugging Face folder, with a vocabulary of the special tokens, "cat", "dog", "bird" and
+  // words of no meaning.
+  void write_folder(const std::string& folder) const;
+
+ private:
+  std::string kind_;
+  SafetensorsFile file_;
+  nlohmann::json facts_;
+  mutable std::vector<std::vector<float>> first_outputs_;  // what the state of a regression views
+};
+
+}  // namespace smelt

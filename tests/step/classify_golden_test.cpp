@@ -1,0 +1,104 @@
+// Classifiers and their gradients against transformers (tools/golden_classify.py), in a TPU's form,
+// over meshes; rows that only fill a batch up.
+#include <gtest/gtest.h>
+
+#include "ops/ops.h"
+#include "runs/golden_classify.h"
+#include "runs/mesh_bert.h"
+#include "runs/probe.h"
+#include "support/plugins.h"
+#include "tasks/token_features.h"
+
+namespace smelt {
+namespace {
+
+class ClassifyGolden : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Encoders, ClassifyGolden, testing::Values("bert", "electra"),
+                         [](const auto& info) { return info.param; });
+
+Probe losses(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
+             Problem problem, const Batch& batch) {
+  const Task task = classify_task(golden.settings(problem));
+  return probe(client,
+               {.features = task.features,
+                .outputs = [&](const Scope& root,
+                               const Inputs& in) { return losses_and_gradients(task, root, in); }},
+               batch, golden.state(problem));
+}
+
+TEST_P(ClassifyGolden, ScoresMatchTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  ClassifyTask c = golden.settings();
+  Batch batch = golden.batch();
+  batch.arrays.resize(3);
+  // Numbers as they are: of a regression nothing is made of the scores.
+  Prediction scores = class_probabilities(c, 12);
+  scores.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
+    return {class_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
+  };
+  const Probe got = probe(client, scores, batch, golden.state());
+  const auto [difference, size] = distance(got.results[0], golden.values("scores"));
+  EXPECT_LE(difference, kLossTolerance * size);
+}
+
+TEST_P(ClassifyGolden, LossesOfAllProblemsMatchTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  for (const auto& [problem, name] : {std::pair{Problem::single_label, "single_label"},
+                                      {Problem::multi_label, "multi_label"},
+                                      {Problem::regression, "regression_of_first"}}) {
+    const double want = golden.facts()["losses"][name];
+    const Probe got = losses(client, golden, problem, golden.batch(problem));
+    EXPECT_NEAR(got.results[0][0], want, kLossTolerance * want) << name;
+  }
+}
+
+void expect_golden_gradients(const std::shared_ptr<const Client>& client,
+                             const GoldenClassify& golden, const TrainingConfig& config) {
+  const auto [loss, gradients] = step_gradients(client, classify_task(golden.settings()), config,
+                                                golden.batch(), golden.state());
+  const double want = golden.facts()["losses"]["single_label"];
+  EXPECT_NEAR(loss, want, kLossTolerance * want);
+  EXPECT_EQ(gradients.size(), golden.state().size());
+  for (const auto& [name, gradient] : gradients) {
+    const auto [difference, size] = distance(gradient, golden.values("grad/" + name));
+    EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << name;
+  }
+}
+
+TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  TrainingConfig config;
+  config.batch_size = 4;
+  expect_golden_gradients(client, golden, config);
+  config.compute = {.layers = Layers::scan, .save = Save::products};
+  config.micro_batches = 2;
+  expect_golden_gradients(client, golden, config);
+}
+
+// A row of weight 0 is as if it were not there.
+TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  for (const Problem problem :
+       {Problem::single_label, Problem::multi_label, Problem::regression}) {
+    Batch filled = golden.batch(problem), alone = filled;
+    for (HostArray& array : alone.arrays) {
+      array.bytes.resize(array.bytes.size() / 4 * 3);
+      array.shape.dims[0] = 3;
+    }
+    alone.rows = 3;
+    filled.arrays.back().values<std::int32_t>()[3] = 0;
+    const Probe a = losses(client, golden, problem, filled), b = losses(client, golden, problem, alone);
+    ASSERT_EQ(a.results.size(), b.results.size());
+    for (std::size_t i = 0; i < a.results.size(); ++i) {
+      const auto [difference, size] = distance(a.results[i], b.results[i]);
+      EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace smelt
