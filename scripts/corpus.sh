@@ -27,12 +27,12 @@ fetch_documentation() {
 # gather_from FOLDERS...: fills the corpus anew from the folders that exist.
 gather_from() {
   rm -rf "$OUT/corpus" "$OUT/corpus.partial"
-  .venv/bin/python tools/gather_prose.py --out "$OUT/corpus.partial" "$@"
+  .venv/bin/python tools/gather_prose.py --out "$OUT/corpus.partial" --labelled "$OUT/labelled.tsv" "$@"
   mv "$OUT/corpus.partial" "$OUT/corpus"
 }
 
 gather() {
-  [ "$(corpus_mb)" -ge "$WANTED_MB" ] && return
+  [ "$(corpus_mb)" -ge "$WANTED_MB" ] && [ -f "$OUT/labelled.tsv" ] && return
   say "gathering English prose from this machine"
   mkdir -p "$OUT"
   gather_from "${DOC_ROOTS[@]}"

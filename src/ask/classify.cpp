@@ -99,18 +99,22 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
   }
 }
 
-// By length, so that a batch holds little padding.
 std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts> texts) {
   const auto encoded = encode(texts);
   for (const TextPairIds& text : encoded) cut_ += text.cut > 0 ? 1 : 0;
+  return classify(encoded);
+}
+
+// By length, so that a batch holds little padding.
+std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds> texts) {
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return encoded[i].ids.size(); });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return texts[i].ids.size(); });
   std::vector<std::vector<float>> out(texts.size());
   const std::span<const std::size_t> all(order);
   const auto size = static_cast<std::size_t>(job_.batch_size);
   for (std::size_t at = 0; at < all.size(); at += size)
-    ask(all.subspan(at, std::min(size, all.size() - at)), encoded, out);
+    ask(all.subspan(at, std::min(size, all.size() - at)), texts, out);
   return out;
 }
 

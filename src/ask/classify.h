@@ -55,7 +55,10 @@ class Classifier {
   // job().labels.outputs() numbers for each text, in their order: probabilities, or of a regression
   // what it comes to.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
+  // The same of texts that are ids already, at most most_tokens each.
+  std::vector<std::vector<float>> classify(std::span<const TextPairIds> texts);
   const ClassifyJob& job() const { return job_; }
+  const BertTokenizer& tokenizer() const { return *tokenizer_; }
   std::uint64_t cut() const { return cut_; }  // texts so far that were longer than most_tokens
 
  private:

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/layout.h"
@@ -57,6 +58,9 @@ std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone,
 
 void add_hugging_face(const std::string& folder, GivenWeights& out) {
   const nlohmann::json config = read_model_config(folder);
+  if (const auto head = classifier_head(config, join_path(folder, "config.json")))
+    out.head = {{"problem", word_of(head->labels.problem, kProblems)},
+                {"labels", head->labels.names}};
   if (text_field(config, "model_type", "") == "electra") {
     HuggingFaceElectra electra = import_hugging_face_electra(folder);
     ModelFolder model = std::move(electra.model);
@@ -93,6 +97,9 @@ GivenWeights of_checkpoint(SlicedCheckpoint sliced) {
                    .parameters = std::move(checkpoint.tensors),
                    .model = checkpoint.state.value("model", nlohmann::json()),
                    .owners = std::move(checkpoint.owners)};
+  if (checkpoint.state.contains("labels"))
+    out.head = {{"problem", checkpoint.state.value("problem", "")},
+                {"labels", checkpoint.state["labels"]}};
   if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
     out.vocabulary_crc32c = crc->get<std::uint32_t>();
   return out;

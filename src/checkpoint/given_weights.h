@@ -20,6 +20,9 @@ struct GivenWeights {
   TensorMap parameters;   // f32, by the original checkpoint's names; nothing of the optimizer's
   nlohmann::json
       model;  // the settings of the model; null where they are not known in smelt's words
+  // {"problem": …, "labels": …} of a head that scores whole texts; null: it has none, or does not
+  // say it.
+  nlohmann::json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
   // "generator/", "electra/": a run that has nothing under the first name takes what is there under
   // the second, where that is not given itself.

@@ -13,13 +13,13 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/figures.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "cli/model_option.h"
 #include "console/number_check.h"
 #include "examples/labelled_rows.h"
+#include "recipe/classify_model.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -48,21 +48,13 @@ struct PredictFlags {
 // A batch's texts are sorted by length among so many batches.
 constexpr std::int64_t kBatchesAtOnce = 64;
 
-Json said_json(const Labels& labels, const std::vector<float>& numbers) {
-  if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
-  const std::string said = said_label(labels, numbers);
-  if (labels.problem == Problem::single_label) return said;
-  return label_names(Problem::multi_label, said);
-}
-
 Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
               const std::vector<float>& numbers) {
   Json out{{"text", row.text}};
   if (!row.pair.empty()) out["pair"] = row.pair;
   if (has_label) out["label"] = row.label;
   out["prediction"] = said_json(labels, numbers);
-  for (std::size_t i = 0; i < labels.names.size(); ++i)
-    out["probabilities"][labels.names[i]] = to_f32_digits(numbers[i]);
+  if (!labels.names.empty()) out["probabilities"] = probabilities_json(labels, numbers);
   return out;
 }
 

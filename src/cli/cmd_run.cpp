@@ -29,9 +29,13 @@ void print_next_commands(const Recipe& recipe) {
   if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
   if (answers<GenerateJob>(questions))
     std::cout << "  smelt generate " << out << " --text 'a text with an <extra_id_0>'\n";
+  if (answers<ClassifyJob>(questions))
+    std::cout << "  smelt predict " << out << " --text 'a text'\n";
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << join_path(recipe.out, "report.html")
-            << "\n  smelt run " << out << " --set train.steps=" << more
+            << "\n  smelt run " << out << " --set "
+            << (recipe.train.epochs > 0 ? str("train.epochs=", 2 * recipe.train.epochs)
+                                        : str("train.steps=", more))
             << "      # goes on training\n";
   if (recipe.type->export_folder)
     std::cout << "  " << RecipePaths(recipe).hugging_face

@@ -14,6 +14,7 @@
 #include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
+#include "cli/cmd_finetune.h"
 #include "cli/cmd_generate.h"
 #include "cli/cmd_help.h"
 #include "cli/cmd_metrics.h"
@@ -57,7 +58,7 @@ struct CommandGroup {
 
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
-    {"Everything from one recipe", {add_run_command, add_plan_command}},
+    {"Everything from one recipe", {add_run_command, add_finetune_command, add_plan_command}},
     {"Its stages",
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",

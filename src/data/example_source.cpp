@@ -58,6 +58,13 @@ Batch ExampleSource::batch_in_order(std::uint64_t step, std::int64_t batch_size,
   return batch;
 }
 
+Batch ExampleSource::examples_in_order(std::uint64_t first, std::uint64_t count) const {
+  CHECK(first + count <= size(), first, " + ", count, " of ", size());
+  Batch batch = empty_batch(features_, static_cast<std::int64_t>(count));
+  put_in_order(first, count, batch, 0);
+  return batch;
+}
+
 std::uint64_t ExampleSource::whole_batches(std::int64_t batch_size) const {
   check_batch(batch_size);
   return size() / static_cast<std::uint64_t>(batch_size);

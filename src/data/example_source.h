@@ -48,6 +48,8 @@ class ExampleSource {
   // Evaluation: examples in file order, from the first again after the last (the original repeats
   // too).
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
+  // These, as a batch: [first, first + count) of size().
+  Batch examples_in_order(std::uint64_t first, std::uint64_t count) const;
   virtual std::uint64_t size() const = 0;                      // examples in file order
   virtual std::uint64_t epoch_size() const { return size(); }  // of an epoch of training
   // What training's order depends on besides size() and the seed.

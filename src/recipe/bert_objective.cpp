@@ -195,8 +195,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
   const Checkpoint checkpoint = parameters_of(
-      load_trained_model("export", paths.model_dir, config, paths.vocab, r.eval.averaged)
-          .checkpoint);
+      load_trained_model("export", paths.trained, config, paths.vocab, r.eval.averaged).checkpoint);
   HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;

@@ -11,6 +11,15 @@
 namespace smelt {
 
 ClassifyJob classify_job(const ClassifyTask& task);
+// What a classifier says of the examples of eval.split, a JSON object each: text (of its pieces, a
+// pair's as "pair"), label, prediction, probabilities; into RecipePaths's `predictions`.
+void write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
+
+// As JSON holds them: a class, a list of classes, or a number.
+nlohmann::ordered_json said_json(const Labels& labels, std::span<const float> numbers);
+// {"class": probability, …}
+nlohmann::ordered_json probabilities_json(const Labels& labels, std::span<const float> numbers);
+
 // UsageError for a folder that does not tell its classes.
 ClassifyTask stored_classifier(const StoredModel& model);
 

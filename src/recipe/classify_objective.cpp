@@ -244,7 +244,7 @@ std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) 
   };
   const RecipePaths paths(r);
   const auto train = counts(paths.train_records);
-  const auto held = counts(paths.heldout_records);
+  const auto held = counts(paths.scored);
   if (train.empty() || held.size() != train.size()) return {};
   double all = 0;
   for (const double count : held) all += count;
@@ -258,7 +258,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const ClassifyTask task = finished_classifier(r);
   const Checkpoint checkpoint =
-      parameters_of(load_trained_model("export", paths.model_dir, encoder_config_json(task.encoder),
+      parameters_of(load_trained_model("export", paths.trained, encoder_config_json(task.encoder),
                                        paths.vocab, r.eval.averaged)
                         .checkpoint);
   HuggingFaceClassifier model{.encoder = task.encoder, .labels = task.labels, .folder = {}};
@@ -288,6 +288,9 @@ ObjectiveType classify_objective() {
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
   type.more_measures = majority_class;
+  type.write_predictions = [](const Recipe& r) {
+    write_class_predictions(r, finished_classifier(r));
+  };
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;
   type.questions = {QuestionFor<ClassifyJob>(

@@ -169,7 +169,7 @@ ScoreTextJob score_stored_electra(const StoredModel& m) {
 void export_recipes_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   export_electra({.task = finished_task(r),
-                  .model_dir = paths.model_dir,
+                  .model_dir = paths.trained,
                   .vocab = paths.vocab,
                   .tokenizer = options_of(tokenizer_flags(r)),
                   .folder = folder,

@@ -29,17 +29,17 @@ namespace {
 
 EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
-  if (paths.heldout_records.empty())
+  if (paths.scored.empty())
     throw UsageError("eval: no held-out examples: data.records are given without data.heldout",
                      "name some with --set data.heldout=…");
   EvaluateJob job;
   job.task = r.type->task(r);
-  const HeldOutBatches batches = held_out_batches(r, job.task);
+  const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
   job.batch_size = batches.size;
   job.on = run_on(r.train);
-  job.data = paths.heldout_records;
+  job.data = paths.scored;
   job.vocab = made_vocabulary(paths);
-  job.model_dir = paths.model_dir;
+  job.model_dir = paths.trained;
   job.steps = batches.steps;
   job.repeats = batches.repeats;
   job.passes = r.eval.passes;
@@ -47,10 +47,15 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   return job;
 }
 
-HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out) {
+// `fills_up`: rows that are no examples may fill up a batch.
+HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool fills_up) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
   const std::int64_t parts = partition_for(run_on(r.train).mesh, r.train.devices).row_shards();
+  if (fills_up) {
+    out.size = (held_out + parts - 1) / parts * parts;
+    return out;
+  }
   out.size = held_out / parts * parts;
   if (out.size > 0) return out;
   return {.size = parts, .steps = 1, .repeats = true};
@@ -77,7 +82,9 @@ void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& m
   const RecipePaths paths(r);
   write_file(paths.evaluation, evaluation_text(e));
   Record told = evaluation_json(e);
-  write_file(join_path(paths.model_dir, "eval_results.json"), told.dump(2) + "\n");
+  write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
+             told.dump(2) + "\n");
+  if (r.eval.split == "test") return;  // evaluations.jsonl is of the validation
   told["checkpoint"] = mark;
   // A run and a follower may tell of two checkpoints at a time.
   const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
@@ -92,6 +99,11 @@ void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& m
   std::string lines;
   for (const Record& one : all) lines += one.dump() + "\n";
   write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
+}
+
+void keep_figures(const Recipe& r, const Evaluation& e) {
+  if (r.type->write_predictions) r.type->write_predictions(r);
+  write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
 }
 
 Evaluation with_more_measures(const Recipe& r, Evaluation e) {
@@ -175,8 +187,7 @@ class RecipeFollower {
 
 }  // namespace
 
-HeldOutBatches held_out_batches(const Recipe& r, const Task& task) {
-  const std::string data = RecipePaths(r).heldout_records;
+HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::string& data) {
   const auto source = open_examples({.input = data,
                                      .features = task.features,
                                      .kind = task.record_kind,
@@ -185,11 +196,12 @@ HeldOutBatches held_out_batches(const Recipe& r, const Task& task) {
   if (source->size() == 0)
     throw UsageError(str("eval: ", data, " holds no examples"),
                      "raise text.heldout, or give more text");
-  return batches_of(r, static_cast<std::int64_t>(source->size()));
+  return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
 }
 
 void warn_of_few(const Recipe& r, std::int64_t held_out) {
-  const HeldOutBatches batches = batches_of(r, held_out);
+  if (r.type->reads == Reads::rows) return;  // whose batches are filled up
+  const HeldOutBatches batches = batches_of(r, held_out, false);
   if (batches.size == r.eval.batch_size && !batches.repeats) return;
   spdlog::warn("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
                counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
@@ -237,14 +249,14 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
 
 Evaluation evaluate_model(const Recipe& r) {
   const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
-  write_evaluation(r, e, mark_of(RecipePaths(r).model_dir, e.global_step));
+  keep_figures(r, e);
   return e;
 }
 
 Evaluation evaluate_and_try_to_keep(const Recipe& r) {
   const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
   try {
-    write_evaluation(r, e, mark_of(RecipePaths(r).model_dir, e.global_step));
+    keep_figures(r, e);
   } catch (const Error& error) {
     spdlog::warn("eval: the figures are not kept: {}", error.what());
   }

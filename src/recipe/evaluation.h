@@ -16,9 +16,9 @@ struct HeldOutBatches {
   std::int64_t steps = 0;  // 0 = all whole batches
   bool repeats = false;    // they are taken several times: fewer than devices
 };
-// By eval.batch_size and eval.steps, with smaller batches where there are fewer examples.
-// UsageError where there are none.
-HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task);
+// Of the records `data`, by eval.batch_size and eval.steps, with smaller batches where there are
+// fewer examples. UsageError where there are none.
+HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
 // A warning where held_out_batches() are not what the recipe asks for.
 void warn_of_few(const Recipe& recipe, std::int64_t held_out);
 
@@ -35,7 +35,8 @@ std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
-// evaluations.jsonl (docs/formats/metrics.md) into the model's folder.
+// evaluations.jsonl (docs/formats/metrics.md) into the model's folder; of eval.split test
+// test_results.txt and test_results.json.
 Evaluation evaluate_model(const Recipe& recipe);
 // Warns where they cannot be written, as of a folder that may only be read.
 Evaluation evaluate_and_try_to_keep(const Recipe& recipe);

@@ -75,7 +75,7 @@ Job asked_job(const Recipe& r) {
   Job job = job_of<Job>(r.type->questions, r.type->name, &r);
   job.device = r.train.device;
   job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = paths.model_dir;
+  job.model_dir = paths.trained;
   job.vocab = paths.vocab;
   job.averaged = r.eval.averaged;
   return job;
@@ -120,6 +120,7 @@ TrainJob train_job(const TrainSection& t, Task task) {
   job.keep = t.keep;
   job.keep_every = t.keep_every;
   job.keep_best = t.keep_best;
+  job.patience = t.patience;
   job.hang_minutes = t.hang_minutes;
   job.init = t.init;
   job.track.log_every = t.log_every;
@@ -147,7 +148,16 @@ RecipePaths::RecipePaths(const Recipe& r)
       heldout_records(r.ready.heldout),
       model_dir(join_path(r.out, "model")),
       evaluation(join_path(r.out, "model/eval_results.txt")),
-      hugging_face(join_path(r.out, "huggingface")) {
+      hugging_face(join_path(r.out, "huggingface")),
+      trained(r.eval.best ? join_path(model_dir, "best") : model_dir) {
+  name_records(r);
+  const bool test = r.eval.split == "test";
+  if (test) evaluation = join_path(model_dir, "test_results.txt");
+  scored = test ? test_records : heldout_records;
+  predictions = join_path(model_dir, test ? "test_predictions.jsonl" : "predictions.jsonl");
+}
+
+void RecipePaths::name_records(const Recipe& r) {
   if (!train_records.empty()) return;
   if (!r.data.value("test", "").empty())
     test_records = join_path(r.out, str("data/test.", r.type->records));
@@ -223,7 +233,7 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
   job.track.gradient_histograms = r.track.gradients;
   if (!r.track.fill.empty()) job.track.sampler = sampler_of(r);
   if (r.eval.every > 0) {
-    const HeldOutBatches batches = held_out_batches(r, job.task);
+    const HeldOutBatches batches = held_out_batches(r, job.task, paths.heldout_records);
     job.validation = {.data = paths.heldout_records,
                       .batch_size = batches.size,
                       .steps = batches.steps,

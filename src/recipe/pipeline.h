@@ -30,6 +30,12 @@ struct RecipePaths {
   std::string train_records, heldout_records;
   std::string test_records;  // empty: the data have no test
   std::string model_dir, evaluation, hugging_face;
+  std::string trained;      // where eval.best or the newest checkpoint is
+  std::string scored;       // the records of eval.split; empty: there are none
+  std::string predictions;  // what is said of each of them
+
+ private:
+  void name_records(const Recipe& recipe);
 };
 
 // The files of RecipePaths::train_records or heldout_records; none where none match.

@@ -89,6 +89,7 @@ struct TrainSection {
   std::int64_t keep = 5;
   std::int64_t keep_every = 0;
   std::string keep_best = {};
+  std::int64_t patience = 0;
   double hang_minutes = 30;
   std::int64_t log_every = 100;
 };
@@ -100,6 +101,8 @@ struct EvalSection {
   std::int64_t every = 0;
   double every_epochs = 0;
   bool averaged = true;
+  bool best = false;
+  std::string split = "validation";
 };
 
 struct TrackSection {

@@ -130,6 +130,11 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("train.keep_every", 0);
   for (const char* field : {"train.epochs", "eval.every_epochs"}) checks.within(field, 0);
   checks.within("train.warmup_ratio", 0, 1);
+  checks.at_least("train.patience", 0);
+  checks.require(
+      train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
+      "train.patience is given without train.keep_best, the measure that is to get better",
+      "name it with --set train.keep_best=…");
   checks.require(train.layer_decay > 0 && train.layer_decay <= 1, {"train.layer_decay"},
                  str("train.layer_decay is ", train.layer_decay, ", must be above 0, at most 1"),
                  "0.8 is ELECTRA's, 1 leaves all layers the same rate");
@@ -184,6 +189,13 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
 
 void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
+  checks.one_of("eval.split", {"validation", "test"});
+  checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
+                 {"eval.split"}, "eval.split is test, but the recipe's data have no test",
+                 "name its files with data.test, where the type of model has it");
+  checks.require(!r.eval.best || !r.train.keep_best.empty(), {"eval.best", "train.keep_best"},
+                 "eval.best is given without train.keep_best, the measure of what is best",
+                 "name it with --set train.keep_best=…");
   checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
   checks.require(r.out.find_first_of(",*?") == std::string::npos, {"out"},
                  str("out is '", r.out, "', of which a comma, * or ? would name several files"),
@@ -208,7 +220,8 @@ void check_sections(const Recipe& r) {
                  str("train.keep_every ", r.train.keep_every,
                      " is no multiple of train.save_every ", r.train.save_every),
                  "choose a multiple, or 0 for none");
-  checks.require(r.train.keep_best.empty() || r.eval.every > 0, {"train.keep_best", "eval.every"},
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
+                 {"train.keep_best", "eval.every"},
                  str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
                  "set eval.every to the steps between two measurements");
   checks.at_least("track.histograms_every", 0);

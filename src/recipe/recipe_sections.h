@@ -153,6 +153,9 @@ void visit_saving_fields(C& c, Visitor&& visit) {
   visit("keep_best", c.keep_best,
         "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
         "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+  visit(
+      "patience", c.patience,
+      "evaluations in a row without a new best, by train.keep_best, that end the run; 0: none do");
 }
 
 // How its program runs.
@@ -222,6 +225,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "eval.every says");
   visit("averaged", c.averaged,
         "evaluation, fill, detect and export take the averages that train.ema_decay keeps");
+  visit("best", c.best,
+        "evaluation, export and what asks the model take the checkpoint that train.keep_best keeps "
+        "instead of the newest");
+  visit("split", c.split, "what is evaluated: validation, or test: the examples of data.test");
 }
 
 template <SectionOf<TrackSection> C, class Visitor>

@@ -144,29 +144,30 @@ std::vector<Stage> data_stages(const Recipe& r) {
 Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
                        const Evaluated& evaluated) {
   const RecipePaths p(r);
-  return {.name = "eval",
-          .settings = with(training, "eval", r.sections.at("eval")),
-          .inputs = all_of(
-              {records_at(p.train_records), records_at(p.heldout_records), model_at(p.model_dir)}),
-          .outputs = always({p.evaluation}),
-          .make = [r, evaluated] {
-            const Evaluation evaluation = evaluate_model(r);
-            if (evaluated) evaluated(evaluation);
-          }};
+  return {
+      .name = "eval",
+      .settings = with(training, "eval", r.sections.at("eval")),
+      .inputs = all_of({records_at(p.train_records), records_at(p.scored), model_at(p.trained)}),
+      .outputs = always({p.evaluation}),
+      .make = [r, evaluated] {
+        const Evaluation evaluation = evaluate_model(r);
+        if (evaluated) evaluated(evaluation);
+      }};
 }
 
 Stage export_stage(const Recipe& r, const nlohmann::json& training) {
   const RecipePaths p(r);
-  return {.name = "export",
-          .settings = with(training, "eval", {{"averaged", r.eval.averaged}}),
-          .inputs = all_of(
-              {records_at(p.train_records),
-               always(r.type->has_vocabulary() ? std::vector{p.vocab} : std::vector<std::string>()),
-               model_at(p.model_dir)}),
-          .outputs = always({p.hugging_face}),
-          .make = [r, p] {
-            replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });
-          }};
+  return {
+      .name = "export",
+      .settings = with(training, "eval", {{"averaged", r.eval.averaged}, {"best", r.eval.best}}),
+      .inputs = all_of(
+          {records_at(p.train_records),
+           always(r.type->has_vocabulary() ? std::vector{p.vocab} : std::vector<std::string>()),
+           model_at(p.trained)}),
+      .outputs = always({p.hugging_face}),
+      .make = [r, p] {
+        replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });
+      }};
 }
 
 // The stages in their order.
@@ -185,7 +186,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                       const TrainSummary summary = train_model(r, beginning);
                       if (trained) trained(summary);
                     }});
-  if (!p.heldout_records.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
+  if (!p.scored.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
   if (r.type->export_folder) stages.push_back(export_stage(r, training));
   return stages;
 }

@@ -198,10 +198,9 @@ std::string t5_remark(const Recipe&, const Evaluation& e) {
 void export_t5(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const T5Config config = finished(r).task.model;
-  const Checkpoint checkpoint =
-      parameters_of(load_trained_model("export", paths.model_dir, config_json(config), paths.vocab,
-                                       r.eval.averaged)
-                        .checkpoint);
+  const Checkpoint checkpoint = parameters_of(
+      load_trained_model("export", paths.trained, config_json(config), paths.vocab, r.eval.averaged)
+          .checkpoint);
   export_hugging_face_t5(
       folder, config, paths.vocab, extra_ids_of(r), lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced

@@ -128,6 +128,7 @@ Task classify_task(const ClassifyTask& c) {
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);
   };
+  task.is_head = is_class_head;
   task.layer_rates = [encoder = c.encoder](double decay) {
     return layer_rate_rules(encoder, decay);
   };

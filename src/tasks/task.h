@@ -81,6 +81,9 @@ struct Task {
   // Rules of rates by parameters' names (optim/rules.h) where each layer's is `decay` times that of
   // the one above it; unset: the task knows no layers.
   std::function<std::string(double decay)> layer_rates = {};
+  // Parameters of a head that answers what settings' "problem" and "labels" ask: weights of another
+  // run's head are not taken, whatever their shapes. Unset: there is none.
+  std::function<bool(std::string_view parameter)> is_head = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;
   // Its records, as RecordOptions has them (data/example_source.h).

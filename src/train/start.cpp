@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "format/json_difference.h"
 #include "state/compiled_step.h"
@@ -41,6 +42,10 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
                const nlohmann::json& settings, double seconds) {
   const std::string& where = checkpoint.path;
   if (say_if_done(job, where, checkpoint.step)) return;
+  if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
+      job.patience > 0 && since >= job.patience)
+    return spdlog::info("{}: the run ended here, {} after its best; a higher {} goes on", where,
+                        counted(since, "evaluation"), job.fields("patience"));
   spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     spdlog::warn("{}: {}", where, changes);
@@ -64,7 +69,8 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
               .step = checkpoint->step,
               .steps_before = settings.value("steps_before", std::int64_t{0}),
               .spikes = SpikeRecord(checkpoint->state),
-              .unchecked = checkpoint->state.contains(kUnchecked)};
+              .unchecked = checkpoint->state.contains(kUnchecked),
+              .since_best = checkpoint->state.value(kSinceBest, std::int64_t{0})};
   say_where(job, *checkpoint, settings, seconds_since(begin));
   return start;
 }
@@ -79,19 +85,39 @@ void say_other_model(const GivenWeights& given, const nlohmann::json& settings) 
   if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
 }
 
-InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout) {
+// A head of other classes has nothing to say of these, be it of the same shape. Whether one was
+// left out.
+bool leave_out_other_head(const Task& task, GivenWeights& given) {
+  if (!task.is_head) return false;
+  const nlohmann::json own{{"problem", task.settings.value("problem", "")},
+                           {"labels", task.settings.value("labels", nlohmann::json())}};
+  if (given.head == own) return false;
+  return std::erase_if(given.parameters,
+                       [&](const auto& item) { return task.is_head(item.first); }) > 0;
+}
+
+// `other_head`: whether there is one that is not taken.
+InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout,
+                          bool& other_head) {
   const auto in_vocabulary = [&](std::string_view parameter) {
     const DimNames dims = task.dim_names ? task.dim_names(parameter) : DimNames();
     return !dims.empty() && dims.front().name == "vocab";
   };
-  return take_weights(layout, load_weights(init), in_vocabulary);
+  GivenWeights given = load_weights(init);
+  other_head = leave_out_other_head(task, given);
+  return take_weights(layout, std::move(given), in_vocabulary);
 }
 
 // Only a new run takes weights.
 void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
                 Start& start) {
-  start.taken = weights_of(job.init, job.task, program.state);
+  bool other_head = false;
+  start.taken = weights_of(job.init, job.task, program.state, other_head);
   spdlog::info("{}", table_of(*start.taken));
+  if (other_head)
+    spdlog::warn(
+        "{}: its head is of other classes ({}), and is not taken", job.init,
+        start.taken->given.head.is_null() ? "not told" : start.taken->given.head["labels"].dump());
   const GivenWeights& given = start.taken->given;
   if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
     spdlog::warn("{} {}", given.where, other);
@@ -110,7 +136,8 @@ void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json&
 
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
                              const std::string& vocab) {
-  const InitialWeights taken = weights_of(init, task, layout);
+  bool other_head = false;  // classes may not be known yet
+  const InitialWeights taken = weights_of(init, task, layout, other_head);
   if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
     spdlog::warn("{} {}", taken.given.where, other);
   return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};

@@ -14,6 +14,8 @@ namespace smelt {
 
 // In a checkpoint's settings.
 inline constexpr const char* kUnchecked = "unchecked";
+// Likewise: the validations since the best one.
+inline constexpr const char* kSinceBest = "checks_since_best";
 
 struct Start {
   std::optional<ModelState> state;      // of a checkpoint; empty for a new run
@@ -22,6 +24,12 @@ struct Start {
   std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
   SpikeRecord spikes;             // of a checkpoint
   bool unchecked = false;         // its check was due, and cut off by a signal
+  std::int64_t since_best = 0;    // validations of a checkpoint's run since its best one
+  // Whether there is a step or a check to make.
+  bool has_work(const TrainJob& job) const {
+    const bool ended = job.patience > 0 && since_best >= job.patience;
+    return unchecked || (step < job.config.schedule.total_steps && !ended);
+  }
   bool is_saved() const { return state.has_value(); }
 };
 

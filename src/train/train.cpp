@@ -55,7 +55,7 @@ TrainSummary trained(const TrainJob& job) {
     const auto restoring = run.log.during(Spent::restore);
     return start_of(job, run.program, *run.client, run.settings);
   }();
-  const bool has_work = start.step < run.last_step() || start.unchecked;
+  const bool has_work = start.has_work(job);
   if (start.is_saved() && !has_work)
     return job.dry_run ? read_data(run, start, nullptr)
                        : TrainSummary{.first_step = start.step, .last_step = start.step};

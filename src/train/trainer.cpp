@@ -35,7 +35,8 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
       last_(run.program.report),
-      told_saved_(saver_.saved()) {}
+      told_saved_(saver_.saved()),
+      since_best_(start.since_best) {}
 
 std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
   return std::make_unique<Prefetch>(*run_.source, job_.config.batch_size,
@@ -248,8 +249,16 @@ std::optional<double> Trainer::check(const HostState& host) {
     if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
     log_.sampled(step, programs_.sampler->kind(), samples(weights));
   }
-  if (!found.validation || !saver_.is_best(*found.validation)) return std::nullopt;
+  if (!found.validation) return std::nullopt;
+  const bool is_best = saver_.is_best(*found.validation);
+  since_best_ = is_best ? 0 : since_best_ + 1;
+  if (job_.patience > 0) run_.settings[kSinceBest] = since_best_;
+  if (!is_best) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
+}
+
+bool Trainer::is_out_of_patience() const {
+  return job_.patience > 0 && since_best_ >= job_.patience;
 }
 
 void Trainer::run_steps() {
@@ -260,7 +269,7 @@ void Trainer::run_steps() {
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
     check_and_save({.check = true, .save = true});  // saved without the mark
-  while (position_.step() < last && !StopSignal::raised()) {
+  while (position_.step() < last && !is_out_of_patience() && !StopSignal::raised()) {
     take_step();
     check_and_save(due());
     tell_saved();
@@ -276,7 +285,11 @@ void Trainer::run_steps() {
   tell_saved();
   const std::int64_t step = position_.step();
   signalled_ = StopSignal::raised();
-  const bool stopped = step < last || position_.state() == RunState::cut;
+  const bool early = is_out_of_patience() && step < last;
+  if (early)
+    spdlog::info("train: {} after the best {}: done at step {} of {}",
+                 counted(since_best_, "evaluation"), job_.keep_best, step, last);
+  const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)
     throw Stopped(str("train: stopped by a signal at step ", step, " of ", last, "; saved"),

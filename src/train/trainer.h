@@ -64,6 +64,8 @@ struct TrainJob {
   // A measure of the validation, whose best state is in <model_dir>/best; a loss is best where it
   // is lowest, all else where it is highest. Empty: none.
   std::string keep_best = {};
+  // Validations in a row without a new best that end the run; 0: none do. Wants keep_best.
+  std::int64_t patience = 0;
   double hang_minutes = 30;  // a step that takes longer ends the process; 0: never
   bool save_first = false;   // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;

@@ -106,6 +106,7 @@ class Trainer {
   std::optional<double> check(const HostState& host);
   std::vector<TextSample> samples(const SlicedTensors& weights);
   void tell_saved();
+  bool is_out_of_patience() const;
   void run_steps();
   TrainSummary summary() const;
 
@@ -123,6 +124,7 @@ class Trainer {
   std::optional<Buffer> report_;  // of position_.step(), where it is due
   ReportSums since_check_, last_;
   std::int64_t told_saved_;
+  std::int64_t since_best_;  // validations
   bool signalled_ = false;
 };
 

@@ -133,7 +133,7 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
   std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();
   std::optional<RunPrograms> programs;
-  if (start.step < run.last_step() || start.unchecked) programs.emplace(compiled_programs(run));
+  if (start.has_work(job)) programs.emplace(compiled_programs(run));
   const double seconds = seconds_since(begin);
   watch.emplace(&run.watchdog, "putting the first state on the devices");
   PreparedRun prepared{

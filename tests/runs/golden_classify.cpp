@@ -15,7 +15,8 @@ std::vector<float> first_output(const TensorView& view) {
   const auto all = tensor_values<float>(view);
   const bool rows = view.shape.dims.front() == kClasses;
   std::vector<float> out;
-  for (std::size_t i = 0; i < all.size() / kClasses; ++i) out.push_back(all[rows ? i : i * kClasses]);
+  for (std::size_t i = 0; i < all.size() / kClasses; ++i)
+    out.push_back(all[rows ? i : i * kClasses]);
   return out;
 }
 
@@ -25,8 +26,9 @@ GoldenClassify::GoldenClassify(std::string kind)
     : kind_(std::move(kind)),
       file_(read_file(source_path("tests/golden/classify_tiny.safetensors")),
             "classify_tiny.safetensors"),
-      facts_(nlohmann::json::parse(
-          read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {}
+      facts_(
+          nlohmann::json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {
+}
 
 ClassifyTask GoldenClassify::settings(Problem problem) const {
   ClassifyTask out{.encoder = parse_encoder(kind_, facts_["config"], "classify_tiny.json"),

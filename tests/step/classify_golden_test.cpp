@@ -82,8 +82,7 @@ TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
 TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
-  for (const Problem problem :
-       {Problem::single_label, Problem::multi_label, Problem::regression}) {
+  for (const Problem problem : {Problem::single_label, Problem::multi_label, Problem::regression}) {
     Batch filled = golden.batch(problem), alone = filled;
     for (HostArray& array : alone.arrays) {
       array.bytes.resize(array.bytes.size() / 4 * 3);
@@ -91,7 +90,8 @@ TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
     }
     alone.rows = 3;
     filled.arrays.back().values<std::int32_t>()[3] = 0;
-    const Probe a = losses(client, golden, problem, filled), b = losses(client, golden, problem, alone);
+    const Probe a = losses(client, golden, problem, filled),
+                b = losses(client, golden, problem, alone);
     ASSERT_EQ(a.results.size(), b.results.size());
     for (std::size_t i = 0; i < a.results.size(); ++i) {
       const auto [difference, size] = distance(a.results[i], b.results[i]);

@@ -1,0 +1,56 @@
+// Several runs of one recipe that differ by their seeds and by some settings, and how far apart
+// they are.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "metrics/resample.h"
+
+namespace smelt {
+
+struct TrialsJob {
+  std::string recipe;                 // as load_recipe() takes it
+  std::vector<std::string> settings;  // of all runs
+  std::int64_t seeds = 3;             // runs of each kind, by train.seed and those behind it
+  // "train.learning_rate=1e-5,3e-5": one kind of run for each value; of several fields for each
+  // pair of values, and so on.
+  std::vector<std::string> grid;
+  // Settings of another kind of run that each is held against: "train.init=". Empty: none.
+  std::vector<std::string> against;
+  bool against_fresh = false;       // settings that begin with fresh weights instead of train.init
+  std::string metric = "accuracy";  // metrics/named.h
+  ResampleOptions resample;
+};
+
+// Of the runs of one kind, by what they say of the same held-out examples.
+struct Trial {
+  std::string name;                   // "learning_rate=1e-5"; empty where there is one kind alone
+  std::vector<std::string> settings;  // its own
+  std::vector<std::string> folders;   // of its runs
+  std::vector<double> scores;         // of each seed
+  Interval mean;                      // over the seeds, by resampled examples
+  double spread = 0;                  // standard deviation over the seeds; of one seed 0
+};
+
+struct TrialsSummary {
+  std::string metric;
+  std::vector<Trial> trials;        // by the grid, in its order
+  std::vector<Trial> against;       // the same with the other settings; or empty
+  std::vector<PairedTest> margins;  // of each trial over its other
+  std::size_t best = 0;             // of trials
+  std::size_t examples = 0;
+};
+
+// Runs what is not finished, each in a folder below the recipe's `out`, one after another. What was
+// interrupted goes on when it is called again. UsageError for a recipe whose model predicts nothing
+// of single examples, a metric that does not fit, or values of the grid that do not.
+TrialsSummary run_trials(const TrialsJob& job);
+
+// A table of the kinds, and of what each gains.
+std::string trials_text(const TrialsSummary& summary);
+nlohmann::ordered_json trials_json(const TrialsSummary& summary);
+
+}  // namespace smelt

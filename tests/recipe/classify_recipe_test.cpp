@@ -1,0 +1,248 @@
+// model.type classify in a recipe: what does not fit, small runs from rows to predictions, resumed,
+// over devices, in a TPU's form; its folder and back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "recipe/evaluation.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/stored_answers.h"
+#include "recipe/trials.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "text/lines.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ClassifyRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    GoldenClassify("bert").write_folder(dir_.file("base"));
+    std::string rows = "label\ttext\tpair\n";
+    for (int i = 0; i < 22; ++i)
+      rows += i % 2 == 0 ? str("cats\tcat w", 8 + i % 7, "\tdog\n")
+                         : str("dogs\tdog w", 9 + i % 5, "\tcat\n");
+    write_file(dir_.file("train.tsv"), rows);
+    write_file(dir_.file("r.yaml"), str("data: {train: ", dir_.file("train.tsv"),
+                                        ", seq_length: 8, validation_share: 0.3}\n"
+                                        "model: {type: classify}\n"
+                                        "train: {init: ",
+                                        dir_.file("base"),
+                                        ", batch_size: 4, steps: 4, save_every: 2, log_every: 4}\n"
+                                        "eval: {batch_size: 4}\n"));
+  }
+  Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
+    settings.push_back("out=" + dir_.file(out));
+    return load_recipe(dir_.file("r.yaml"), settings);
+  }
+  Evaluation run(const std::string& out, const std::vector<std::string>& settings = {}) const {
+    Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+    return told;
+  }
+  std::string refusal(const std::vector<std::string>& settings) const {
+    return error_of<UsageError>([&] { run("refused", settings); });
+  }
+  std::string weights(const std::string& out) const {
+    std::string all;
+    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
+      all +=
+          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+    return all;
+  }
+  std::string rows_file(const std::string& name, const std::string& content) const {
+    write_file(dir_.file(name), content);
+    return dir_.file(name);
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
+  const Evaluation e = run("m");
+  EXPECT_EQ(e.examples, 6);  // 3 of 11 of each class: a batch of 4 and one of 2
+  EXPECT_EQ(e.measure("accuracy").weight, 6);
+  EXPECT_EQ(e.measure("majority_accuracy").value, 0.5);
+  EXPECT_THAT(log_.text(), HasSubstr("16 examples to train on, 6 held out"));
+  EXPECT_THAT(log_.text(), HasSubstr("eval: 6 of the 6 examples, in 2 batches of 4"));
+  double right = 0, rows = 0;
+  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  for (std::string line; lines.next(line); ++rows) {
+    const auto row = nlohmann::json::parse(line);
+    right += row["label"] == row["prediction"] ? 1 : 0;
+    EXPECT_NEAR(
+        row["probabilities"]["cats"].get<double>() + row["probabilities"]["dogs"].get<double>(), 1,
+        1e-5);
+    EXPECT_TRUE(row.contains("pair") == false);
+  }
+  EXPECT_EQ(rows, 6);
+  EXPECT_NEAR(e.measure("accuracy").value, right / rows, 1e-6);
+}
+
+TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
+  run("whole");
+  run("cut", {"train.steps=2"});
+  run("cut");
+  EXPECT_EQ(weights("cut"), weights("whole"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"data.labels=dogs,cats", "train.steps=6"}); }),
+              HasSubstr("labels"));
+}
+
+TEST_F(ClassifyRun, EpochsSayTheSteps) {
+  run("m", {"train.epochs=1.5", "train.warmup_ratio=0.5", "eval.every_epochs=0.75"});
+  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
+  EXPECT_THAT(log_.text(), HasSubstr("valid/accuracy at step 3:"));
+  const Recipe kept = recipe("m", {"train.epochs=1.5", "train.warmup_ratio=0.5"});
+  EXPECT_EQ(kept.train.steps, 6);
+  EXPECT_EQ(kept.train.warmup_steps, 3);
+}
+
+TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
+  const std::vector<std::string> settings{"train.steps=40",
+                                          "eval.every=1",
+                                          "train.patience=2",
+                                          "train.keep_best=accuracy",
+                                          "train.learning_rate=1e-20",
+                                          "eval.best=true"};
+  const Evaluation e = run("m", settings);
+  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
+  EXPECT_EQ(e.global_step, 1);
+  EXPECT_THAT(log_.text(),
+              HasSubstr("train: 2 evaluations after the best accuracy: done at step 3 of 40"));
+  run("m", settings);
+  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
+  auto patient = settings;
+  patient[2] = "train.patience=4";
+  run("m", patient);
+  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 5);
+}
+
+// A regression of labels that are numbers, and several labels of a text.
+TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
+  std::string numbers = "text,label\n", several = "text\tlabel\n";
+  for (int i = 0; i < 20; ++i) {
+    numbers += str("cat w", 8 + i, ",", i / 4.0, "\n");
+    several += str("cat w", 8 + i, "\t", i % 2 == 0 ? "red" : i % 3 == 0 ? "red, big" : "", "\n");
+  }
+  const Evaluation n =
+      run("n", {"data.train=" + rows_file("n.csv", numbers), "model.problem=regression"});
+  EXPECT_EQ(n.measure("squared_error").weight, 6);
+  const Evaluation s =
+      run("s", {"data.train=" + rows_file("s.tsv", several), "model.problem=multi_label"});
+  EXPECT_EQ(s.measure("macro_f1").weight, 6);
+  StoredAnswers stored("predict", dir_.file("n/huggingface"), {});
+  EXPECT_TRUE(stored.classifier({}).job().labels.names.empty());
+  EXPECT_THAT(
+      StoredAnswers("predict", dir_.file("s/huggingface"), {}).classifier({}).job().labels.names,
+      ElementsAre("big", "red"));
+}
+
+TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
+  run("m", {"data.pair=pair"});
+  const std::vector<PairOfTexts> texts{
+      {"cat w9 w10 w11 w12 w13 w14 w15", "dog"}, {"dog", "cat w8"}, {"bird", ""}};
+  auto by_recipe = classifier_of(recipe("m", {"data.pair=pair"}), {.batch_size = 2});
+  const auto want = by_recipe.classify(texts);
+  EXPECT_EQ(by_recipe.cut(), 1u);
+  for (const char* folder : {"m/model", "m/huggingface"}) {
+    auto stored = StoredAnswers("predict", dir_.file(folder), {}).classifier({});
+    const auto got = stored.classify(std::vector<PairOfTexts>{texts.begin() + 1, texts.end()});
+    for (std::size_t i = 0; i < got.size(); ++i)
+      for (std::size_t c = 0; c < got[i].size(); ++c)
+        EXPECT_NEAR(got[i][c], want[i + 1][c], 1e-6) << folder << i;
+  }
+  EXPECT_THAT(read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
+  // Such a folder is taken back: its head is of the same classes.
+  run("again", {"train.init=" + dir_.file("m/huggingface"), "train.steps=2"});
+  EXPECT_THAT(log_.text(), HasSubstr("base: its head is of other classes ([\"a\",\"b\",\"c\"])"));
+  EXPECT_THAT(log_.text(), HasSubstr("  taken       41\n"));
+}
+
+// A TPU's form over a mesh and in micro-batches computes the same as one device.
+TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
+  const double one = run("one").measure("classification_loss").value;
+  for (const std::vector<std::string>& form :
+       {std::vector<std::string>{"train.devices=2", "train.mesh=data=1,fsdp=2", "train.layers=scan",
+                                 "train.save=products"},
+        {"train.devices=2", "train.micro_batches=2"}}) {
+    EXPECT_NEAR(run(str("mesh", form.size()), form).measure("classification_loss").value, one,
+                2e-5);
+  }
+}
+
+TEST_F(ClassifyRun, AnElectraIsFineTunedWithRatesByLayer) {
+  GoldenClassify("electra").write_folder(dir_.file("electra"));
+  run("e", {"train.init=" + dir_.file("electra"), "train.layer_decay=0.5"});
+  EXPECT_THAT(read_file(dir_.file("e/huggingface/config.json")),
+              HasSubstr("ElectraForSequenceClassification"));
+  const auto state = checkpoint_state(dir_.file("e/model/checkpoint-4"));
+  const std::string rules = state["optimizer"]["rules"].dump();
+  EXPECT_THAT(rules, HasSubstr("electra/embeddings"));
+  EXPECT_THAT(rules, HasSubstr("0.0625"));  // two layers, a head above them: 0.5 ^ 4
+}
+
+TEST_F(ClassifyRun, SeedsAndValuesStandInOneTable) {
+  const TrialsSummary s = run_trials({.recipe = dir_.file("r.yaml"),
+                                      .settings = {"out=" + dir_.file("t"), "train.steps=2"},
+                                      .seeds = 1,
+                                      .grid = {"train.learning_rate=1e-4,1e-3"},
+                                      .against = {},
+                                      .against_fresh = true,
+                                      .metric = "accuracy",
+                                      .resample = {.samples = 20}});
+  EXPECT_EQ(s.examples, 6u);
+  ASSERT_EQ(s.trials.size(), 2u);
+  EXPECT_EQ(s.trials[1].name, "learning_rate=1e-3");
+  EXPECT_EQ(s.trials[1].scores.size(), 1u);
+  EXPECT_EQ(s.margins.size(), 2u);
+  EXPECT_THAT(trials_text(s), HasSubstr("accuracy of 6 held-out examples"));
+  EXPECT_THAT(trials_text(s), HasSubstr("margin "));
+  EXPECT_NEAR(s.margins[0].difference.value, s.trials[0].mean.value - s.against[0].mean.value,
+              1e-9);
+}
+
+TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
+  EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
+  EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
+  EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
+  EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
+  EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),
+              HasSubstr("v.tsv:2: label 'birds' is none of the 2 classes of the training data"));
+  EXPECT_THAT(refusal({"data.train=" + rows_file("f.tsv", "text\tlabel\na\t0.5\nb\t1\nc\t0.5\n")}),
+              HasSubstr("holds numbers with fractions, such as 0.5, which are no classes\n  hint: "
+                        "set model.problem to regression"));
+  EXPECT_THAT(refusal({"data.train=" + rows_file("o.tsv", "text\tlabel\na\tx\nb\tx\n")}),
+              HasSubstr("holds one label alone, 'x'"));
+  EXPECT_THAT(refusal({"model.problem=regression"}),
+              HasSubstr("train.tsv:2: label 'cats' is no number"));
+  EXPECT_THAT(refusal({"eval.split=test"}),
+              HasSubstr("eval.split is test, but the recipe's data have no test"));
+  EXPECT_THAT(refusal({"train.patience=2"}),
+              HasSubstr("train.patience is given without train.keep_best"));
+}
+
+TEST_F(ClassifyRun, RowsThatCannotBeReadAreLeftOutAndTold) {
+  run("m", {"data.train=" + rows_file("bad.tsv",
+                                      "text\tlabel\ncat\ta\n \ta\ndog\tb\textra\ndog\tb\ncat\ta\n"
+                                      "dog w8\tb\nbird\tonce\n")});
+  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:3 (the text in 'text' is empty)"));
+  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, the first line has 2)"));
+  EXPECT_THAT(log_.text(), HasSubstr("class 'once' has one example alone, which is trained on"));
+}
+
+}  // namespace
+}  // namespace smelt
