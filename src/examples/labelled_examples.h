@@ -1,5 +1,5 @@
 // Records of labelled texts with the features of google-research/bert run_classifier.py: input_ids,
-// input_mask, segment_ids, label_ids, is_real_example (docs/formats/labelled_examples.md).
+// input_mask, segment_ids, label_ids, is_real_example (docs/formats/tfrecord.md).
 #pragma once
 
 #include <cstdint>

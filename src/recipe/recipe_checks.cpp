@@ -187,8 +187,7 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
                  "name some, or set eval.every to 0");
 }
 
-void check_sections(const Recipe& r) {
-  const RecipeChecks checks(r);
+static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
   checks.one_of("eval.split", {"validation", "test"});
   checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
                  {"eval.split"}, "eval.split is test, but the recipe's data have no test",
@@ -196,6 +195,11 @@ void check_sections(const Recipe& r) {
   checks.require(!r.eval.best || !r.train.keep_best.empty(), {"eval.best", "train.keep_best"},
                  "eval.best is given without train.keep_best, the measure of what is best",
                  "name it with --set train.keep_best=…");
+}
+
+void check_sections(const Recipe& r) {
+  const RecipeChecks checks(r);
+  check_evaluation(checks, r);
   checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
   checks.require(r.out.find_first_of(",*?") == std::string::npos, {"out"},
                  str("out is '", r.out, "', of which a comma, * or ? would name several files"),

@@ -11,6 +11,7 @@
 #include "step/program.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
+#include "tasks/classify_task.h"
 #include "tasks/electra_task.h"
 #include "tasks/jestimator_bert_task.h"
 #include "tasks/t5_task.h"
@@ -82,6 +83,19 @@ TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
   const auto program =
       eval_program(task(), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
+}
+
+TEST_P(TpuCompileOnEach, AClassifierCompiles) {
+  const Task bert = task();
+  ClassifyTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
+                 .seq_length = 128,
+                 .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}}};
+  TrainingConfig of = config(Reduction::global);
+  of.compute.dtype = DType::bf16;
+  const auto program = train_program(classify_task(c), of, placement(Reduction::global));
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+  const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
+  EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }
 
 TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
