@@ -32,7 +32,10 @@ void put_head(const HuggingFaceClassifier& model, json& config) {
     config["label2id"][names[i]] = i;
   }
   config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
-  config["classifier_dropout"] = model.dropout;
+  // Left out where it is the encoder's: TensorFlow's class of an ELECTRA cannot read another
+  // (transformers 4.57).
+  if (model.dropout != encoder_sizes(model.encoder).hidden_dropout_prob)
+    config["classifier_dropout"] = model.dropout;
 }
 
 struct NamedConfig {

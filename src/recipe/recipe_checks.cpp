@@ -195,6 +195,10 @@ static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
   checks.require(!r.eval.best || !r.train.keep_best.empty(), {"eval.best", "train.keep_best"},
                  "eval.best is given without train.keep_best, the measure of what is best",
                  "name it with --set train.keep_best=…");
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
+                 {"train.keep_best", "eval.every"},
+                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
+                 "set eval.every to the steps between two measurements");
 }
 
 void check_sections(const Recipe& r) {
@@ -224,10 +228,6 @@ void check_sections(const Recipe& r) {
                  str("train.keep_every ", r.train.keep_every,
                      " is no multiple of train.save_every ", r.train.save_every),
                  "choose a multiple, or 0 for none");
-  checks.require(r.train.keep_best.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
-                 {"train.keep_best", "eval.every"},
-                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
-                 "set eval.every to the steps between two measurements");
   checks.at_least("track.histograms_every", 0);
   checks.require(!r.track.gradients || r.track.histograms_every > 0,
                  {"track.gradients", "track.histograms_every"},

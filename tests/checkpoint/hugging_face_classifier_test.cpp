@@ -1,0 +1,86 @@
+// Folders of classifiers: transformers computes their scores, and they are read back.
+#include "checkpoint/hugging_face_classifier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/stored_model.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class ClassifierFolder : public testing::TestWithParam<const char*> {
+ protected:
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Encoders, ClassifierFolder, testing::Values("bert", "electra"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(ClassifierFolder, TransformersComputesTheSameScores) {
+  REQUIRE_ORACLE();
+  const GoldenClassify golden(GetParam());
+  golden.write_folder(dir_.file("hf"));
+  const Batch batch = golden.batch();
+  TensorMap inputs;
+  for (const auto& [i, name] : {std::pair{0, "input_ids"}, {1, "input_mask"}, {2, "segment_ids"}})
+    inputs[name] = {batch.arrays[static_cast<std::size_t>(i)].shape,
+                    batch.arrays[static_cast<std::size_t>(i)].bytes};
+  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"),
+                                      " ", dir_.file("hf"), " --inputs ", dir_.file("in"),
+                                      " --outputs ", dir_.file("out")));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const SafetensorsFile out(read_file(dir_.file("out")), "out");
+  const auto got = tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+}
+
+TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
+  const GoldenClassify golden(GetParam());
+  golden.write_folder(dir_.file("hf"));
+  const StoredModel model = open_stored_model(dir_.file("hf"), "test");
+  EXPECT_EQ(model_type_of(model.tensors), "classify");
+  EXPECT_EQ(model.objective.dump(),
+            R"({"dropout":0.0,"labels":["a","b","c"],"problem":"single_label"})");
+  EXPECT_TRUE(model.skipped.empty());
+  for (const auto& [name, view] : golden.state()) {
+    ASSERT_TRUE(model.tensors.contains(name)) << name;
+    EXPECT_EQ(model.tensors.at(name).read(),
+              std::vector<std::byte>(view.data.begin(), view.data.end()))
+        << name;
+  }
+}
+
+TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
+  const auto head = [](const char* json) {
+    return classifier_head(nlohmann::json::parse(json), "config.json");
+  };
+  EXPECT_FALSE(head(R"({"architectures": ["BertModel"]})"));
+  const auto plain = head(R"({"architectures": ["BertForSequenceClassification"]})");
+  EXPECT_EQ(plain->labels.names, (std::vector<std::string>{"LABEL_0", "LABEL_1"}));
+  EXPECT_EQ(plain->labels.problem, Problem::single_label);
+  const auto one = head(
+      R"({"architectures": ["ElectraForSequenceClassification"], "id2label": {"0": "score"},
+          "classifier_dropout": null, "hidden_dropout_prob": 0.3})");
+  EXPECT_EQ(one->labels.problem, Problem::regression);
+  EXPECT_EQ(one->dropout, 0.3);
+  const auto refused = [&](const char* json) { return error_of<UsageError>([&] { head(json); }); };
+  EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
+                          "id2label": {"0": "a", "2": "b"}})"),
+              HasSubstr("config.json: id2label has no name for 1"));
+  EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
+                          "problem_type": "ranking"})"),
+              HasSubstr("config.json: problem_type 'ranking' is unknown"));
+}
+
+}  // namespace
+}  // namespace smelt
