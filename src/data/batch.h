@@ -37,4 +37,9 @@ struct Batch {
 // All zeros.
 Batch empty_batch(const Features& features, std::int64_t rows);
 
+// With the first `length` values of each row of the features that have `longest` of them a row, or,
+// where `length` is more, with zeros behind them.
+Batch with_length(const Batch& batch, const Features& features, std::int64_t longest,
+                  std::int64_t length);
+
 }  // namespace smelt

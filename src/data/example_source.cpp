@@ -37,9 +37,15 @@ Rows rows_of(std::int64_t batch_size, HostShare share) {
 Batch ExampleSource::batch(std::uint64_t step, std::int64_t batch_size, HostShare share) const {
   const Rows rows = rows_of(batch_size, share);
   Batch batch = empty_batch(features_, batch_size / share.hosts);
-  put_shuffled(
-      positions_of_rows(step, static_cast<std::uint64_t>(batch_size), rows.begin, rows.end), batch);
-  return batch;
+  const auto size = static_cast<std::uint64_t>(batch_size);
+  if (!groups_) {
+    put_shuffled(positions_of_rows(step, size, rows.begin, rows.end), batch);
+    return batch;
+  }
+  const auto all = positions_by_length(step, size, *groups_,
+                                       [&](std::uint64_t position) { return tokens_at(position); });
+  put_shuffled(std::span(all).subspan(rows.begin, rows.end - rows.begin), batch);
+  return cut_to_tokens(batch, features_, *groups_);
 }
 
 Batch ExampleSource::batch_in_order(std::uint64_t step, std::int64_t batch_size,

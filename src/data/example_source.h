@@ -12,6 +12,7 @@
 
 #include "data/batch.h"
 #include "data/description.h"
+#include "data/length_groups.h"
 #include "format/window_transform.h"
 
 namespace smelt {
@@ -25,6 +26,10 @@ struct RecordOptions {
   std::vector<ForeignFeature> foreign = {};
   // Of tokens: what a window becomes; unset: the one feature is the window.
   std::optional<WindowTransform> windows = {};
+  // Of records: lengths that batches may have, ascending, the last that of `tokens`, a feature
+  // whose numbers other than 0 are tokens (data/length_groups.h). Empty: all have the last.
+  std::vector<std::int64_t> lengths = {};
+  std::string tokens = {};
 };
 
 // The part of each batch that one of several hosts trains on: an equal run of rows. Together, in
@@ -41,8 +46,8 @@ class ExampleSource {
   // Training: the endless sequence of epochs, each a fresh shuffle of all examples, cut into
   // batches (data/record_order.h). No example is dropped: a batch may hold the end of one epoch and
   // the beginning of the next. The order does not depend on how many hosts share a batch; each of
-  // 2, 4, 8 or 16 reads only its own part of many examples. UsageError when they cannot share it
-  // equally.
+  // 2, 4, 8 or 16 reads only its own part of many examples, but of batches by length. UsageError
+  // when they cannot share it equally.
   Batch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
 
   // Evaluation: examples in file order, from the first again after the last (the original repeats
@@ -62,10 +67,13 @@ class ExampleSource {
   virtual std::optional<DataDescription> description() const = 0;
 
  protected:
-  explicit ExampleSource(Features features) : features_(std::move(features)) {}
+  explicit ExampleSource(Features features, std::optional<LengthGroups> groups = {})
+      : features_(std::move(features)), groups_(std::move(groups)) {}
   const Features& features() const { return features_; }
 
  private:
+  // Of the example at a position of training's order.
+  virtual std::uint64_t tokens_at(std::uint64_t) const { return 0; }
   // The examples at these positions of training's order, as the batch's rows.
   virtual void put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const = 0;
   // The examples [first, first + count) in file order, as the rows from `row` on.
@@ -73,6 +81,7 @@ class ExampleSource {
                             std::size_t row) const = 0;
 
   Features features_;
+  std::optional<LengthGroups> groups_;
 };
 
 // What the paths hold: TFRecord files of tf.Examples (data/record_source.h), or token stores and

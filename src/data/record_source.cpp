@@ -28,10 +28,18 @@ void check_foreign(std::string_view record, const std::string& place,
                   options.kind);
 }
 
+std::optional<LengthGroups> groups_of(const RecordOptions& options) {
+  if (options.lengths.size() < 2) return std::nullopt;
+  return LengthGroups{.tokens = options.tokens,
+                      .lengths = options.lengths,
+                      .key = random_key(options.seed, "batches by length")};
+}
+
 }  // namespace
 
 RecordSource::RecordSource(const RecordOptions& options)
-    : ExampleSource(options.features),
+    : ExampleSource(options.features, groups_of(options)),
+      lengths_(options.lengths),
       index_(record_files(options.input, "training data")),
       order_(index_.size(), block_of_records(index_), random_key(options.seed, "records")),
       blocks_(index_, block_of_records(index_), kKeptBlocks) {
@@ -59,6 +67,17 @@ std::optional<DataDescription> RecordSource::description() const {
   auto found = find_description(files());
   if (found && found->files.size() != files().size()) return std::nullopt;
   return found;
+}
+
+// Batches by length are other batches.
+nlohmann::json RecordSource::layout() const {
+  auto out = nlohmann::json::object();
+  if (lengths_.size() > 1) out["lengths"] = lengths_;
+  return out;
+}
+
+std::uint64_t RecordSource::tokens_at(std::uint64_t position) const {
+  return index_.tokens(order_(position)).value_or(0);
 }
 
 void RecordSource::put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const {

@@ -19,11 +19,15 @@ class RecordSource : public ExampleSource {
   std::optional<DataDescription> description() const override;
   const RecordIndex& index() const { return index_; }
 
+  nlohmann::json layout() const override;
+
  private:
+  std::uint64_t tokens_at(std::uint64_t position) const override;
   void put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const override;
   void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                     std::size_t row) const override;
 
+  std::vector<std::int64_t> lengths_;
   RecordIndex index_;
   RecordOrder order_;
   mutable RecordBlocks blocks_;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kBatchesOfThread = 8;  // in memory: one, its tokens, and two that wait
 
 // What one thread tokenizes at a time: documents first, first + 1, …
-struct Batch {
+struct DocumentBatch {
   std::uint64_t first = 0;
   std::vector<Document> documents;
   std::size_t bytes = 0;
@@ -108,9 +108,10 @@ class ReadProgress {
 };
 
 // The reader's documents in batches; stops early once the queue is closed.
-void read_batches(DocumentReader& reader, std::size_t batch_bytes, BoundedQueue<Batch>& queue) {
+void read_batches(DocumentReader& reader, std::size_t batch_bytes,
+                  BoundedQueue<DocumentBatch>& queue) {
   ReadProgress progress(reader);
-  Batch batch;
+  DocumentBatch batch;
   std::uint64_t next = 0;
   for (Document document; reader.next(document); ++next) {
     batch.bytes += document.text.size();
@@ -118,7 +119,7 @@ void read_batches(DocumentReader& reader, std::size_t batch_bytes, BoundedQueue<
     document = {};
     if (batch.bytes < batch_bytes) continue;
     if (!queue.push(std::move(batch))) return;
-    batch = Batch{.first = next + 1, .documents = {}, .bytes = 0};
+    batch = DocumentBatch{.first = next + 1, .documents = {}, .bytes = 0};
     progress.update();
   }
   queue.push(std::move(batch));
@@ -131,7 +132,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
   const int threads = static_cast<int>(
       std::clamp<std::size_t>(options.buffers() / (kBatchesOfThread * options.sizes.batch_bytes), 1,
                               static_cast<std::size_t>(options.threads)));
-  BoundedQueue<Batch> queue(2 * static_cast<std::size_t>(threads));
+  BoundedQueue<DocumentBatch> queue(2 * static_cast<std::size_t>(threads));
   std::vector<CorpusCounts> counts(static_cast<std::size_t>(threads));
   const auto tokenize = [&](std::size_t worker) {
     Scatterer scatterer(tokenizer, key, writer);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
+#include "data/length_groups.h"
 #include "data/record_index_file.h"
 #include "format/crc32c.h"
 #include "format/example.h"
@@ -121,6 +122,7 @@ class Writer {
       throw UsageError(str(job_.what, ": ", job_.rows.input, " gives no example"),
                        "give rows of texts and labels");
     index_.write(job_.output);
+    summary_.lengths = lengths_for(std::move(tokens_), job_.seq_length);
     write_description();
     file_.commit();
     return summary_;
@@ -143,6 +145,7 @@ class Writer {
       summary_.tokens += one.tokens;
       summary_.unknown += one.unknown;
       summary_.cut += one.is_cut ? 1 : 0;
+      tokens_.push_back(static_cast<std::int64_t>(one.tokens));
     }
     rows_.clear();
     labels_.clear();
@@ -158,6 +161,7 @@ class Writer {
         {"labels", job_.labels.names},
         {"of_class", summary_.of_class},
         {"cut", summary_.cut},
+        {"lengths", summary_.lengths},
         {"vocabulary",
          {{"file", job_.vocab}, {"crc32c", crc32c(read_file(job_.vocab, kSmallFileBytes))}}},
         {"text", {{"tokens", summary_.tokens}, {"unknown_tokens", summary_.unknown}}}};
@@ -170,6 +174,7 @@ class Writer {
   RecordIndexBuilder index_;
   std::vector<LabelledRow> rows_;
   std::vector<LabelOf> labels_;
+  std::vector<std::int64_t> tokens_;  // of each example
   LabelledSummary summary_;
 };
 

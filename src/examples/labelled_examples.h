@@ -36,6 +36,7 @@ struct LabelledSummary {
   std::uint64_t cut = 0;                  // whose tokens are more than seq_length
   std::uint64_t tokens = 0, unknown = 0;  // of what is left of them
   std::vector<std::uint64_t> of_class;
+  std::vector<std::int64_t> lengths;  // few, for its batches (data/length_groups.h)
 };
 
 // Records in the order of the rows, the same for any number of threads, with their index and

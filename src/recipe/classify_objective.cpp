@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/error.h"
@@ -46,6 +47,7 @@ struct ClassifyData {
   std::string train, validation, test;
   std::string format = "auto", text = "text", pair, label = "label", labels;
   std::int64_t seq_length = 128;
+  std::string lengths = "auto";
   double validation_share = 0.1;
   std::int64_t seed = 12345;
   double max_bad = 0.01;
@@ -68,6 +70,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "the classes' names in their order, with commas between; empty: those of data.train, "
         "sorted");
   visit("seq_length", c.seq_length, "tokens per example; longer texts are cut");
+  visit(
+      "lengths", c.lengths,
+      "lengths that training's batches may have, so that those of short texts hold little padding: "
+      "32,64 and seq_length; auto: a few by the examples' own lengths; one: seq_length alone");
   visit("validation_share", c.validation_share,
         "share of each class that is held out where data.validation is empty");
   visit("seed", c.seed, "which rows are held out");
@@ -116,10 +122,38 @@ std::vector<std::string> known_labels(const Recipe& r) {
   return described->all["labels"].get<std::vector<std::string>>();
 }
 
+// The lengths of batches; one alone where the examples do not say theirs yet.
+std::vector<std::int64_t> lengths_of(const Recipe& r) {
+  const ClassifyData data = classify_data(r);
+  if (data.lengths == "one") return {};
+  std::vector<std::int64_t> out;
+  if (data.lengths == "auto") {
+    const auto files = record_files(RecipePaths(r).train_records);
+    const auto described = files.empty() ? std::nullopt : find_description(files);
+    if (described) out = described->all.value("lengths", out);
+    return !out.empty() && out.back() == data.seq_length ? out : std::vector<std::int64_t>();
+  }
+  const std::string where = "data.lengths";
+  for (const std::string_view word : split(data.lengths, ',')) {
+    std::int64_t length = 0;
+    const std::string_view number = trim(word);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), length);
+    if (error != std::errc() || end != number.data() + number.size() || length < 1)
+      throw UsageError(str(where, ": '", number, "' is no length"),
+                       "write auto, one, or lengths such as 32,64");
+    if (length < data.seq_length) out.push_back(length);
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  out.push_back(data.seq_length);
+  return out;
+}
+
 ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
   const ClassifyModel model = classify_model(r);
   return {.encoder = resolved_encoder(r),
           .seq_length = classify_data(r).seq_length,
+          .lengths = lengths_of(r),
           .labels = {.problem = model.problem, .names = std::move(labels)},
           .dropout = model.dropout};
 }

@@ -125,6 +125,7 @@ Task classify_task(const ClassifyTask& c) {
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = kRealExample;
+  task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);
   };

@@ -13,6 +13,7 @@ namespace smelt {
 struct ClassifyTask {
   Encoder encoder = {};
   std::int64_t seq_length = 128;
+  std::vector<std::int64_t> lengths = {};  // as Task has them
   Labels labels = {};
   double dropout = 0.1;  // of what the head is given
 };

@@ -22,6 +22,13 @@ Tensor norm_factor(Norm norm, Tensor weight) {
   throw BugError("norm_factor: no such norm");
 }
 
+Task with_length(Task task, std::int64_t length) {
+  CHECK(!task.lengths.empty(), task.name);
+  for (Feature& feature : task.features)
+    if (feature.row == Dims{task.lengths.back()}) feature.row = {length};
+  return task;
+}
+
 Inputs::Inputs(const Features& features, std::span<const Tensor> tensors)
     : features_(features), tensors_(tensors) {
   CHECK(features.size() == tensors.size(), tensors.size(), " tensors");

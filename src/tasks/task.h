@@ -70,6 +70,9 @@ struct Task {
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.
   std::string tokens = {};
+  // Lengths that a batch may have, ascending, the last that of `tokens`; empty: that alone. The
+  // objective takes any of them.
+  std::vector<std::int64_t> lengths = {};
   // The feature of one number that is 1 of a row that counts and 0 of one that only fills a batch
   // up; empty: all count, and an evaluation takes whole batches alone.
   std::string row_weights = {};
@@ -92,6 +95,9 @@ struct Task {
   // What windows of plain tokens become; unset: the one feature is the window.
   std::optional<WindowTransform> windows = {};
 };
+
+// The task of batches of one of its `lengths`.
+Task with_length(Task task, std::int64_t length);
 
 // Answers of a trained model to a batch of other features.
 struct Prediction {

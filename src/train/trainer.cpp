@@ -76,7 +76,8 @@ void Trainer::step_with_histograms(const Batch& batch) {
   const HostState before = state_.download();
   std::optional<HostState> gradients;
   if (programs_.gradients)
-    gradients = programs_.gradients->of(batch, state_, numbers_.argument(position_.step()));
+    gradients = programs_.gradients->of(of_full_length(job_.task, batch), state_,
+                                        numbers_.argument(position_.step()));
   watch.reset();
   {
     const auto stepping = log_.during(Spent::step);
@@ -130,7 +131,8 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
       bad_batch_folder(job_.model_dir, step),
       {.step = step,
        .argument = numbers_.argument(before),
-       .batch = run_.source->batch(numbers_.batch_after(before, spikes_), job_.config.batch_size)},
+       .batch = of_full_length(job_.task, run_.source->batch(numbers_.batch_after(before, spikes_),
+                                                             job_.config.batch_size))},
       {.client = run_.client,
        .program = [&] { return program_of(job_, run_.client->platform_name(), gradient_program); },
        .state = state_,

@@ -19,6 +19,7 @@
 #include "train/saver.h"
 #include "train/spike_record.h"
 #include "train/start.h"
+#include "train/step_programs.h"
 #include "train/trainer.h"
 
 namespace smelt {
@@ -50,7 +51,7 @@ struct RunPrograms {
   std::optional<Scorer> scorer;                // where the job validates
   std::unique_ptr<const TextSampler> sampler;  // where it shows texts
   std::optional<GradientValues> gradients;     // where they are looked at
-  CompiledStep step;
+  StepPrograms step;
 };
 
 struct PreparedRun {

@@ -56,7 +56,7 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   return {.scorer = std::move(scorer),
           .sampler = std::move(sampler),
           .gradients = std::move(gradients),
-          .step = CompiledStep(run.client, run.program, run.advice("train: a step"))};
+          .step = StepPrograms(run.client, job, run.program, run.advice("train: a step"))};
 }
 
 }  // namespace
@@ -67,7 +67,9 @@ std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
                         .seed = job.config.seed,
                         .kind = job.task.record_kind,
                         .foreign = job.task.foreign,
-                        .windows = job.task.windows});
+                        .windows = job.task.windows,
+                        .lengths = job.task.lengths,
+                        .tokens = job.task.tokens});
 }
 
 OpenedRun::OpenedRun(const TrainJob& of)

@@ -102,6 +102,20 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
               HasSubstr("labels"));
 }
 
+TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
+  const std::vector<std::string> two{"data.lengths=4,6", "train.steps=2"},
+      four{"data.lengths=4,6", "train.steps=4"};
+  run("whole", four);
+  run("cut", two);
+  run("cut", four);
+  EXPECT_EQ(weights("cut"), weights("whole"));
+  const auto state = checkpoint_state(dir_.file("cut/model/checkpoint-4"));
+  EXPECT_EQ(state["data"]["lengths"].dump(), "[4,6,8]");
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"data.lengths=one", "train.steps=6"}); }),
+              HasSubstr("lengths"));
+  EXPECT_THAT(refusal({"data.lengths=4,x"}), HasSubstr("data.lengths: 'x' is no length"));
+}
+
 TEST_F(ClassifyRun, EpochsSayTheSteps) {
   run("m", {"train.epochs=1.5", "train.warmup_ratio=0.5", "eval.every_epochs=0.75"});
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
@@ -174,11 +188,11 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
 
 // A TPU's form over a mesh and in micro-batches computes the same as one device.
 TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
-  const double one = run("one").measure("classification_loss").value;
+  const double one = run("one", {"data.lengths=4,6"}).measure("classification_loss").value;
   for (const std::vector<std::string>& form :
        {std::vector<std::string>{"train.devices=2", "train.mesh=data=1,fsdp=2", "train.layers=scan",
-                                 "train.save=products"},
-        {"train.devices=2", "train.micro_batches=2"}}) {
+                                 "train.save=products", "data.lengths=4,6"},
+        {"train.devices=2", "train.micro_batches=2", "data.lengths=4,6"}}) {
     EXPECT_NEAR(run(str("mesh", form.size()), form).measure("classification_loss").value, one,
                 2e-5);
   }

@@ -78,6 +78,32 @@ TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
   expect_golden_gradients(client, golden, config);
 }
 
+// Of a batch that is cut to its tokens losses and gradients are the same.
+TEST_P(ClassifyGolden, PaddingDoesNotCount) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  ClassifyTask settings = golden.settings();
+  settings.lengths = {9, 12};
+  const Task task = classify_task(settings);
+  Batch batch = golden.batch();
+  for (std::size_t i = 0; i < 3; ++i)  // rows of 9 tokens at most
+    for (std::size_t row = 0; row < 4; ++row)
+      std::ranges::fill(batch.arrays[i].values<std::int32_t>().subspan(12 * row + 9, 3), 0);
+  const auto of = [&](const Task& cut, const Batch& rows) {
+    return probe(client,
+                 {.features = cut.features,
+                  .outputs = [&](const Scope& root,
+                                 const Inputs& in) { return losses_and_gradients(cut, root, in); }},
+                 rows, golden.state());
+  };
+  const Probe whole = of(task, batch),
+              cut = of(with_length(task, 9), with_length(batch, task.features, 12, 9));
+  for (std::size_t i = 0; i < whole.results.size(); ++i) {
+    const auto [difference, size] = distance(cut.results[i], whole.results[i]);
+    EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << i;
+  }
+}
+
 // A row of weight 0 is as if it were not there.
 TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
   SMELT_OPEN_CPU(client, 1);

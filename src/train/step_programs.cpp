@@ -1,0 +1,40 @@
+#include "train/step_programs.h"
+
+#include "train/job_program.h"
+
+namespace smelt {
+namespace {
+
+// Of a task with several lengths, by the feature that has them.
+std::int64_t length_of(const Shape& first) { return first.dims.size() < 2 ? 0 : first.dims[1]; }
+
+}  // namespace
+
+StepPrograms::StepPrograms(std::shared_ptr<const Client> client, const TrainJob& job,
+                           const StepProgram& program, const MemoryAdvice& advice) {
+  const Dims& row = program.features.front().row;
+  steps_.try_emplace(row.empty() ? 0 : row.front(), client, program, advice);
+  for (const std::int64_t length : job.task.lengths) {
+    if (length == job.task.lengths.back()) break;
+    TrainJob shorter = job;
+    shorter.task = with_length(job.task, length);
+    steps_.try_emplace(length, client, program_of(shorter, client->platform_name(), train_program),
+                       advice);
+  }
+}
+
+Execution StepPrograms::run(const Batch& batch, const ModelState& state,
+                            std::int64_t argument) const {
+  const auto found = steps_.find(length_of(batch.arrays.front().shape));
+  CHECK(found != steps_.end(), batch.arrays.front().shape);
+  return found->second.run(batch, state, argument);
+}
+
+Batch of_full_length(const Task& task, const Batch& batch) {
+  if (task.lengths.size() < 2) return batch;
+  Features features = task.features;
+  const std::int64_t longest = task.lengths.back();
+  return with_length(batch, features, longest, longest);
+}
+
+}  // namespace smelt
