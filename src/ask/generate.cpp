@@ -130,7 +130,11 @@ std::vector<std::vector<Answer>> Generator::of_batch(
 std::vector<std::vector<Answer>> Generator::answer(std::span<const std::string> texts,
                                                    std::int64_t first) {
   const auto inputs = encode(texts);
-  const std::span<const std::vector<std::int32_t>> all(inputs);
+  return answer(std::span<const std::vector<std::int32_t>>(inputs), first);
+}
+
+std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<std::int32_t>> all,
+                                                   std::int64_t first) {
   std::vector<std::vector<Answer>> out;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t count = std::min(all.size() - at, static_cast<std::size_t>(job_.batch_size));

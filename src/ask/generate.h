@@ -66,6 +66,9 @@ class Generator {
   // memory, before anything runs.
   std::vector<std::vector<Answer>> answer(std::span<const std::string> texts,
                                           std::int64_t first = 0);
+  // The same of texts that are ids already.
+  std::vector<std::vector<Answer>> answer(std::span<const std::vector<std::int32_t>> inputs,
+                                          std::int64_t first = 0);
   const GenerateJob& job() const { return job_; }
 
  private:

@@ -78,10 +78,10 @@ std::int64_t Scorer::examples() const {
 
 Batch Scorer::batch(std::int64_t number) const {
   Batch out = source_->batch_in_order(static_cast<std::uint64_t>(number), held_out_.batch_size);
-  if (row_weights_)
-    std::ranges::fill(out.arrays[*row_weights_].values<std::int32_t>().subspan(
-                          static_cast<std::size_t>(rows_of(number))),
-                      0);
+  if (!row_weights_) return out;
+  const auto weights = out.arrays[*row_weights_].values<std::int32_t>();
+  const std::size_t of_row = weights.size() / static_cast<std::size_t>(held_out_.batch_size);
+  std::ranges::fill(weights.subspan(static_cast<std::size_t>(rows_of(number)) * of_row), 0);
   return out;
 }
 

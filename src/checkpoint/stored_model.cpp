@@ -101,6 +101,7 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   out.objective = out.settings.value("objective", json());
   const json::json_pointer sentinels("/data/window/sentinels");
   if (out.settings.contains(sentinels)) out.extra_ids = out.settings.at(sentinels);
+  if (out.settings.contains("extra_ids")) out.extra_ids = out.settings["extra_ids"];
   std::optional<std::uint32_t> crc;
   if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
     crc = said->get<std::uint32_t>();

@@ -324,6 +324,7 @@ ObjectiveType classify_objective() {
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
     write_class_predictions(r, finished_classifier(r));
+    return std::vector<MeasuredValue>();
   };
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;

@@ -101,14 +101,16 @@ void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& m
   write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
 }
 
-void keep_figures(const Recipe& r, const Evaluation& e) {
-  if (r.type->write_predictions) r.type->write_predictions(r);
-  write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
-}
-
 Evaluation with_more_measures(const Recipe& r, Evaluation e) {
   if (!r.type->more_measures) return e;
   for (MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
+  return e;
+}
+
+// Of a checkpoint that is evaluated once, not of each that is followed.
+Evaluation with_predictions(const Recipe& r, Evaluation e) {
+  if (!r.type->write_predictions) return e;
+  for (MeasuredValue& m : r.type->write_predictions(r)) e.measures.push_back(std::move(m));
   return e;
 }
 
@@ -248,15 +250,15 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
 }
 
 Evaluation evaluate_model(const Recipe& r) {
-  const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
-  keep_figures(r, e);
+  const Evaluation e = with_predictions(r, with_more_measures(r, evaluate(recipe_evaluation(r))));
+  write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
   return e;
 }
 
 Evaluation evaluate_and_try_to_keep(const Recipe& r) {
-  const Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
+  const Evaluation e = with_predictions(r, with_more_measures(r, evaluate(recipe_evaluation(r))));
   try {
-    keep_figures(r, e);
+    write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
   } catch (const Error& error) {
     spdlog::warn("eval: the figures are not kept: {}", error.what());
   }

@@ -64,9 +64,9 @@ struct ObjectiveType {
       [](const Recipe&, const Evaluation&) { return std::string(); };
   // What an evaluation tells beside what the model's program does; on the host.
   std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
-  // Writes more beside an evaluation's figures: what a model says of each example of RecipePaths's
-  // `scored`.
-  std::function<void(const Recipe&)> write_predictions = {};
+  // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
+  // to beside the figures of its program.
+  std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
   // What shows track.fill's texts at checks; empty: FillMaskJob, where the type answers it.
   std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
                                                    std::shared_ptr<const Client>, const Placement&)>

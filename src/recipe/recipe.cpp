@@ -258,6 +258,9 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   recipe.out = recipe.sections[""]["out"];
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  // The vocabulary is the pre-trained model's.
+  if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
+    recipe.vocab.type = "unigram";
   recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
   recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
   recipe.train.device = chosen_device(recipe.train.device);

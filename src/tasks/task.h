@@ -73,8 +73,8 @@ struct Task {
   // Lengths that a batch may have, ascending, the last that of `tokens`; empty: that alone. The
   // objective takes any of them.
   std::vector<std::int64_t> lengths = {};
-  // The feature of one number that is 1 of a row that counts and 0 of one that only fills a batch
-  // up; empty: all count, and an evaluation takes whole batches alone.
+  // The feature whose numbers are all 0 of a row that only fills a batch up, and does not count for
+  // that; empty: all count, and an evaluation takes whole batches alone.
   std::string row_weights = {};
   // Whether the objective draws random numbers of its own, in evaluation, too.
   bool draws = false;

@@ -1,0 +1,63 @@
+// Rows encoded as records by all cores, in their order; their index, and which of them are held
+// out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/record_index_file.h"
+#include "examples/labelled_rows.h"
+#include "store/file.h"
+
+namespace smelt {
+
+// One of the two parts of rows: of each class its share is held out, at least one row where there
+// are two and none where there is one; which, the seed says.
+struct RowSplit {
+  double heldout = 0.1;
+  std::uint64_t seed = 12345;
+  enum class Part { train, heldout } part = Part::train;
+};
+// The rows (by number) of such classes that are held out.
+std::vector<bool> heldout_rows(const std::vector<std::int32_t>& classes, const RowSplit& split);
+// Those of the part; all rows, in an empty list, without a split.
+using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std::string& place)>;
+std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
+                              const std::optional<RowSplit>& split, const ClassOfRow& class_of);
+
+struct EncodedRow {
+  std::string record;  // as a TFRecord file holds it
+  std::size_t tokens = 0, unknown = 0;
+  bool is_cut = false;
+};
+
+struct RowCounts {
+  std::uint64_t examples = 0, cut = 0;
+  std::uint64_t tokens = 0, unknown = 0;
+  std::vector<std::int64_t> tokens_of_each;
+};
+
+class RowRecords {
+ public:
+  // `encode` is called by several threads.
+  RowRecords(const std::string& output, std::function<EncodedRow(const LabelledRow&)> encode);
+
+  void add(LabelledRow row);
+  // Writes the index; the file appears with commit(), once what describes it is written.
+  RowCounts finish();
+  void commit() { file_.commit(); }
+
+ private:
+  void write_rows();
+
+  std::function<EncodedRow(const LabelledRow&)> encode_;
+  OutputFile file_;
+  RecordIndexBuilder index_;
+  std::vector<LabelledRow> rows_;
+  RowCounts counts_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,318 @@
+// model.type: text_to_text.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/hugging_face_t5.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_model.h"
+#include "data/example_source.h"
+#include "examples/text_to_text_examples.h"
+#include "format/config.h"
+#include "recipe/objectives.h"
+#include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
+#include "recipe/t5_questions.h"
+#include "state/resume.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "tasks/t5_task.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::uint64_t kAnswersAtOnce = 1024;
+
+struct AnswerModel {
+  std::string like;
+  double dropout = 0.1;
+  LossOver loss_over = LossOver::tokens;
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, AnswerModel>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("like", c.like, "a folder of a T5 whose sizes the model has; empty: that of train.init");
+  visit("dropout", c.dropout, "dropout while it is fine-tuned, whatever it was pre-trained with");
+  visit("loss_over", c.loss_over,
+        "a batch's loss is over its target tokens (t5), or a sum over its examples (ttt)");
+}
+
+struct AnswerData {
+  std::string train, validation, test;
+  std::string format = "auto", source = "source", target = "target", prefix;
+  std::int64_t inputs_length = 128, targets_length = 32;
+  double validation_share = 0.1;
+  std::int64_t seed = 12345;
+  double max_bad = 0.01;
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, AnswerData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("train", c.train,
+        "texts and answers to train on: files or patterns of JSONL, TSV, CSV or Parquet, comma "
+        "separated");
+  visit("validation", c.validation,
+        "those to evaluate on; empty: data.validation_share of data.train is held out");
+  visit("test", c.test, "those of eval.split test; empty: none");
+  visit("format", c.format, "jsonl, tsv, csv or parquet; auto goes by each file's name");
+  visit("source", c.source, "column of the text");
+  visit("target", c.target, "column of the answer");
+  visit("prefix", c.prefix, "before each text, as 'summarize: '");
+  visit("inputs_length", c.inputs_length, "tokens of a text, with its end; what is longer is cut");
+  visit("targets_length", c.targets_length, "tokens of an answer, with its end");
+  visit("validation_share", c.validation_share,
+        "share of the rows that is held out where data.validation is empty");
+  visit("seed", c.seed, "which rows are held out");
+  visit("max_bad", c.max_bad, "share of the rows that may be left out because they cannot be read");
+}
+
+AnswerData answer_data(const Recipe& r) { return parse_config<AnswerData>(r.data, "data"); }
+
+struct PretrainedT5 {
+  T5Config model;
+  std::optional<std::int64_t> extra_ids;
+};
+
+PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& where) {
+  PretrainedT5 out;
+  const nlohmann::json::json_pointer sentinels("/data/window/sentinels");
+  if (state.value("task", "") != "t5")
+    throw UsageError(str(where, ": a model of ", state.value("task", "another kind"), ", no T5"),
+                     "name a T5's folder with train.init");
+  out.model = parse_config<T5Config>(state.at("model"), where);
+  if (state.contains(sentinels)) out.extra_ids = state.at(sentinels).get<std::int64_t>();
+  if (state.contains("extra_ids")) out.extra_ids = state["extra_ids"].get<std::int64_t>();
+  return out;
+}
+
+PretrainedT5 t5_in(const std::string& weights, const std::string& where) {
+  check_weights_folder(weights);
+  const std::string folder = model_in_run(weights, where).value_or(weights);
+  if (is_checkpoint_path(folder)) return t5_of_settings(checkpoint_state(folder), folder);
+  if (is_folder(folder))
+    if (const auto newest = load_latest_state(folder)) return t5_of_settings(newest->state, folder);
+  const StoredModel m = open_stored_model(folder, where);
+  if (model_type_of(m.tensors) != "t5" || m.config.is_null())
+    throw UsageError(str(where, ": ", m.where, " is no T5 whose sizes are known"),
+                     "name a T5's folder");
+  return {parse_config<T5Config>(m.config, m.where), m.extra_ids};
+}
+
+// A run that has begun says it itself.
+PretrainedT5 resolved_t5(const Recipe& r) {
+  const auto model = parse_config<AnswerModel>(r.model, "model");
+  PretrainedT5 out;
+  if (const auto begun = load_latest_state(RecipePaths(r).model_dir))
+    return t5_of_settings(begun->state, begun->path);
+  if (!model.like.empty())
+    out = t5_in(model.like, "model.like");
+  else if (!r.train.init.empty())
+    out = t5_in(r.train.init, "train.init");
+  else
+    throw UsageError("train.init: no pre-trained model to fine-tune",
+                     "name a T5's folder with --set train.init=…; model.like with vocab.file takes "
+                     "its sizes alone, for fresh weights");
+  out.model.dropout_rate = model.dropout;
+  return out;
+}
+
+Task answer_task(const Recipe& r) {
+  const AnswerData data = answer_data(r);
+  const PretrainedT5 pretrained = resolved_t5(r);
+  Task task =
+      t5_task({.model = pretrained.model,
+               .settings = {.z_loss = 0,
+                            .loss_over = parse_config<AnswerModel>(r.model, "model").loss_over},
+               .inputs_length = data.inputs_length,
+               .targets_length = data.targets_length});
+  task.row_weights = "targets";
+  task.record_kind = "text_to_text";
+  if (pretrained.extra_ids) task.settings["extra_ids"] = *pretrained.extra_ids;
+  task.described = {{"inputs_length", data.inputs_length},
+                    {"targets_length", data.targets_length},
+                    {"prefix", data.prefix}};
+  return task;
+}
+
+void check_answers(const Recipe& r) {
+  const RecipeChecks checks(r);
+  const AnswerData data = answer_data(r);
+  for (const char* field : {"data.inputs_length", "data.targets_length"}) checks.at_least(field, 2);
+  checks.within("data.validation_share", 0, 0.5, RecipeChecks::Ends::without);
+  checks.within("data.max_bad", 0, 1);
+  checks.within("model.dropout", 0, 0.99);
+  checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet"});
+  checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
+                 "name the column of the answer");
+  Task task;
+  checks.accepts({"model.like", "train.init"}, [&] { task = answer_task(r); });
+  check_program(r, task);
+}
+
+std::vector<std::string> answer_files(const Recipe& r) {
+  const AnswerData data = answer_data(r);
+  if (data.train.empty())
+    throw UsageError("data.train: no texts with answers",
+                     "give files of JSONL, TSV, CSV or Parquet with --set data.train=…");
+  std::vector<std::string> out;
+  for (const auto& [files, what] : {std::pair{data.train, "data.train"},
+                                    {data.validation, "data.validation"},
+                                    {data.test, "data.test"}})
+    if (!files.empty())
+      for (std::string& file : expand_files(files, what)) out.push_back(std::move(file));
+  return out;
+}
+
+// The pieces with the original's sentinels among them.
+GenerateJob answer_job(const Recipe& r) {
+  const PretrainedT5 pretrained = resolved_t5(r);
+  GenerateJob job = t5_generate_job(pretrained.model, vocabulary_path(r), tokenizer_flags(r),
+                                    pretrained.extra_ids);
+  job.prefix = answer_data(r).prefix;
+  return job;
+}
+
+std::uint64_t write_answers(const Recipe& r, const std::string& what, const std::string& input,
+                            const std::string& output, std::optional<RowSplit> split) {
+  const AnswerData data = answer_data(r);
+  TextToTextExamplesJob job{.rows = {.input = input,
+                                     .format = parse_file_format(data.format, "data.format"),
+                                     .text = data.source,
+                                     .label = data.target,
+                                     .limits = {.max_bad = data.max_bad}},
+                            .what = what,
+                            .split = split,
+                            .prefix = data.prefix,
+                            .encode = answer_job(r).encode,
+                            .inputs_length = data.inputs_length,
+                            .targets_length = data.targets_length,
+                            .vocab = RecipePaths(r).vocab,
+                            .output = output};
+  const TextToTextSummary s = write_text_to_text(job);
+  spdlog::info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
+               counted(s.examples, "example"), what, s.cut, s.cut_targets, data.targets_length);
+  return s.examples;
+}
+
+std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const AnswerData data = answer_data(r);
+  const auto split = [&](RowSplit::Part part) -> std::optional<RowSplit> {
+    if (!data.validation.empty()) return std::nullopt;
+    return RowSplit{.heldout = data.validation_share,
+                    .seed = static_cast<std::uint64_t>(data.seed),
+                    .part = part};
+  };
+  if (set == ExampleSet::train)
+    return write_answers(r, "data.train", data.train, paths.train_output,
+                         split(RowSplit::Part::train));
+  if (!data.test.empty())
+    write_answers(r, "data.test", data.test, paths.test_records, std::nullopt);
+  const bool own = !data.validation.empty();
+  return write_answers(r, own ? "data.validation" : "data.train",
+                       own ? data.validation : data.train, paths.heldout_output,
+                       split(RowSplit::Part::heldout));
+}
+
+// Ids up to their end.
+std::vector<std::int32_t> row_of(const HostArray& array, std::size_t row, std::int32_t end) {
+  const auto all = array.values<std::int32_t>();
+  const auto length = static_cast<std::size_t>(array.shape.dims[1]);
+  std::vector<std::int32_t> out;
+  for (const std::int32_t id : all.subspan(row * length, length)) {
+    if (id == 0) break;
+    out.push_back(id);
+    if (id == end) break;
+  }
+  return out;
+}
+
+std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
+  if (!ids.empty() && ids.back() == job.end) ids.pop_back();
+  return job.decode(ids);
+}
+
+std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
+  const RecipePaths paths(r);
+  const AnswerData data = answer_data(r);
+  GenerateOptions options{.batch_size = r.eval.batch_size};
+  options.search.most_tokens = data.targets_length;
+  options.most_inputs = data.inputs_length;
+  Generator generator = generator_of(r, options);
+  const GenerateJob& job = generator.job();
+  const auto source = open_examples({.input = paths.scored, .features = answer_task(r).features});
+  OutputFile file(paths.predictions);
+  double right = 0;
+  for (std::uint64_t first = 0; first < source->size(); first += kAnswersAtOnce) {
+    const auto count = std::min(kAnswersAtOnce, source->size() - first);
+    const Batch batch = source->examples_in_order(first, count);
+    std::vector<std::vector<std::int32_t>> inputs;
+    for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
+    const auto answers = generator.answer(std::span<const std::vector<std::int32_t>>(inputs));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string label = text_of(job, row_of(batch.arrays[1], i, job.end));
+      const std::string said = answers[i].empty() ? "" : answers[i].front().text;
+      right += said == label ? 1 : 0;
+      const nlohmann::ordered_json line{
+          {"text", text_of(job, inputs[i])}, {"label", label}, {"prediction", said}};
+      file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    }
+  }
+  file.commit();
+  const auto all = static_cast<double>(source->size());
+  return {{.name = "exact_match", .value = right / all, .weight = all}};
+}
+
+void export_answers(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  const PretrainedT5 pretrained = resolved_t5(r);
+  const Checkpoint checkpoint =
+      parameters_of(load_trained_model("export", paths.trained, config_json(pretrained.model),
+                                       paths.vocab, r.eval.averaged)
+                        .checkpoint);
+  export_hugging_face_t5(
+      folder, pretrained.model, paths.vocab, pretrained.extra_ids, lazy_tensors(checkpoint.tensors),
+      {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                               : OutputDirectory::Earlier::refused});
+  spdlog::info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+               checkpoint.step);
+}
+
+std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
+  const PretrainedT5 pretrained = resolved_t5(r);
+  nlohmann::json config = config_json(pretrained.model);
+  if (pretrained.extra_ids) config["extra_ids"] = *pretrained.extra_ids;
+  return {{"t5_config.json", config.dump(2) + "\n"}};
+}
+
+}  // namespace
+
+ObjectiveType text_to_text_objective() {
+  ObjectiveType type;
+  type.name = "text_to_text";
+  type.help = "answers to texts, by a pre-trained T5";
+  type.model = config_fields<AnswerModel>();
+  type.data = config_fields<AnswerData>();
+  type.reads = Reads::rows;
+  type.rows = answer_files;
+  type.check = check_answers;
+  type.sentencepiece = true;
+  type.special_pieces = {};
+  type.make_examples = make_answers;
+  type.task = answer_task;
+  type.model_files = answer_files_of_model;
+  type.write_predictions = write_answer_predictions;
+  type.export_folder = export_answers;
+  type.questions = {QuestionFor<GenerateJob>(of_model(answer_job, [](const StoredModel& m) {
+    return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.extra_ids);
+  }))};
+  return type;
+}
+
+}  // namespace smelt

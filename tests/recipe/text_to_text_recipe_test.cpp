@@ -1,0 +1,127 @@
+// model.type text_to_text in a recipe: a T5 that was pre-trained on text, fine-tuned on rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "recipe/evaluation.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/stored_answers.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "text/lines.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class TextToText : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    std::string text;
+    for (int d = 0; d < 40; ++d)
+      text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d,
+                  " times\nsome birds follow a small river\n\n");
+    write_file(dir_.file("text.txt"), text);
+    write_file(
+        dir_.file("t5.yaml"),
+        str("out: ", dir_.file("base"), "\ntext: {input: ", dir_.file("text.txt"),
+            ", sentences: lines, dedup: none, heldout: 0.3}\n"
+            "vocab: {type: unigram, size: 60}\ndata: {inputs_length: 24, extra_ids: 8}\n"
+            "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
+            "train: {batch_size: 4, steps: 1}\neval: {batch_size: 4}\n"));
+    run_recipe(load_recipe(dir_.file("t5.yaml"), {}));
+    std::string rows;
+    for (int i = 0; i < 14; ++i)
+      rows += str(R"({"source": "the cat sees )", i, R"( birds", "target": ")",
+                  i % 2 == 0 ? "a dog" : "some birds follow a small river and a dog", "\"}\n");
+    write_file(dir_.file("rows.jsonl"), rows);
+    write_file(dir_.file("r.yaml"),
+               str("data: {train: ", dir_.file("rows.jsonl"),
+                   ", inputs_length: 24, targets_length: 12, validation_share: 0.4}\n"
+                   "model: {type: text_to_text}\ntrain: {init: ",
+                   dir_.file("base"),
+                   ", batch_size: 4, steps: 4, save_every: 2, log_every: 4}\n"
+                   "eval: {batch_size: 4}\n"));
+  }
+  Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
+    settings.push_back("out=" + dir_.file(out));
+    return load_recipe(dir_.file("r.yaml"), settings);
+  }
+  Evaluation run(const std::string& out, const std::vector<std::string>& settings = {}) const {
+    Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+    return told;
+  }
+  std::string weights(const std::string& out) const {
+    std::string all;
+    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
+      all +=
+          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+    return all;
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders) {
+  const Evaluation e = run("m", {"data.prefix=a cat likes "});
+  EXPECT_EQ(e.examples, 6);
+  EXPECT_EQ(e.measure("exact_match").weight, 6);
+  EXPECT_THAT(log_.text(), HasSubstr("8 examples to train on, 6 held out"));
+  EXPECT_THAT(log_.text(), HasSubstr("of them of longer answers than 12 tokens"));
+  // A batch of one row of two is filled up: the same loss in other batches.
+  const Evaluation again =
+      evaluate_model(recipe("m", {"data.prefix=a cat likes ", "eval.batch_size=5"}));
+  EXPECT_NEAR(again.measure("target_loss").value, e.measure("target_loss").value, 1e-5);
+  EXPECT_EQ(again.measure("target_loss").weight, e.measure("target_loss").weight);
+  std::vector<std::string> texts, said;
+  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  for (std::string line; lines.next(line);) {
+    const auto row = nlohmann::json::parse(line);
+    EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("a cat likes "));
+    texts.push_back(row["text"]);
+    said.push_back(row["prediction"]);
+  }
+  ASSERT_EQ(texts.size(), 6u);
+  GenerateOptions options;
+  options.search.most_tokens = 12;
+  for (const char* folder : {"m/model", "m/huggingface"}) {
+    auto answers = StoredAnswers("generate", dir_.file(folder), {}).generator(options);
+    const auto got = answers.answer(std::span<const std::string>(texts));
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      EXPECT_EQ(got[i].front().text, said[i]) << folder;
+  }
+}
+
+TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {
+  run("whole");
+  run("cut", {"train.steps=2"});
+  run("cut");
+  EXPECT_EQ(weights("cut"), weights("whole"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"data.prefix=other: ", "train.steps=6"}); }),
+              HasSubstr("prefix"));
+}
+
+TEST_F(TextToText, WhatDoesNotFitIsSaid) {
+  const auto refusal = [&](const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { run("refused", settings); });
+  };
+  GoldenClassify("bert").write_folder(dir_.file("bert"));
+  EXPECT_THAT(refusal({"train.init=" + dir_.file("bert")}), HasSubstr("is no T5"));
+  EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
+  EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
+  EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
+}
+
+}  // namespace
+}  // namespace smelt
