@@ -46,8 +46,9 @@ Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
 const Classifier::Asking& Classifier::asking(std::int64_t rows, std::int64_t S) {
   const auto found = askings_.find({rows, S});
   if (found != askings_.end()) return found->second;
-  Asking made{.program = predict_program(job_.probabilities(S), rows,
-                                         {.exact_products = job_.exact_products}, placement_),
+  const auto precision = job_.exact_products ? Precision::f32_exact : Precision::f32;
+  const Compute compute = compute_for(client_->platform_name(), {.precision = precision}, flag);
+  Asking made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
               .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice_to_predict());
   if (!state_)

@@ -12,6 +12,7 @@
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_classifier.h"
 #include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
@@ -85,16 +86,23 @@ TokenizerOptions tokenizer_of(const StoredModel& model) {
   return options;
 }
 
+// Whose names the files beside it have: a classifier's are its encoder's.
+std::string files_type(const StoredModel& model, const std::string& type) {
+  return type == "classify" ? stored_encoder_name(model) : type;
+}
+
 // In the full form that a run records, so that it can be held to it.
 json settings_of(const StoredModel& model, const std::string& type) {
   if (model.settings.is_object()) return model.settings;
   json out{{"converted_from", model.where}};
   if (!type.empty()) out["task"] = type;
-  if (type == "bert" && !model.config.is_null())
+  if (type == "classify")
+    out.update(classifier_settings(stored_encoder_name(model), stored_head(model)));
+  if (files_type(model, type) == "bert" && !model.config.is_null())
     out["model"] = config_json(parse_bert_config(model.config.dump(), model.where));
   else if (!model.config.is_null())
     out["model"] = model.config;
-  if (!model.objective.is_null()) out["objective"] = model.objective;
+  if (!model.objective.is_null() && type != "classify") out["objective"] = model.objective;
   if (!model.vocab_txt.empty()) out[kVocabularyCrc32c] = crc32c(model.vocab_txt);
   return out;
 }
@@ -113,7 +121,7 @@ const char* vocabulary_name(const std::string& type) {
 
 // What lies there is taken for the model's by whoever reads it.
 void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
-  const std::string config = join_path(folder, type + "_config.json");
+  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
   const std::string vocab = join_path(folder, vocabulary_name(type));
   constexpr const char* kHint = "choose another folder, or move that file away";
   if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
@@ -131,7 +139,7 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
 void put_beside(const ConvertJob& job, const std::string& folder, const StoredModel& model,
                 const std::string& type) {
   if (!job.beside || type.empty()) return;
-  const std::string config = join_path(folder, type + "_config.json");
+  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
   const std::string vocab = join_path(folder, vocabulary_name(type));
   if (!model.config.is_null() && !exists(config)) {
     json said = model.config;
@@ -201,9 +209,21 @@ void to_electra_folders(const ConvertJob& job, const StoredModel& model, const M
                         folder, model.tensors, form);
 }
 
+void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const FolderForm& form) {
+  const ClassifierHead head = stored_head(model);
+  HuggingFaceClassifier out{
+      .encoder = parse_encoder(stored_encoder_name(model), known_config(model), model.where),
+      .labels = head.labels,
+      .dropout = head.dropout,
+      .folder = {}};
+  out.folder.vocab_txt = model.vocab_txt;
+  out.folder.tokenizer = tokenizer_of(model);
+  export_hugging_face(job.to, std::move(out), model.tensors, form);
+}
+
 std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
                             const std::string& type) {
-  if (type != "bert" && type != "electra" && type != "t5")
+  if (type != "bert" && type != "electra" && type != "t5" && type != "classify")
     throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
                          type.empty() ? "this model" : "JEstimator's BERT"),
                      "give --to tf or smelt");
@@ -212,7 +232,9 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
     throw UsageError(str("convert: ", model.where, ": no ", vocabulary_name(type), " is beside it"),
                      "give --vocab");
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
-  if (type == "t5") {
+  if (type == "classify") {
+    to_classifier_folder(job, model, form);
+  } else if (type == "t5") {
     const auto config = parse_config<T5Config>(known_config(model), model.where);
     export_hugging_face_t5(job.to, config, model.vocab, model.extra_ids, model.tensors, form);
   } else if (type == "electra") {

@@ -66,7 +66,8 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 
 // What the checkpoint itself does not say.
 void take_files_of(const std::string& folder, StoredModel& out) {
-  const std::string type = model_type_of(out.tensors);
+  std::string type = model_type_of(out.tensors);
+  if (type == "classify") type = out.tensors.contains("output_bias") ? "bert" : "electra";
   json config = json_file(join_path(
       folder, type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json"));
   if (type == "t5" && config.is_null() && out.config.is_null())

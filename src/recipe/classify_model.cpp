@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "checkpoint/stored_classifier.h"
 #include "data/example_source.h"
 #include "examples/labelled_rows.h"
 #include "format/config.h"
@@ -115,18 +116,10 @@ ClassifyJob classify_job(const ClassifyTask& task) {
 }
 
 ClassifyTask stored_classifier(const StoredModel& m) {
-  // A checkpoint of smelt's says it in its settings, a Hugging Face folder in its config.
-  const bool own = m.settings.is_object() && m.settings.contains("labels");
-  const nlohmann::json& said = own ? m.settings : m.objective;
-  if (!said.is_object() || !said.contains("labels"))
-    throw UsageError(str(m.where, ": its classes are not known"),
-                     "take the folder that a run was exported to, or the run's own");
-  ClassifyTask task{.encoder = encoder_of(m)};
-  task.labels = {
-      .problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems),
-      .names = said["labels"].get<std::vector<std::string>>()};
-  task.dropout = said.value("dropout", task.dropout);
-  task.seq_length = said.value("seq_length", encoder_sizes(task.encoder).max_position_embeddings);
+  const ClassifierHead head = stored_head(m);
+  ClassifyTask task{.encoder = encoder_of(m), .labels = head.labels, .dropout = head.dropout};
+  const std::int64_t most = encoder_sizes(task.encoder).max_position_embeddings;
+  task.seq_length = m.settings.is_object() ? m.settings.value("seq_length", most) : most;
   return task;
 }
 

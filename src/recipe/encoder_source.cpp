@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "checkpoint/stored_classifier.h"
 #include "store/folder.h"
 
 namespace smelt {
@@ -19,13 +20,13 @@ Encoder by_settings(const nlohmann::json& settings, const std::string& where) {
 }  // namespace
 
 Encoder encoder_of(const StoredModel& m) {
-  if (m.settings.is_object() && m.settings.contains("task"))
+  if (m.settings.is_object() && m.settings.contains("task") && m.settings.contains("model"))
     return by_settings(m.settings, m.where);
   if (m.config.is_null())
     throw UsageError(str(m.where, ": the model's sizes are not known"),
                      "put its bert_config.json beside it");
   std::string type = model_type_of(m.tensors);
-  if (type == "classify") type = m.tensors.contains("output_bias") ? "bert" : "electra";
+  if (type == "classify") type = stored_encoder_name(m);
   return parse_encoder(type, m.config, m.where);
 }
 

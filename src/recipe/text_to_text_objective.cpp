@@ -109,8 +109,8 @@ PretrainedT5 resolved_t5(const Recipe& r) {
   const auto model = parse_config<AnswerModel>(r.model, "model");
   PretrainedT5 out;
   if (const auto begun = load_latest_state(RecipePaths(r).model_dir))
-    return t5_of_settings(begun->state, begun->path);
-  if (!model.like.empty())
+    out = t5_of_settings(begun->state, begun->path);
+  else if (!model.like.empty())
     out = t5_in(model.like, "model.like");
   else if (!r.train.init.empty())
     out = t5_in(r.train.init, "train.init");

@@ -36,7 +36,9 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       since_check_(run.program.report),
       last_(run.program.report),
       told_saved_(saver_.saved()),
-      since_best_(start.since_best) {}
+      since_best_(start.since_best) {
+  if (job_.patience > 0) run_.settings[kSinceBest] = since_best_;
+}
 
 std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
   return std::make_unique<Prefetch>(*run_.source, job_.config.batch_size,

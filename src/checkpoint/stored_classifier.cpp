@@ -1,0 +1,38 @@
+#include "checkpoint/stored_classifier.h"
+
+#include "base/error.h"
+
+namespace smelt {
+
+std::string stored_encoder_name(const StoredModel& m) {
+  return m.tensors.contains("output_bias") ? "bert" : "electra";
+}
+
+ClassifierHead stored_head(const StoredModel& m) {
+  const bool own = m.settings.is_object() && m.settings.contains("labels");
+  const nlohmann::json& said = own ? m.settings : m.objective;
+  ClassifierHead out;
+  if (said.is_object() && said.contains("labels")) {
+    out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
+    out.labels.names = said["labels"].get<std::vector<std::string>>();
+    out.dropout = said.value("dropout", out.dropout);
+    return out;
+  }
+  const char* bias = stored_encoder_name(m) == "bert" ? "output_bias" : "classifier/out_proj/bias";
+  const auto found = m.tensors.find(bias);
+  if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
+    throw UsageError(str(m.where, ": its classes are not known"),
+                     "take the folder that a run was exported to, or the run's own");
+  for (std::int64_t i = 0; i < found->second.shape.dims[0]; ++i)
+    out.labels.names.push_back(str("LABEL_", i));
+  return out;
+}
+
+nlohmann::json classifier_settings(const std::string& encoder, const ClassifierHead& head) {
+  return {{"encoder", encoder},
+          {"problem", word_of(head.labels.problem, kProblems)},
+          {"labels", head.labels.names},
+          {"dropout", head.dropout}};
+}
+
+}  // namespace smelt

@@ -1,0 +1,133 @@
+// Rows of labelled texts as records: what stands in them, which are held out, what is refused.
+#include "examples/labelled_examples.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/example_source.h"
+#include "examples/text_to_text_examples.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LabelledExamples : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n");
+  }
+  std::string file(const char* name, const std::string& content) const {
+    write_file(dir_.file(name), content);
+    return dir_.file(name);
+  }
+  LabelledExamplesJob job(const std::string& input) const {
+    LabelledExamplesJob job;
+    job.rows.input = input;
+    job.labels.names = {"no", "yes"};
+    job.vocab = dir_.file("vocab.txt");
+    job.seq_length = 6;
+    job.output = dir_.file("out.tfrecord");
+    return job;
+  }
+  std::vector<std::int32_t> values(const Features& features, std::size_t rows) const {
+    const auto source = open_examples({.input = dir_.file("out.tfrecord"), .features = features});
+    EXPECT_EQ(source->size(), rows);
+    const Batch batch = source->examples_in_order(0, rows);
+    const auto all = batch.arrays.front().values<std::int32_t>();
+    return {all.begin(), all.end()};
+  }
+  static Features feature(const char* name, std::int64_t length) {
+    return {{.name = name, .row = length == 0 ? Dims{} : Dims{length}, .limit = 99}};
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
+  auto rows = job(file("r.csv", "label,text,other\nyes,a b,c\nno,c c c c c c c,a\n"));
+  rows.rows.pair = "other";
+  const LabelledSummary s = write_labelled_examples(rows);
+  EXPECT_EQ(s.examples, 2u);
+  EXPECT_EQ(s.cut, 1u);
+  EXPECT_THAT(s.of_class, ElementsAre(1, 1));
+  EXPECT_THAT(values(feature("input_ids", 6), 2), ElementsAre(2, 5, 6, 3, 7, 3, 2, 7, 7, 3, 5, 3));
+  EXPECT_THAT(values(feature("segment_ids", 6), 2),
+              ElementsAre(0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1));
+  EXPECT_THAT(values(feature("label_ids", 0), 2), ElementsAre(1, 0));
+  EXPECT_THAT(values(feature("is_real_example", 0), 2), ElementsAre(1, 1));
+}
+
+TEST_F(LabelledExamples, EveryRowIsInOneOfTheTwoParts) {
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 5000; ++i) rows += str("a b c\t", i % 5 == 0 ? "yes" : "no", "\n");
+  auto of = job(file("r.tsv", rows));
+  of.split = RowSplit{.heldout = 0.25};
+  const auto train = write_labelled_examples(of);
+  of.split->part = RowSplit::Part::heldout;
+  const auto held = write_labelled_examples(of);
+  EXPECT_THAT(train.of_class, ElementsAre(3000, 750));
+  EXPECT_THAT(held.of_class, ElementsAre(1000, 250));
+}
+
+TEST_F(LabelledExamples, AClassOfOneRowIsTrainedOn) {
+  const auto held = heldout_rows({0, 1, 1, 2, 0, 0}, {.heldout = 0.1});
+  EXPECT_FALSE(held[3]);
+  EXPECT_EQ(std::ranges::count(held, true), 2);  // one of each other class
+  EXPECT_NE(heldout_rows(std::vector<std::int32_t>(50, 0), {.seed = 1}),
+            heldout_rows(std::vector<std::int32_t>(50, 0), {.seed = 2}));
+}
+
+TEST_F(LabelledExamples, LabelsAreCountedAndWhatAreNoneIsSaid) {
+  const auto counted = [&](const std::string& path, Problem problem = Problem::single_label) {
+    return count_labels({.input = path}, problem, "data.train");
+  };
+  EXPECT_EQ(counted(file("a.tsv", "text\tlabel\na\tx\nb\ty\na\tx\n")),
+            (std::map<std::string, std::uint64_t>{{"x", 2}, {"y", 1}}));
+  EXPECT_EQ(counted(file("m.tsv", "text\tlabel\na\tx, y\nb\t\nc\ty\n"), Problem::multi_label),
+            (std::map<std::string, std::uint64_t>{{"x", 1}, {"y", 2}}));
+  EXPECT_EQ(counted(file("j.jsonl", R"({"text":"a","label":1})"
+                                    "\n"
+                                    R"({"text":"b","label":0})")),
+            (std::map<std::string, std::uint64_t>{{"0", 1}, {"1", 1}}));
+  std::string many = "text\tlabel\n";
+  for (int i = 0; i < 30; ++i) many += str("a\tlabel ", i, "\n");
+  EXPECT_THAT(error_of<UsageError>([&] { counted(file("n.tsv", many)); }),
+              HasSubstr("holds 30 different labels in 30 rows"));
+  EXPECT_THAT(error_of<UsageError>([&] { counted(file("e.tsv", "text\tlabel\n")); }),
+              HasSubstr("holds no label"));
+  const LabelReader reader({.problem = Problem::single_label, .names = {"no", "yes"}});
+  EXPECT_THAT(error_of<UsageError>([&] { reader.classes("yess", "v.tsv:3"); }),
+              HasSubstr("v.tsv:3: label 'yess' is none of the 2 classes"));
+}
+
+TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
+  TextToTextExamplesJob job;
+  job.rows.input = file("t.tsv", "text\tlabel\nabc\tde\nabcdefgh\tabcd\n");
+  job.encode = [](std::string_view text) {
+    std::vector<std::int32_t> ids(text.begin(), text.end());
+    for (auto& id : ids) id -= 'a' - 2;
+    ids.push_back(1);
+    return ids;
+  };
+  job.prefix = "c";
+  job.inputs_length = 6;
+  job.targets_length = 3;
+  job.vocab = dir_.file("vocab.txt");
+  job.output = dir_.file("out.tfrecord");
+  const TextToTextSummary s = write_text_to_text(job);
+  EXPECT_EQ(s.cut, 1u);
+  EXPECT_EQ(s.cut_targets, 1u);
+  EXPECT_THAT(values(feature("inputs", 6), 2), ElementsAre(4, 2, 3, 4, 1, 0, 4, 2, 3, 4, 5, 1));
+  EXPECT_THAT(values(feature("targets", 3), 2), ElementsAre(5, 6, 1, 2, 3, 1));
+}
+
+}  // namespace
+}  // namespace smelt
