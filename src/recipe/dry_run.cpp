@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "recipe/epochs.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
@@ -201,6 +202,7 @@ void add_program(const Recipe& r, Lines& lines) {
                          " examples, ",
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
                          " operations"));
+  if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, lines);
   lines.add("device",
             str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <optional>
 
+#include "base/error.h"
 #include "data/description.h"
-#include "data/record_index.h"
+#include "data/example_source.h"
+#include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
@@ -16,7 +18,10 @@ std::optional<double> examples_of(const Recipe& r) {
   if (files.empty()) return std::nullopt;
   if (const auto described = find_description(files); described && described->examples)
     return static_cast<double>(*described->examples);
-  return static_cast<double>(RecordIndex(files).size());
+  const Task task = r.type->task(r);
+  const auto source = open_examples(
+      {.input = RecipePaths(r).train_records, .features = task.features, .windows = task.windows});
+  return static_cast<double>(source->epoch_size());
 }
 
 std::int64_t at_least_one(double steps) {
@@ -36,6 +41,13 @@ Recipe with_epochs(Recipe r) {
   if (t.warmup_ratio > 0)
     t.warmup_steps = std::llround(t.warmup_ratio * static_cast<double>(t.steps));
   return r;
+}
+
+std::string uncounted_epochs(const Recipe& r) {
+  if (r.train.epochs == 0 || examples_of(r)) return "";
+  return str("train.epochs ", r.train.epochs,
+             " are counted in steps once the examples are made; until then as train.steps, ",
+             r.train.steps);
 }
 
 }  // namespace smelt

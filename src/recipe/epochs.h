@@ -10,4 +10,8 @@ namespace smelt {
 // is.
 Recipe with_epochs(Recipe recipe);
 
+// A remark where train.epochs is given and the examples are not there: how many steps it comes to
+// is not known yet. Else empty.
+std::string uncounted_epochs(const Recipe& recipe);
+
 }  // namespace smelt
