@@ -6,7 +6,7 @@ Fails unless every weight of the class that config.json names comes from the fol
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
 [B,P,V] and nsp_logits [B,2], of T5ForConditionalGeneration, for which IN holds inputs [B,S] and targets [B,T], logits
 [B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S], of …ForSequenceClassification
-class_logits [B,C].
+class_logits [B,C], of …ForTokenClassification [B,S,C].
 --text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
 there is one, gives the same.
 """
@@ -31,7 +31,8 @@ def load_model(folder):
     config = transformers.AutoConfig.from_pretrained(folder)
     if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
                                     ["T5ForConditionalGeneration"], ["BertForSequenceClassification"],
-                                    ["ElectraForSequenceClassification"]):
+                                    ["ElectraForSequenceClassification"], ["BertForTokenClassification"],
+                                    ["ElectraForTokenClassification"]):
         sys.exit(f"architectures are {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
@@ -58,7 +59,7 @@ def run_model(model, inputs):
         return run_t5(model, inputs)
     out = model(input_ids=inputs["input_ids"], attention_mask=inputs["input_mask"],
                 token_type_ids=inputs["segment_ids"], training=False)
-    if model.config.architectures[0].endswith("ForSequenceClassification"):
+    if model.config.architectures[0].endswith(("ForSequenceClassification", "ForTokenClassification")):
         return {"class_logits": out.logits.numpy()}
     if model.config.architectures == ["ElectraForPreTraining"]:
         return {"disc_logits": out.logits.numpy()}

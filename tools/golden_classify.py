@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Golden values of classifiers from transformers' TFBert- and TFElectraForSequenceClassification (CPU, float32, no dropout).
+"""Golden values of classifiers from transformers' TFBert- and TFElectraForSequenceClassification, and those ForTokenClassification ("bert-tokens", …; CPU, float32, no dropout).
 
 Writes tests/golden/classify_tiny.safetensors: of each encoder, "bert" and "electra", its parameters by their names here,
-inputs, labels, scores, and the gradients of the loss of single labels; and tests/golden/classify_tiny.json: the
+inputs, labels, scores, and the gradients of the loss of single labels, or of those of words; and tests/golden/classify_tiny.json: the
 configurations and the losses of the three problems, each by transformers' own loss where it has one (it has none of
 several labels: there it is the mean of sigmoid cross-entropies).
 
@@ -20,23 +20,26 @@ os.environ["TF_DETERMINISTIC_OPS"] = "1"
 import numpy as np
 import tensorflow as tf
 from safetensors.numpy import save_file
-from transformers import (BertConfig, ElectraConfig, TFBertForSequenceClassification,
-                          TFElectraForSequenceClassification)
+from transformers import (BertConfig, ElectraConfig, TFBertForSequenceClassification, TFBertForTokenClassification,
+                          TFElectraForSequenceClassification, TFElectraForTokenClassification)
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 BATCH, SEQUENCE, CLASSES = 4, 12, 3
 SIZES = dict(vocab_size=31, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
              max_position_embeddings=SEQUENCE, type_vocab_size=2, hidden_dropout_prob=0.0,
              attention_probs_dropout_prob=0.0, layer_norm_eps=1e-12)
-KINDS = {"bert": (TFBertForSequenceClassification, BertConfig, dict(hidden_act="gelu_new")),
-         "electra": (TFElectraForSequenceClassification, ElectraConfig, dict(hidden_act="gelu", embedding_size=8))}
+BERT, ELECTRA = dict(hidden_act="gelu_new"), dict(hidden_act="gelu", embedding_size=8)
+KINDS = {"bert": (TFBertForSequenceClassification, BertConfig, BERT),
+         "electra": (TFElectraForSequenceClassification, ElectraConfig, ELECTRA),
+         "bert-tokens": (TFBertForTokenClassification, BertConfig, BERT),
+         "electra-tokens": (TFElectraForTokenClassification, ElectraConfig, ELECTRA)}
 HEAD = {"classifier/kernel": ("output_weights", True), "classifier/bias": ("output_bias", False)}
 
 
-def name_here(name):
+def name_here(name, kind):
     """A variable of the TF model -> its name here, and whether it is stored the other way round."""
     name = name.split("/", 1)[1].removesuffix(":0")
-    if name in HEAD:
+    if kind.startswith("bert") and name in HEAD:
         return HEAD[name]
     name = re.sub(r"layer_\._(\d+)", r"layer_\1", name)
     name = re.sub(r"(word|position|token_type)_embeddings/(weight|embeddings)$", r"\1_embeddings", name)
@@ -52,16 +55,28 @@ def examples(rng):
     return ids, mask, segments
 
 
-def scatter(model, rng):
+def word_labels(mask, rng):
+    """Class numbers, -100 where there is no label: beyond the text, of its ends, of a third of its pieces."""
+    labels = rng.integers(0, CLASSES, [BATCH, SEQUENCE]).astype(np.int32)
+    no_label = (mask == 0) | (rng.random([BATCH, SEQUENCE]) < 0.3)
+    no_label[:, 0] = True
+    return np.where(no_label, -100, labels)
+
+
+def scatter(model, rng, kind):
     """Random parameters, wide enough to tell one from another."""
     variables = {}
     for variable in model.trainable_variables:
-        name, turned = name_here(variable.name)
+        name, turned = name_here(variable.name, kind)
         assert name not in variables, name
         center = 1.0 if name.endswith("gamma") else 0.0
         variable.assign(rng.normal(center, 0.3, variable.shape).astype(np.float32))
         variables[name] = (variable, turned)
     return variables
+
+
+def config_of(more):
+    return SIZES | {k: v for k, v in more.items() if k != "hidden_act"}
 
 
 def run(kind, tensors):
@@ -75,7 +90,10 @@ def run(kind, tensors):
     model = model_class(config)
     inputs = dict(input_ids=ids, attention_mask=mask, token_type_ids=segments)
     model(**inputs)
-    variables = scatter(model, rng)
+    variables = scatter(model, rng, kind)
+    of_tokens = kind.endswith("-tokens")
+    if of_tokens:
+        labels = word_labels(mask, rng)
     with tf.GradientTape() as tape:
         out = model(**inputs, labels=labels, training=False)
         loss = tf.reduce_mean(out.loss)
@@ -85,12 +103,17 @@ def run(kind, tensors):
         turn = (lambda x: x.T) if swapped else (lambda x: x)
         tensors[f"{kind}/param/{name}"] = turn(variable.numpy())
         tensors[f"{kind}/grad/{name}"] = turn(tf.convert_to_tensor(gradient).numpy())
+    if of_tokens:
+        tensors |= {f"{kind}/{name}": value for name, value in dict(
+            input_ids=ids, input_mask=mask, segment_ids=segments, scores=out.logits.numpy(),
+            label_ids=np.maximum(labels + 1, 0).astype(np.int32)).items()}
+        return {"config": config_of(more), "losses": {"token_labels": float(loss)}}
     first = out.logits[:, 0]
     tensors |= {f"{kind}/{name}": value for name, value in dict(
         input_ids=ids, input_mask=mask, segment_ids=segments, label_ids=labels, several=several, numbers=numbers,
         scores=out.logits.numpy()).items()}
     bce = tf.nn.sigmoid_cross_entropy_with_logits(several.astype(np.float32), out.logits)
-    return {"config": SIZES | {k: v for k, v in more.items() if k != "hidden_act"}, "losses": {
+    return {"config": config_of(more), "losses": {
         "single_label": float(loss), "multi_label": float(tf.reduce_mean(bce)),
         "regression_of_first": float(tf.reduce_mean((first - numbers) ** 2))}}
 

@@ -63,7 +63,8 @@ std::vector<TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) 
            [&](std::size_t part) {
              const std::size_t begin = part * kTextsOfThread;
              for (std::size_t i = begin; i < std::min(begin + kTextsOfThread, texts.size()); ++i)
-               out[i] = pairs_.encode(texts[i].text, texts[i].pair);
+               out[i] = of_words() ? pairs_.encode_words(words_in(texts[i].text))
+                                   : pairs_.encode(texts[i].text, texts[i].pair);
            });
   return out;
 }
@@ -93,10 +94,17 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
     execution.await();
     return execution.results[0][0].to_host<float>();
   });
-  const auto C = static_cast<std::ptrdiff_t>(job_.labels.outputs());
+  const auto C = static_cast<std::size_t>(job_.labels.outputs());
+  const std::span<const float> all(found);
   for (std::size_t row = 0; row < numbers.size(); ++row) {
-    const auto begin = found.begin() + static_cast<std::ptrdiff_t>(row) * C;
-    out[numbers[row]].assign(begin, begin + C);
+    auto& of_text = out[numbers[row]];
+    const auto put = [&](std::size_t at) {
+      const auto one = all.subspan(at * C, C);
+      of_text.insert(of_text.end(), one.begin(), one.end());
+    };
+    if (!of_words()) put(row);
+    for (const std::size_t word : texts[numbers[row]].words)
+      put(row * static_cast<std::size_t>(S) + word);
   }
 }
 

@@ -53,9 +53,10 @@ class Classifier {
              SlicedTensors weights, std::string where, std::shared_ptr<const void> owner = {});
 
   // job().labels.outputs() numbers for each text, in their order: probabilities, or of a regression
-  // what it comes to.
+  // what it comes to; of token_labels so many for each of its words (words_in()) that is not cut
+  // off.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
-  // The same of texts that are ids already, at most most_tokens each.
+  // The same of texts that are ids already, at most most_tokens each, with their words.
   std::vector<std::vector<float>> classify(std::span<const TextPairIds> texts);
   const ClassifyJob& job() const { return job_; }
   const BertTokenizer& tokenizer() const { return *tokenizer_; }
@@ -67,6 +68,7 @@ class Classifier {
     std::unique_ptr<const CompiledStep> step;
   };
   const Asking& asking(std::int64_t rows, std::int64_t S);
+  bool of_words() const { return job_.labels.problem == Problem::token_labels; }
   std::vector<TextPairIds> encode(std::span<const PairOfTexts> texts) const;
   // Of the texts of these numbers, into `out`.
   void ask(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
@@ -88,7 +90,8 @@ class Classifier {
 // Of the newest checkpoint of job.model_dir.
 Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer);
 
-// Which class is said: the most likely one, all of at least 0.5 with commas between, or the number.
+// Which class is said: the most likely one, all of at least 0.5 with commas between, or the number;
+// not of token_labels.
 std::string said_label(const Labels& labels, std::span<const float> numbers);
 
 }  // namespace smelt

@@ -11,11 +11,11 @@
 
 namespace smelt {
 
-// In a config: the outputs of a head that scores whole texts.
+// In a config: the outputs of a head that scores whole texts or tokens.
 inline constexpr const char* kNumLabels = "num_labels";
 
 // All parameters of a model with both pre-training heads and, where the config has kNumLabels, a
-// head that scores whole texts, in the original's order. The output embedding is not among them: it
+// head with so many outputs, in the original's order. The output embedding is not among them: it
 // is the input's. UsageError naming a size that the config lacks.
 std::vector<ParameterName> bert_names(const nlohmann::json& bert_config);
 

@@ -24,14 +24,15 @@ std::vector<std::string> output_names(const Labels& labels) {
 
 void put_head(const HuggingFaceClassifier& model, json& config) {
   const auto names = output_names(model.labels);
-  config["architectures"] = {classifier_class(model.encoder)};
+  config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
   config["id2label"] = json::object();
   config["label2id"] = json::object();
   for (std::size_t i = 0; i < names.size(); ++i) {
     config["id2label"][std::to_string(i)] = names[i];
     config["label2id"][names[i]] = i;
   }
-  config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
+  if (model.labels.problem != Problem::token_labels)
+    config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
   // Left out where it is the encoder's: TensorFlow's class of an ELECTRA cannot read another
   // (transformers 4.57).
   if (model.dropout != encoder_sizes(model.encoder).hidden_dropout_prob)
@@ -45,13 +46,15 @@ struct NamedConfig {
 
 NamedConfig named_config(const HuggingFaceClassifier& model) {
   const std::int64_t outputs = model.labels.outputs();
+  const std::string_view of = classifier_class(model.encoder, model.labels.problem);
   if (const auto* electra = std::get_if<ElectraConfig>(&model.encoder)) {
     ElectraPart part = electra_discriminator(*electra);
     part.labels = outputs;
-    return {electra_part_config(part, classifier_class(model.encoder)), electra_names(part)};
+    part.of_tokens = model.labels.problem == Problem::token_labels;
+    return {electra_part_config(part, of), electra_names(part)};
   }
   json bert = encoder_config_json(model.encoder);
-  json config = hugging_face_config(bert, classifier_class(model.encoder));
+  json config = hugging_face_config(bert, of);
   bert[kNumLabels] = outputs;
   return {std::move(config), bert_names(bert)};
 }
@@ -72,19 +75,23 @@ Problem problem_in(const json& config, std::size_t outputs, const std::string& w
 
 }  // namespace
 
-std::string_view classifier_class(const Encoder& encoder) {
-  return std::holds_alternative<ElectraConfig>(encoder) ? kElectraClassifier : kBertClassifier;
+std::string_view classifier_class(const Encoder& encoder, Problem problem) {
+  const bool of_tokens = problem == Problem::token_labels;
+  if (std::holds_alternative<ElectraConfig>(encoder))
+    return of_tokens ? kElectraTagger : kElectraClassifier;
+  return of_tokens ? kBertTagger : kBertClassifier;
 }
 
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form) {
-  constexpr std::array<std::string_view, 3> kPretrainingHeads{
-      "cls/predictions/", "cls/seq_relationship/", "discriminator_predictions/"};
+  // Of tokens there is no pooler.
+  constexpr std::array<std::string_view, 4> kOthers{"cls/predictions/", "cls/seq_relationship/",
+                                                    "discriminator_predictions/", "bert/pooler/"};
   NamedConfig named = named_config(model);
   put_head(model, named.config);
-  const auto names = without_missing_parts(
-      named.names, kPretrainingHeads,
-      [&](const ParameterName& name) { return parameters.contains(name.original); });
+  const auto names = without_missing_parts(named.names, kOthers, [&](const ParameterName& name) {
+    return parameters.contains(name.original);
+  });
   model.folder.config = std::move(named.config);
   model.folder.max_tokens = encoder_sizes(model.encoder).max_position_embeddings;
   write_model_folder(folder, model.folder, parameters, names, form);
@@ -92,15 +99,16 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
 
 std::optional<ClassifierHead> classifier_head(const json& config, const std::string& where) {
   const json classes = config.is_object() ? config.value("architectures", json()) : json();
-  if (classes != json::array({kBertClassifier}) && classes != json::array({kElectraClassifier}))
-    return std::nullopt;
+  const auto is = [&](const char* name) { return classes == json::array({name}); };
+  const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
+  if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
   const json names = config.value("id2label", json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});
   if (!names.is_object() || names.empty())
     throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
   ClassifierHead out;
   for (std::size_t i = 0; i < names.size(); ++i)
     out.labels.names.push_back(label_name(names, i, where));
-  out.labels.problem = problem_in(config, names.size(), where);
+  out.labels.problem = of_tokens ? Problem::token_labels : problem_in(config, names.size(), where);
   if (out.labels.problem == Problem::regression) out.labels.names.clear();
   const json dropout = config.value("classifier_dropout", json());
   out.dropout = dropout.is_number() ? dropout.get<double>()

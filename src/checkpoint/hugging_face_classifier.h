@@ -1,5 +1,5 @@
-// An encoder fine-tuned to tell texts apart as the folder that transformers'
-// BertForSequenceClassification and ElectraForSequenceClassification load, and back.
+// An encoder fine-tuned to tell texts or their words apart as the folder that transformers'
+// Bert- and ElectraForSequenceClassification, …ForTokenClassification load, and back.
 // Format: docs/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace smelt {
 
 // "BertForSequenceClassification", …
-std::string_view classifier_class(const Encoder& encoder);
+std::string_view classifier_class(const Encoder& encoder, Problem problem);
 
 struct HuggingFaceClassifier {
   Encoder encoder;
@@ -26,8 +26,8 @@ struct HuggingFaceClassifier {
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form);
 
-// What a config.json says of a head that scores whole texts; nothing where it is another class'.
-// UsageError, which `where` begins, for labels or a problem that cannot be read.
+// What a config.json says of a head that scores whole texts or tokens; nothing where it is another
+// class'. UsageError, which `where` begins, for labels or a problem that cannot be read.
 struct ClassifierHead {
   Labels labels;
   double dropout = 0.1;

@@ -30,9 +30,11 @@ ElectraPart part_of(const json& config, const std::string& where) {
   ElectraPart part;
   if (classes == json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
-  else if (const auto head = classifier_head(config, where))
+  else if (const auto head = classifier_head(config, where)) {
     part.labels = head->labels.outputs();
-  else if (classes != json::array({kDiscriminatorClass}) && classes != json::array({kEncoderClass}))
+    part.of_tokens = head->labels.problem == Problem::token_labels;
+  } else if (classes != json::array({kDiscriminatorClass}) &&
+             classes != json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
@@ -87,7 +89,9 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
     names.dense({"discriminator_predictions/dense", "discriminator_predictions.dense"}, H, H);
     names.dense({"discriminator_predictions/dense_1", "discriminator_predictions.dense_prediction"},
                 H, 1);
-    if (part.labels > 0) {
+    if (part.labels > 0 && part.of_tokens) {
+      names.dense({"classifier", "classifier"}, H, part.labels);
+    } else if (part.labels > 0) {
       names.dense({"classifier/dense", "classifier.dense"}, H, H);
       names.dense({"classifier/out_proj", "classifier.out_proj"}, H, part.labels);
     }

@@ -9,6 +9,7 @@
 namespace smelt {
 
 inline constexpr const char* kElectraClassifier = "ElectraForSequenceClassification";
+inline constexpr const char* kElectraTagger = "ElectraForTokenClassification";
 
 // One of the encoders with its head, and where its parameters lie in a checkpoint.
 struct ElectraPart {
@@ -19,7 +20,8 @@ struct ElectraPart {
   std::int64_t embedding_size = 0;
   std::string scope = "electra";       // "generator" where that is another encoder
   std::string embeddings = "electra";  // whose embeddings it has
-  std::int64_t labels = 0;             // outputs of a head that scores whole texts; 0: no such
+  std::int64_t labels = 0;  // outputs of a head that scores whole texts or tokens; 0: no such
+  bool of_tokens = false;   // that head
 };
 
 ElectraPart electra_discriminator(const ElectraConfig& config);

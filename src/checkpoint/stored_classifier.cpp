@@ -18,8 +18,13 @@ ClassifierHead stored_head(const StoredModel& m) {
     out.dropout = said.value("dropout", out.dropout);
     return out;
   }
-  const char* bias = stored_encoder_name(m) == "bert" ? "output_bias" : "classifier/out_proj/bias";
-  const auto found = m.tensors.find(bias);
+  const bool is_bert = stored_encoder_name(m) == "bert";
+  const bool of_tokens = is_bert ? !m.tensors.contains("bert/pooler/dense/kernel")
+                                 : m.tensors.contains("classifier/bias");
+  const auto found = m.tensors.find(is_bert     ? "output_bias"
+                                    : of_tokens ? "classifier/bias"
+                                                : "classifier/out_proj/bias");
+  if (of_tokens) out.labels.problem = Problem::token_labels;
   if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
     throw UsageError(str(m.where, ": its classes are not known"),
                      "take the folder that a run was exported to, or the run's own");

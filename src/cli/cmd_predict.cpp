@@ -52,15 +52,33 @@ Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
               const std::vector<float>& numbers) {
   Json out{{"text", row.text}};
   if (!row.pair.empty()) out["pair"] = row.pair;
+  if (labels.problem == Problem::token_labels) {
+    const auto words = words_in(row.text);
+    if (has_label) out["label"] = label_names(labels.problem, row.label);
+    out.update(words_json(labels, {words.begin(), words.end()}, numbers));
+    return out;
+  }
   if (has_label) out["label"] = row.label;
   out["prediction"] = said_json(labels, numbers);
   if (!labels.names.empty()) out["probabilities"] = probabilities_json(labels, numbers);
   return out;
 }
 
-// "informative\t0.9312"
-std::string row_text(const Labels& labels, const std::vector<float>& numbers) {
+// "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
+std::string row_text(const LabelledRow& row, const Labels& labels,
+                     const std::vector<float>& numbers) {
   std::ostringstream out;
+  if (labels.problem == Problem::token_labels) {
+    const auto words = words_in(row.text);
+    const Json told = words_json(labels, {words.begin(), words.end()}, numbers);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const Json &label = told["prediction"][i], &sure = told["probabilities"][i];
+      out << words[i] << "\t" << (label.is_null() ? "" : label.get<std::string>()) << "\t"
+          << std::setprecision(4) << std::fixed << (sure.is_null() ? 0 : sure.get<double>())
+          << "\n";
+    }
+    return out.str();
+  }
   out << std::setprecision(4) << std::fixed << said_label(labels, numbers);
   if (labels.problem == Problem::single_label) out << "\t" << std::ranges::max(numbers);
   return out.str();
@@ -79,6 +97,7 @@ class Predictions {
     file_.emplace(flags.out);
   }
 
+  bool of_words() const { return classifier_.job().labels.problem == Problem::token_labels; }
   void add(LabelledRow row) {
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
@@ -111,7 +130,7 @@ class Predictions {
     const std::string line =
         (flags_.json || file_ ? row_json(row, !flags_.columns.label.empty(), labels, numbers)
                                     .dump(-1, ' ', false, Json::error_handler_t::replace)
-                              : row_text(labels, numbers)) +
+                              : row_text(row, labels, numbers)) +
         "\n";
     if (file_) return file_->write(line);
     if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
@@ -125,7 +144,7 @@ class Predictions {
 };
 
 // Each row has its prediction: none is passed over.
-void each_row(const PredictFlags& f, const std::function<void(LabelledRow)>& give) {
+void each_row(const PredictFlags& f, bool of_words, const std::function<void(LabelledRow)>& give) {
   if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
     LineReader lines(f.input);
     for (std::string line; lines.next(line);)
@@ -135,6 +154,7 @@ void each_row(const PredictFlags& f, const std::function<void(LabelledRow)>& giv
   LabelledFiles files = f.columns;
   files.input = f.input;
   files.format = parse_file_format(f.format);
+  files.words = of_words;
   files.limits = {.strict = true};
   LabelledRows rows(files, "--input");
   for (LabelledRow row; rows.next(row);) give(row);
@@ -178,7 +198,8 @@ void predict(const ModelOption& model, const PredictFlags& f) {
     return predictions.finish();
   }
   const StopSignal stop("predict: stopping after these texts\n");
-  if (!f.input.empty()) each_row(f, [&](LabelledRow row) { predictions.add(std::move(row)); });
+  if (!f.input.empty())
+    each_row(f, predictions.of_words(), [&](LabelledRow row) { predictions.add(std::move(row)); });
   for (std::size_t i = 0; i < f.texts.size(); ++i)
     predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
   predictions.finish();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "data/length_groups.h"
 #include "format/crc32c.h"
 #include "format/example.h"
@@ -24,7 +25,13 @@ struct LabelOf {
 LabelOf label_of(const LabelReader& reader, const LabelledRow& row, const std::string& place) {
   if (reader.labels().problem == Problem::regression)
     return {.classes = {}, .number = reader.number(row.label, place)};
-  return {.classes = reader.classes(row.label, place)};
+  LabelOf out{.classes = reader.classes(row.label, place)};
+  const std::size_t words = words_in(row.text).size();
+  if (reader.labels().problem == Problem::token_labels && out.classes.size() != words)
+    throw UsageError(
+        str(place, ": ", counted(words, "word"), " and ", counted(out.classes.size(), "label")),
+        "give each word one label, with a space between");
+  return out;
 }
 
 class RowEncoder {
@@ -37,7 +44,9 @@ class RowEncoder {
 
   // The label was read once before, with its place.
   EncodedRow encode(const LabelledRow& row) const {
-    const TextPairIds text = pairs_.encode(row.text, row.pair);
+    const TextPairIds text = reader_.labels().problem == Problem::token_labels
+                                 ? pairs_.encode_words(words_in(row.text))
+                                 : pairs_.encode(row.text, row.pair);
     const auto S = static_cast<std::size_t>(job_.seq_length);
     std::vector<std::int32_t> ids = text.ids, mask(ids.size(), 1), segments(text.first, 0);
     segments.resize(ids.size(), 1);
@@ -46,7 +55,7 @@ class RowEncoder {
     example.integers("input_ids", ids);
     example.integers("input_mask", mask);
     example.integers("segment_ids", segments);
-    put_label(label_of(reader_, row, ""), example);
+    put_label(label_of(reader_, row, ""), text, example);
     example.integers("is_real_example", std::array{1});
     EncodedRow out{
         .record = {},
@@ -58,7 +67,7 @@ class RowEncoder {
   }
 
  private:
-  void put_label(const LabelOf& label, ExampleWriter& example) const {
+  void put_label(const LabelOf& label, const TextPairIds& text, ExampleWriter& example) const {
     switch (job_.labels.problem) {
       case Problem::single_label:
         return example.integers("label_ids", label.classes);
@@ -68,6 +77,12 @@ class RowEncoder {
         std::vector<std::int32_t> is(job_.labels.names.size(), 0);
         for (const std::int32_t one : label.classes) is[static_cast<std::size_t>(one)] = 1;
         return example.integers("label_ids", is);
+      }
+      case Problem::token_labels: {
+        std::vector<std::int32_t> of_piece(static_cast<std::size_t>(job_.seq_length), 0);
+        for (std::size_t i = 0; i < text.words.size(); ++i)
+          of_piece[text.words[i]] = label.classes[i] + 1;
+        return example.integers("label_ids", of_piece);
       }
     }
   }

@@ -58,9 +58,10 @@ bool LabelledRows::open_next() {
     return false;
   }
   const std::string& path = paths_[next_++];
-  std::vector<Field> fields{{.name = files_.text}};
+  std::vector<Field> fields{{.name = files_.text, .is_words = files_.words}};
   if (!files_.pair.empty()) fields.push_back({.name = files_.pair});
-  if (!files_.label.empty()) fields.push_back({.name = files_.label, .is_text = false});
+  if (!files_.label.empty())
+    fields.push_back({.name = files_.label, .is_text = false, .is_words = files_.words});
   reader_ = open_rows(path, files_.format, fields,
                       [this, path](const TextFault& fault) { faults_.add(fault, path); });
   return true;
@@ -117,6 +118,10 @@ float LabelReader::number(const std::string& label, const std::string& place) co
 }
 
 std::vector<std::string> label_names(Problem problem, const std::string& label) {
+  if (problem == Problem::token_labels) {
+    const auto words = words_in(label);
+    return {words.begin(), words.end()};
+  }
   if (problem != Problem::multi_label) return {label};
   std::vector<std::string> out;
   for (const std::string_view piece : split(label, ','))
@@ -129,8 +134,11 @@ std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Pr
   std::map<std::string, std::uint64_t> counts;
   std::uint64_t count = 0;
   LabelledRows rows(files, what);
-  for (LabelledRow row; rows.next(row); ++count)
-    for (const std::string& name : label_names(problem, row.label)) ++counts[name];
+  for (LabelledRow row; rows.next(row);) {
+    const auto names = label_names(problem, row.label);
+    for (const std::string& name : names) ++counts[name];
+    count += problem == Problem::token_labels ? names.size() : 1;
+  }
   check_classes(counts, count, files, what);
   return counts;
 }

@@ -1,4 +1,4 @@
-// Rows of labelled texts from files of JSONL, TSV, CSV and Parquet.
+// Rows of labelled texts from files of JSONL, TSV, CSV, Parquet and CoNLL.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "format/labels.h"
 #include "text/rows.h"
+#include "tokenize/text_pair.h"
 
 namespace smelt {
 
@@ -16,6 +17,7 @@ struct LabelledFiles {
   std::string input;  // files or patterns, comma separated
   FileFormat format = FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // columns; an empty one is not read
+  bool words = false;                                     // labels are of each word: see words_in()
   TextLimits limits = {};
 };
 
@@ -60,7 +62,8 @@ class LabelReader {
   std::map<std::string, std::int32_t, std::less<>> numbers_;
 };
 
-// Of several labels, which a comma stands between, each; of a single one it.
+// Of several labels, which a comma stands between, each; of those of words, likewise with spaces;
+// of a single one it.
 std::vector<std::string> label_names(Problem problem, const std::string& label);
 
 // How often each class stands in the files. UsageError for fewer than two, for numbers with

@@ -55,6 +55,32 @@ std::vector<Entity> entities_of(std::span<const std::string> labels) {
   return out;
 }
 
+EntityCounts& EntityCounts::operator+=(const EntityCounts& other) {
+  right += other.right;
+  predicted += other.predicted;
+  wanted += other.wanted;
+  return *this;
+}
+
+EntityCounts entity_counts(std::span<const std::string> predicted,
+                           std::span<const std::string> wanted) {
+  const std::vector<Entity> found = entities_of(predicted), there = entities_of(wanted);
+  const auto both = std::ranges::count_if(
+      found, [&](const Entity& e) { return std::ranges::find(there, e) != there.end(); });
+  return {.right = both, .predicted = std::ssize(found), .wanted = std::ssize(there)};
+}
+
+std::vector<std::string> begun_entities(std::vector<std::string> labels,
+                                        std::span<const std::string> known) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!labels[i].starts_with("I-")) continue;
+    const std::string type = labels[i].substr(2), begins = "B-" + type;
+    if (i > 0 && (labels[i - 1] == labels[i] || labels[i - 1] == begins)) continue;
+    if (std::ranges::find(known, begins) != known.end()) labels[i] = begins;
+  }
+  return labels;
+}
+
 EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences& wanted) {
   if (predicted.size() != wanted.size())
     throw UsageError(str("entities: ", predicted.size(), " predicted sequences for ", wanted.size(),

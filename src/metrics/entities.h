@@ -20,6 +20,20 @@ struct Entity {
 };
 std::vector<Entity> entities_of(std::span<const std::string> labels);
 
+// The labels, of which one that goes on with an entity that none has begun begins it: "I-PER" after
+// "O" or "B-LOC" becomes "B-PER", if that is among `known`. Entities are the same.
+std::vector<std::string> begun_entities(std::vector<std::string> labels,
+                                        std::span<const std::string> known);
+
+// Adds up over sequences.
+struct EntityCounts {
+  std::int64_t right = 0, predicted = 0, wanted = 0;
+  EntityCounts& operator+=(const EntityCounts& other);
+  PrecisionRecall score() const { return precision_recall(right, predicted, wanted); }
+};
+EntityCounts entity_counts(std::span<const std::string> predicted,
+                           std::span<const std::string> wanted);
+
 struct EntityScores {
   PrecisionRecall micro, macro, weighted;
   std::map<std::string, PrecisionRecall> by_type;

@@ -160,27 +160,17 @@ ScoreOf bleu_metric(std::string_view, const Side& predicted, const Side& wanted)
 }
 
 ScoreOf entity_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
-  struct Counts {
-    std::int64_t right, predicted, wanted;
-  };
-  std::vector<Counts> counts;
+  std::vector<EntityCounts> counts;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) {
     const Texts p = texts_at(predicted, i, "a list of labels");
     const Texts w = texts_at(wanted, i, "a list of labels");
     if (p.size() != w.size()) refuse(predicted, i, str("a list of ", w.size(), " labels"));
-    const std::vector<Entity> found = entities_of(p), there = entities_of(w);
-    const auto both = std::ranges::count_if(
-        found, [&](const Entity& e) { return std::ranges::find(there, e) != there.end(); });
-    counts.push_back({both, std::ssize(found), std::ssize(there)});
+    counts.push_back(entity_counts(p, w));
   }
   return [counts, metric = std::string(metric)](Examples examples) {
-    Counts sum{};
-    for (const std::size_t e : examples) {
-      sum.right += counts[e].right;
-      sum.predicted += counts[e].predicted;
-      sum.wanted += counts[e].wanted;
-    }
-    const PrecisionRecall score = precision_recall(sum.right, sum.predicted, sum.wanted);
+    EntityCounts sum;
+    for (const std::size_t e : examples) sum += counts[e];
+    const PrecisionRecall score = sum.score();
     if (metric == "entity-precision") return score.precision;
     return metric == "entity-recall" ? score.recall : score.f1;
   };

@@ -13,11 +13,16 @@ DimNames bert_dim_names(const BertConfig& c, std::string_view parameter) {
   return encoder_dim_names(c, parameter);
 }
 
+Tensor bert_sequence(const Scope& root, const BertConfig& c, const EncoderInputs& in) {
+  const Scope s = root / "bert";
+  const Tensor embedded = embed_tokens(s / "embeddings", c, c.hidden_size, in);
+  return encode(s / "encoder", c, embedded, attention_mask(in.input_mask));
+}
+
 BertEncoded bert(const Scope& root, const BertConfig& c, const EncoderInputs& in) {
   const Scope s = root / "bert";
   const auto B = in.input_ids.dim(0), H = c.hidden_size;
-  const Tensor embedded = embed_tokens(s / "embeddings", c, H, in);
-  const Tensor x = encode(s / "encoder", c, embedded, attention_mask(in.input_mask));
+  const Tensor x = bert_sequence(root, c, in);
   const Tensor first = reshape(slice_axis(x, 1, 0, 1), {B, H});
   const Tensor pooled = dense(s / "pooler" / "dense", first, H, encoder_weights(c));
   return {.sequence = x, .pooled = activation("tanh", pooled)};

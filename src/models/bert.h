@@ -16,7 +16,10 @@ struct BertEncoded {
   Tensor pooled;    // [B,H], likewise
 };
 
-// UsageError when S exceeds max_position_embeddings.
+// [B,S,H] in the scope's type, without the pooler. UsageError when S exceeds
+// max_position_embeddings.
+Tensor bert_sequence(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
+// Likewise.
 BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
 // What scores all words by the B*P rows of `sequence` at `positions` [B,P].

@@ -32,6 +32,11 @@ Tensor electra_class_logits(const Scope& root, const ElectraConfig& c, const Enc
   return dense(s / "out_proj", in_f32(dropout(s / "hidden", hidden, rate)), C, weights);
 }
 
+Tensor encoded_tokens(const Scope& root, const Encoder& encoder, const EncoderInputs& in) {
+  if (const auto* c = std::get_if<ElectraConfig>(&encoder)) return electra(root, *c, in).sequence;
+  return bert_sequence(root, std::get<BertConfig>(encoder), in);
+}
+
 }  // namespace
 
 std::string_view encoder_name(const Encoder& encoder) {
@@ -68,7 +73,7 @@ bool is_class_head(std::string_view parameter) {
          parameter.starts_with("classifier/");
 }
 
-std::string layer_rate_rules(const Encoder& encoder, double decay) {
+std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled) {
   const std::int64_t layers = encoder_sizes(encoder).num_hidden_layers;
   const std::string scope(encoder_name(encoder));
   std::string rules;
@@ -78,13 +83,14 @@ std::string layer_rate_rules(const Encoder& encoder, double decay) {
   add(scope + "/embeddings", layers + 2);  // and what projects them
   for (std::int64_t i = 0; i < layers; ++i)
     add(str(scope, "/encoder/layer_", i, "/"), layers + 1 - i);
-  if (scope == "bert") add("bert/pooler/", 1);
+  if (scope == "bert" && pooled) add("bert/pooler/", 1);
   return rules;
 }
 
 DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter) {
   if (parameter == "output_weights") return {"", "embed"};
-  if (parameter == "classifier/dense/kernel") return {"embed", ""};
+  if (parameter == "classifier/dense/kernel" || parameter == "classifier/kernel")
+    return {"embed", ""};
   if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
     return electra_dim_names(*electra, parameter);
   return bert_dim_names(std::get<BertConfig>(encoder), parameter);
@@ -95,6 +101,17 @@ Tensor class_logits(const Scope& root, const Encoder& encoder, const EncoderInpu
   if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
     return electra_class_logits(root, *electra, in, classes, dropout_rate);
   return bert_class_logits(root, std::get<BertConfig>(encoder), in, classes, dropout_rate);
+}
+
+Tensor token_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& in,
+                    std::int64_t C, double rate) {
+  const Init weights = encoder_weights(encoder_sizes(encoder));
+  const Scope s = root / "classifier";
+  const Tensor sequence = encoded_tokens(root, encoder, in);
+  const Tensor kept = in_f32(dropout(s, sequence, rate));
+  if (std::holds_alternative<ElectraConfig>(encoder)) return dense(s, kept, C, weights);
+  const Tensor kernel = root.parameter("output_weights", {C, sequence.dim(2)}, weights);
+  return einsum("bsh,ch->bsc", kept, kernel) + root.parameter("output_bias", {C}, {});
 }
 
 }  // namespace smelt

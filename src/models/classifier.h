@@ -1,6 +1,7 @@
-// A pre-trained encoder under a head that scores whole texts: BERT's as google-research/bert
-// run_classifier.py has it, on the pooled first token; ELECTRA's as transformers'
-// ElectraForSequenceClassification, on the first token itself. Parameters of BERT's head carry the
+// A pre-trained encoder under a head that scores whole texts or each token. Of whole texts: BERT's
+// as google-research/bert run_classifier.py has it, on the pooled first token; ELECTRA's as
+// transformers' ElectraForSequenceClassification, on the first token itself. Of tokens both have
+// one dense layer, as transformers' …ForTokenClassification. Parameters of BERT's head carry the
 // original checkpoint's names.
 //   B batch   S sequence   H hidden   C classes
 #pragma once
@@ -28,15 +29,18 @@ Encoder parse_encoder(std::string_view name, const nlohmann::json& config,
 
 // Whether parameters of such a name are a head's.
 bool is_class_head(std::string_view parameter);
-// Rules of rates (optim/rules.h): `decay` to the power of how many layers lie above a parameter; of
-// layer i in n n + 1 - i, of embeddings n + 2, of a head 0 (google-research/electra
-// model/optimization.py, _get_layer_lrs).
-std::string layer_rate_rules(const Encoder& encoder, double decay);
+// Rules of rates (optim/rules.h) for a head of whole texts (`pooled`) or tokens: `decay` to the
+// power of how many layers lie above a parameter; of layer i in n n + 1 - i, of embeddings n + 2,
+// of a head 0 (google-research/electra model/optimization.py, _get_layer_lrs).
+std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled);
 // The names of a parameter's dimensions for nn/partition.h.
 DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter);
 
 // f32 [B,C]. `dropout`: of what the head is given. UsageError when S exceeds the positions.
 Tensor class_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs,
+                    std::int64_t classes, double dropout);
+// f32 [B,S,C], likewise.
+Tensor token_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs,
                     std::int64_t classes, double dropout);
 
 }  // namespace smelt

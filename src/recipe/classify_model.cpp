@@ -8,6 +8,7 @@
 #include "data/example_source.h"
 #include "examples/labelled_rows.h"
 #include "format/config.h"
+#include "metrics/entities.h"
 #include "recipe/encoder_source.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
@@ -36,6 +37,20 @@ struct LabelledBatch {
     out.first = tokens - static_cast<std::size_t>(std::ranges::count(segments.first(tokens), 1));
     return out;
   }
+  // Of labels of words.
+  TextPairIds text_of_words(std::size_t at) const {
+    TextPairIds out = text(at);
+    const auto labels = row(3, at);
+    for (std::size_t i = 0; i < out.ids.size(); ++i)
+      if (labels[i] > 0) out.words.push_back(i);
+    return out;
+  }
+  std::vector<std::string> labels_of_words(const Labels& labels, std::size_t at) const {
+    std::vector<std::string> out;
+    for (const std::int32_t one : row(3, at))
+      if (one > 0) out.push_back(labels.names[static_cast<std::size_t>(one - 1)]);
+    return out;
+  }
   // What is so, as numbers that a model that is sure of it would give.
   std::vector<float> label(const Labels& labels, std::size_t at) const {
     if (labels.problem == Problem::regression) return {batch.arrays[3].values<float>()[at]};
@@ -58,21 +73,82 @@ OrderedJson text_json(const BertTokenizer& tokenizer, const TextPairIds& text) {
   return out;
 }
 
-std::string prediction_lines(Classifier& classifier, const LabelledBatch& batch) {
+// Of pieces that belong to words.
+std::vector<std::string> words_of(const BertTokenizer& tokenizer, const TextPairIds& text) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < text.words.size(); ++i) {
+    const std::size_t begin = text.words[i];
+    const std::size_t end = i + 1 < text.words.size() ? text.words[i + 1] : text.ids.size() - 1;
+    out.push_back(tokenizer.decode(std::span(text.ids).subspan(begin, end - begin)));
+    std::erase(out.back(), ' ');  // that decode() puts around punctuation
+  }
+  return out;
+}
+
+bool has_entities(const Labels& labels) {
+  return std::ranges::any_of(labels.names, [](const std::string& name) {
+    return name.starts_with("B-") || name.starts_with("I-");
+  });
+}
+
+OrderedJson entities_json(const std::vector<std::string>& words,
+                          const std::vector<std::string>& labels) {
+  OrderedJson out = OrderedJson::array();
+  for (const Entity& e : entities_of(labels)) {
+    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(e.first);
+    const auto end = words.begin() + static_cast<std::ptrdiff_t>(e.last) + 1;
+    out.push_back({{"type", e.type},
+                   {"text", join(std::vector<std::string>(begin, end), " ")},
+                   {"first", e.first},
+                   {"last", e.last}});
+  }
+  return out;
+}
+
+// Lines of predictions, and what those of entities come to.
+struct Told {
+  std::string lines;
+  EntityCounts entities = {};
+
+  void add(const OrderedJson& line) {
+    lines += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  }
+};
+
+Told tell_words(Classifier& classifier, const LabelledBatch& batch) {
+  const Labels& labels = classifier.job().labels;
+  std::vector<TextPairIds> texts;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
+    texts.push_back(batch.text_of_words(i));
+  const auto numbers = classifier.classify(texts);
+  Told told;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto words = words_of(classifier.tokenizer(), texts[i]);
+    const auto wanted = batch.labels_of_words(labels, i);
+    OrderedJson line{{"text", join(words, " ")}, {"label", wanted}};
+    line.update(words_json(labels, words, numbers[i]));
+    told.add(line);
+    if (has_entities(labels))
+      told.entities += entity_counts(said_labels(labels, numbers[i]), wanted);
+  }
+  return told;
+}
+
+Told tell_texts(Classifier& classifier, const LabelledBatch& batch) {
   const Labels& labels = classifier.job().labels;
   std::vector<TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text(i));
   const auto numbers = classifier.classify(texts);
-  std::string lines;
+  Told told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    OrderedJson out = text_json(classifier.tokenizer(), texts[i]);
-    out["label"] = said_json(labels, batch.label(labels, i));
-    out["prediction"] = said_json(labels, numbers[i]);
-    if (!labels.names.empty()) out["probabilities"] = probabilities_json(labels, numbers[i]);
-    lines += out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    OrderedJson line = text_json(classifier.tokenizer(), texts[i]);
+    line["label"] = said_json(labels, batch.label(labels, i));
+    line["prediction"] = said_json(labels, numbers[i]);
+    if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
+    told.add(line);
   }
-  return lines;
+  return told;
 }
 
 }  // namespace
@@ -84,6 +160,36 @@ OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
   return said.empty() ? OrderedJson::array() : OrderedJson(label_names(labels.problem, said));
 }
 
+std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers) {
+  std::vector<std::string> out;
+  const std::size_t C = labels.names.size();
+  for (std::size_t at = 0; at < numbers.size(); at += C) {
+    const auto of_word = numbers.subspan(at, C);
+    out.push_back(
+        labels
+            .names[static_cast<std::size_t>(std::ranges::max_element(of_word) - of_word.begin())]);
+  }
+  return begun_entities(std::move(out), labels.names);
+}
+
+OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
+                       std::span<const float> numbers) {
+  const std::size_t C = labels.names.size();
+  const auto said = said_labels(labels, numbers);
+  OrderedJson sure = OrderedJson::array();
+  for (std::size_t at = 0; at < numbers.size(); at += C)
+    sure.push_back(to_f32_digits(std::ranges::max(numbers.subspan(at, C))));
+  OrderedJson prediction = said;
+  const bool has_outside = std::ranges::find(labels.names, "O") != labels.names.end();
+  while (prediction.size() < words.size()) {
+    prediction.push_back(has_outside ? OrderedJson("O") : OrderedJson());
+    sure.push_back(nullptr);
+  }
+  OrderedJson out{{"words", words}, {"prediction", prediction}, {"probabilities", sure}};
+  if (has_entities(labels)) out["entities"] = entities_json(words, said);
+  return out;
+}
+
 OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers) {
   OrderedJson out = OrderedJson::object();
   for (std::size_t i = 0; i < labels.names.size(); ++i)
@@ -91,19 +197,29 @@ OrderedJson probabilities_json(const Labels& labels, std::span<const float> numb
   return out;
 }
 
-void write_class_predictions(const Recipe& r, const ClassifyTask& task) {
+std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const ClassifyTask& task) {
   const RecipePaths paths(r);
   const auto source =
       open_examples({.input = paths.scored, .features = classify_task(task).features});
   Classifier classifier =
       classifier_of(r, {.batch_size = r.eval.batch_size, .devices = r.train.devices});
+  const bool of_words = task.labels.problem == Problem::token_labels;
+  EntityCounts entities;
   OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
     const Batch batch = source->examples_in_order(first, count);
-    file.write(prediction_lines(classifier, {batch}));
+    const Told told = of_words ? tell_words(classifier, {batch}) : tell_texts(classifier, {batch});
+    file.write(told.lines);
+    entities += told.entities;
   }
   file.commit();
+  if (!of_words || !has_entities(task.labels)) return {};
+  const PrecisionRecall score = entities.score();
+  const auto all = static_cast<double>(entities.wanted);
+  return {{.name = "entity_precision", .value = score.precision, .weight = all},
+          {.name = "entity_recall", .value = score.recall, .weight = all},
+          {.name = "entity_f1", .value = score.f1, .weight = all}};
 }
 
 ClassifyJob classify_job(const ClassifyTask& task) {

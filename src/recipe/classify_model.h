@@ -6,18 +6,29 @@
 #include "ask/classify.h"
 #include "checkpoint/stored_model.h"
 #include "recipe/recipe.h"
+#include "step/report.h"
 #include "tasks/classify_task.h"
 
 namespace smelt {
 
 ClassifyJob classify_job(const ClassifyTask& task);
 // What a classifier says of the examples of eval.split, a JSON object each: text (of its pieces, a
-// pair's as "pair"), label, prediction, probabilities; into RecipePaths's `predictions`.
-void write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
+// pair's as "pair"), label, prediction, probabilities; of token_labels lists of those, and
+// entities; into RecipePaths's `predictions`. Of entities precision, recall and F1
+// (metrics/entities.h).
+std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
 
-// As JSON holds them: a class, a list of classes, or a number.
+// As JSON holds them: a class, a list of classes, or a number; not of token_labels.
 nlohmann::ordered_json said_json(const Labels& labels, std::span<const float> numbers);
-// {"class": probability, …}
+// The most likely class of each word; one inside an entity that none has begun begins it ("I-"
+// becomes "B-" where there is such a class).
+std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers);
+// What is said of such words, {"words", "prediction", "probabilities", "entities"}: entities where
+// the classes are of BIO. Words behind those that `numbers` are of, which were cut off, are "O"
+// where there is such a class, else null.
+nlohmann::ordered_json words_json(const Labels& labels, std::vector<std::string> words,
+                                  std::span<const float> numbers);
+// {"class": probability, …}; not of token_labels.
 nlohmann::ordered_json probabilities_json(const Labels& labels, std::span<const float> numbers);
 
 // UsageError for a folder that does not tell its classes.

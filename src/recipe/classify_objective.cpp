@@ -39,7 +39,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "a folder of a BERT or ELECTRA whose sizes the encoder has; empty: that of train.init");
   visit("problem", c.problem,
         "single_label: one of several classes; multi_label: any of them, written with commas; "
-        "regression: a number");
+        "regression: a number; token_labels: a class for each word, in its order");
   visit("dropout", c.dropout, "dropout of what the head is given");
 }
 
@@ -57,13 +57,14 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyData>
 void visit_fields(C& c, Visitor&& visit) {
   visit("train", c.train,
-        "labelled texts to train on: files or patterns of JSONL, TSV, CSV or Parquet, comma "
-        "separated");
+        "labelled texts to train on: files or patterns of JSONL, TSV, CSV, Parquet or, of "
+        "token_labels, CoNLL, comma separated");
   visit("validation", c.validation,
         "those to evaluate on; empty: data.validation_share of data.train is held out");
   visit("test", c.test, "those of eval.split test; empty: none");
-  visit("format", c.format, "jsonl, tsv, csv or parquet; auto goes by each file's name");
-  visit("text", c.text, "column of the text");
+  visit("format", c.format, "jsonl, tsv, csv, parquet or conll; auto goes by each file's name");
+  visit("text", c.text,
+        "column of the text; of token_labels its words, with spaces between or as an array");
   visit("pair", c.pair, "column of a second text; empty: there is none");
   visit("label", c.label, "column of the label");
   visit("labels", c.labels,
@@ -173,7 +174,10 @@ void check_classify(const Recipe& r) {
   checks.within("data.validation_share", 0, 0.5, RecipeChecks::Ends::without);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
-  checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet"});
+  checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet", "conll"});
+  checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
+                 {"model.problem", "data.pair"}, "labels of words, and data.pair",
+                 "labels are of the words of one text: leave data.pair empty");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
                  "data.records and data.train are given", "give one of the two");
   checks.require(data.train.empty() || !data.label.empty(), {"data.label"}, "data.label is empty",
@@ -204,12 +208,14 @@ std::vector<std::string> row_files(const Recipe& r) {
   return out;
 }
 
-LabelledFiles files_of(const ClassifyData& data, const std::string& input) {
+LabelledFiles files_of(const Recipe& r, const std::string& input) {
+  const ClassifyData data = classify_data(r);
   return {.input = input,
           .format = parse_file_format(data.format, "data.format"),
           .text = data.text,
           .pair = data.pair,
           .label = data.label,
+          .words = classify_model(r).problem == Problem::token_labels,
           .limits = {.max_bad = data.max_bad}};
 }
 
@@ -219,7 +225,7 @@ Labels labels_for(const Recipe& r) {
   Labels out{.problem = classify_model(r).problem, .names = names_in(data.labels)};
   if (out.problem == Problem::regression || !out.names.empty()) return out;
   for (const auto& [name, count] :
-       count_labels(files_of(data, data.train), out.problem, "data.train")) {
+       count_labels(files_of(r, data.train), out.problem, "data.train")) {
     out.names.push_back(name);
     if (count == 1)
       spdlog::warn("data.train: class '{}' has one example alone, which is trained on", name);
@@ -230,7 +236,7 @@ Labels labels_for(const Recipe& r) {
 LabelledSummary write_part(const Recipe& r, const Labels& labels, const std::string& what,
                            const std::string& input, const std::string& output,
                            std::optional<RowSplit> split) {
-  LabelledExamplesJob job{.rows = files_of(classify_data(r), input),
+  LabelledExamplesJob job{.rows = files_of(r, input),
                           .what = what,
                           .split = split,
                           .labels = labels,
@@ -270,7 +276,8 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
 
 // Against the class that is most frequent in training.
 std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) {
-  if (classify_model(r).problem != Problem::single_label) return {};
+  const Problem problem = classify_model(r).problem;
+  if (problem != Problem::single_label && problem != Problem::token_labels) return {};
   const auto counts = [](const std::string& records) {
     const auto described = find_description(record_files(records));
     return described ? described->all.value("of_class", std::vector<double>())
@@ -305,7 +312,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused});
   spdlog::info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
-               classifier_class(task.encoder));
+               classifier_class(task.encoder, task.labels.problem));
 }
 
 }  // namespace
@@ -323,8 +330,7 @@ ObjectiveType classify_objective() {
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
-    write_class_predictions(r, finished_classifier(r));
-    return std::vector<MeasuredValue>();
+    return write_class_predictions(r, finished_classifier(r));
   };
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;

@@ -75,7 +75,23 @@ Objective regression(const Scored& s) {
   return out;
 }
 
+// The first piece of each word has its class's number from 1 on; 0 is no label.
+Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in) {
+  const std::int64_t C = c.labels.outputs();
+  const Tensor labels = in[kLabels], none = zeros_like(labels);
+  const std::int64_t B = labels.dim(0), S = labels.dim(1);
+  const Tensor real = broadcast_to(reshape(in[kRealExample], {B, 1}), {B, S});
+  const Tensor counts =
+      convert(compare(labels, none, Compare::gt), DType::f32) * convert(real, DType::f32);
+  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
+  return single_label({.logits = reshape(logits, {B * S, C}),
+                       .labels = reshape(maximum(labels - 1, none), {B * S}),
+                       .weights = reshape(counts, {B * S})},
+                      C);
+}
+
 Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) {
+  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in);
   const std::int64_t C = c.labels.outputs();
   const Scored scored{.logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout),
                       .labels = in[kLabels],
@@ -87,17 +103,20 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) 
       return multi_label(scored, C);
     case Problem::regression:
       return regression(scored);
+    default:
+      throw BugError("classify: no such problem");
   }
-  throw BugError("classify: no such problem");
 }
 
-Feature label_feature(const Labels& labels) {
+Feature label_feature(const Labels& labels, std::int64_t S) {
   const std::int64_t C = labels.outputs();
   switch (labels.problem) {
     case Problem::single_label:
       return {.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"};
     case Problem::multi_label:
       return {.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"};
+    case Problem::token_labels:
+      return {.name = kLabels, .row = {S}, .limit = C + 1, .limit_name = "classes"};
     default:
       return {.name = kLabels, .dtype = DType::f32, .row = {}};
   }
@@ -121,17 +140,19 @@ Task classify_task(const ClassifyTask& c) {
                     {"labels", c.labels.names}};
   task.record_kind = "classify";
   task.features = token_features(sizes, c.seq_length);
-  task.features.push_back(label_feature(c.labels));
+  task.features.push_back(label_feature(c.labels, c.seq_length));
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = kRealExample;
-  task.lengths = c.lengths;
+  // A batch is cut by what has a number for each token, as labels of seq_length classes seem to.
+  const bool seems_tokens = task.features.at(3).row == Dims{c.seq_length};
+  if (c.labels.problem == Problem::token_labels || !seems_tokens) task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);
   };
   task.is_head = is_class_head;
-  task.layer_rates = [encoder = c.encoder](double decay) {
-    return layer_rate_rules(encoder, decay);
+  task.layer_rates = [c](double decay) {
+    return layer_rate_rules(c.encoder, decay, c.labels.problem != Problem::token_labels);
   };
   task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
   return task;
@@ -141,8 +162,10 @@ Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
   Prediction out;
   out.features = token_features(encoder_sizes(c.encoder), S);
   out.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
-    const Tensor logits =
-        class_logits(root, c.encoder, encoder_inputs(in), c.labels.outputs(), c.dropout);
+    const std::int64_t C = c.labels.outputs();
+    if (c.labels.problem == Problem::token_labels)
+      return {softmax(token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout))};
+    const Tensor logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
     switch (c.labels.problem) {
       case Problem::single_label:
         return {softmax(logits)};

@@ -1,5 +1,5 @@
-// Whole texts told apart, or given numbers, by a pre-trained encoder: one class of several, any
-// number of them, or a regression.
+// Texts told apart, or given numbers, by a pre-trained encoder: one class of several, any number of
+// them, a regression, or a class for each word.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,12 @@ struct ClassifyTask {
 //   multi_label   loss "classification_loss"; accuracy (all classes of a text right), micro_f1,
 //                 macro_f1
 //   regression    loss "squared_error"; pearson
+//   token_labels  as single_label, over the words of all texts
 // UsageError when seq_length exceeds the model's positions.
 Task classify_task(const ClassifyTask& config);
 
-// input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers.
+// input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers; of
+// token_labels [B,S,C].
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
 }  // namespace smelt

@@ -78,6 +78,8 @@ std::string_view type_name(std::string_view value) {
   }
 }
 
+constexpr std::string_view kNoBreakSpace = "\u00a0";
+
 class JsonlRows : public RowReader {
  public:
   JsonlRows(const std::string& path, const std::vector<Field>& fields, FaultSink faults)
@@ -118,6 +120,7 @@ class JsonlRows : public RowReader {
   bool take(std::string_view raw, const Field& field, std::string& value) {
     if (raw.front() == '"') return take_text(raw, field, value);
     const auto parsed = nlohmann::json::parse(raw, nullptr, false);
+    if (field.is_words && parsed.is_array()) return take_words(parsed, field, value);
     if (!field.is_text && (parsed.is_number() || parsed.is_boolean())) {
       value = parsed.dump();
       return true;
@@ -129,6 +132,25 @@ class JsonlRows : public RowReader {
     return refuse(str("field '", field.name, "' is ", type_name(raw),
                       field.is_text ? ", not a string" : ", not a string or a number"),
                   "name the field that is meant, e.g. with --field");
+  }
+
+  bool take_words(const nlohmann::json& words, const Field& field, std::string& value) {
+    value.clear();
+    for (const auto& one : words) {
+      if (!one.is_string() || one.get_ref<const std::string&>().empty())
+        return refuse(
+            str("field '", field.name, "' holds ", shortened(one.dump(), 60), " among its words"),
+            "an array of words, and one of labels, holds strings alone");
+      if (!value.empty()) value += ' ';
+      for (const char c : one.get_ref<const std::string&>()) {
+        if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
+          value += kNoBreakSpace;
+        else
+          value += c;
+      }
+    }
+    clean_text(value, lines_.number(), faults_);
+    return true;
   }
 
   bool take_text(std::string_view raw, const Field& field, std::string& value) {

@@ -4,6 +4,7 @@
 
 #include "base/choice.h"
 #include "store/path.h"
+#include "text/conll_rows.h"
 #include "text/jsonl_rows.h"
 #include "text/parquet_rows.h"
 #include "text/table_rows.h"
@@ -12,12 +13,13 @@ namespace smelt {
 
 namespace {
 
-constexpr NamedValues<FileFormat, 6> kFormats{{{"auto", FileFormat::by_name},
+constexpr NamedValues<FileFormat, 7> kFormats{{{"auto", FileFormat::by_name},
                                                {"text", FileFormat::text},
                                                {"jsonl", FileFormat::jsonl},
                                                {"tsv", FileFormat::tsv},
                                                {"csv", FileFormat::csv},
-                                               {"parquet", FileFormat::parquet}}};
+                                               {"parquet", FileFormat::parquet},
+                                               {"conll", FileFormat::conll}}};
 
 FileFormat format_by_name(const std::string& path) {
   const std::string file = lower_case_name(path);
@@ -32,7 +34,10 @@ FileFormat format_by_name(const std::string& path) {
                                        {".ndjson", FileFormat::jsonl},
                                        {".tsv", FileFormat::tsv},
                                        {".csv", FileFormat::csv},
-                                       {".parquet", FileFormat::parquet}})
+                                       {".parquet", FileFormat::parquet},
+                                       {".conll", FileFormat::conll},
+                                       {".bio", FileFormat::conll},
+                                       {".iob2", FileFormat::conll}})
     if (name.ends_with(ending)) return format;
   return FileFormat::text;
 }
@@ -63,6 +68,8 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       return open_csv(path, fields, std::move(faults));
     case FileFormat::parquet:
       return open_parquet(path, fields, std::move(faults));
+    case FileFormat::conll:
+      return open_conll(path, fields, std::move(faults));
     default:
       throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
                        "give JSONL, TSV, CSV or Parquet, or say which it is with --format");

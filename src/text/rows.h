@@ -1,4 +1,4 @@
-// Files of rows with named fields: JSONL, TSV, CSV and Parquet.
+// Files of rows with named fields: JSONL, TSV, CSV and Parquet; sentences of CoNLL.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace smelt {
 
-enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet };
+enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet, conll };
 
-// "auto", "text", "jsonl", "tsv", "csv" or "parquet". UsageError "<what> '<word>' is unknown".
+// "auto", "text", "jsonl", "tsv", "csv", "parquet" or "conll". UsageError "<what> '<word>' is
+// unknown".
 FileFormat parse_file_format(std::string_view word, std::string_view what = "--format");
 std::string_view name(FileFormat format);
 
@@ -26,6 +27,9 @@ FileFormat format_of(const std::string& path, FileFormat said);
 struct Field {
   std::string name;
   bool is_text = true;  // false: a number or a boolean will do, as its text: "3", "0.5", "true"
+  // An array of JSON's strings will do, too, as they are with spaces between; a space within one
+  // becomes U+00A0.
+  bool is_words = false;
 };
 
 class RowReader {

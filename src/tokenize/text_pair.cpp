@@ -1,5 +1,7 @@
 #include "tokenize/text_pair.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace smelt {
@@ -11,6 +13,13 @@ void cut_longer(std::vector<std::int32_t>& a, std::vector<std::int32_t>& b, std:
 }
 
 }  // namespace
+
+std::vector<std::string_view> words_in(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (const std::string_view word : split(text, ' '))
+    if (!word.empty()) out.push_back(word);
+  return out;
+}
 
 TextPairEncoder::TextPairEncoder(const BertTokenizer& tokenizer, std::int64_t most_tokens)
     : tokenizer_(tokenizer),
@@ -31,6 +40,22 @@ TextPairIds TextPairEncoder::encode(std::string_view a, std::string_view b) cons
   if (second.empty()) return out;
   out.ids.insert(out.ids.end(), second.begin(), second.end());
   out.ids.push_back(sep_);
+  return out;
+}
+
+TextPairIds TextPairEncoder::encode_words(std::span<const std::string_view> words) const {
+  TextPairIds out{.ids = {cls_}};
+  for (const std::string_view word : words) {
+    out.words.push_back(out.ids.size());
+    tokenizer_.encode(word, out.ids);
+    if (out.ids.size() == out.words.back()) out.ids.push_back(tokenizer_.unknown());
+  }
+  const std::size_t kept = std::min(out.ids.size(), most_tokens_ - 1);
+  out.cut = out.ids.size() - kept;
+  out.ids.resize(kept);
+  while (!out.words.empty() && out.words.back() >= kept) out.words.pop_back();
+  out.ids.push_back(sep_);
+  out.first = out.ids.size();
   return out;
 }
 

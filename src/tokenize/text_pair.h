@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,12 @@ struct TextPairIds {
   std::vector<std::int32_t> ids;
   std::size_t first = 0;  // ids up to the first [SEP], it included: of segment 0
   std::size_t cut = 0;    // pieces that were left out
+  // Of a text of words: where the first piece of each that is not cut off stands in ids.
+  std::vector<std::size_t> words = {};
 };
+
+// The words of a text, which spaces stand between.
+std::vector<std::string_view> words_in(std::string_view text);
 
 class TextPairEncoder {
  public:
@@ -25,6 +31,8 @@ class TextPairEncoder {
   // An empty `b` has no [SEP]: then a alone is cut at its end. Of two the longer loses pieces at
   // its end, one at a time.
   TextPairIds encode(std::string_view a, std::string_view b) const;
+  // [CLS] words [SEP]; a word that has no piece is [UNK]. What is too long loses its end.
+  TextPairIds encode_words(std::span<const std::string_view> words) const;
 
  private:
   const BertTokenizer& tokenizer_;

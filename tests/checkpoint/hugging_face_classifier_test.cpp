@@ -21,8 +21,13 @@ class ClassifierFolder : public testing::TestWithParam<const char*> {
  protected:
   TempDir dir_;
 };
-INSTANTIATE_TEST_SUITE_P(Encoders, ClassifierFolder, testing::Values("bert", "electra"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Encoders, ClassifierFolder,
+                         testing::Values("bert", "electra", "bert-tokens", "electra-tokens"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST_P(ClassifierFolder, TransformersComputesTheSameScores) {
   REQUIRE_ORACLE();
@@ -50,7 +55,8 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
   const StoredModel model = open_stored_model(dir_.file("hf"), "test");
   EXPECT_EQ(model_type_of(model.tensors), "classify");
   EXPECT_EQ(model.objective.dump(),
-            R"({"dropout":0.0,"labels":["a","b","c"],"problem":"single_label"})");
+            str(R"({"dropout":0.0,"labels":["a","b","c"],"problem":")",
+                golden.of_tokens() ? "token_labels" : "single_label", R"("})"));
   EXPECT_TRUE(model.skipped.empty());
   for (const auto& [name, view] : golden.state()) {
     ASSERT_TRUE(model.tensors.contains(name)) << name;

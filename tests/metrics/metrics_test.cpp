@@ -83,5 +83,14 @@ TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
       "scores: there are no examples\n  hint: give at least one prediction");
 }
 
+TEST(Entities, OneThatNothingHasBegunBegins) {
+  const std::vector<std::string> known{"B-PER", "I-PER", "B-LOC", "I-LOC", "I-ORG", "O"};
+  const std::vector<std::string> labels{"I-PER", "I-PER", "B-LOC", "I-PER", "O", "I-LOC", "I-ORG"};
+  const auto begun = begun_entities(labels, known);
+  EXPECT_EQ(begun,
+            (std::vector<std::string>{"B-PER", "I-PER", "B-LOC", "B-PER", "O", "B-LOC", "I-ORG"}));
+  EXPECT_EQ(entities_of(begun), entities_of(labels));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "examples/labelled_rows.h"
+#include "metrics/entities.h"
+#include "recipe/classify_model.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -229,7 +232,99 @@ TEST_F(ClassifyRun, SeedsAndValuesStandInOneTable) {
               1e-9);
 }
 
+// Sentences of words that are places where they are w9 or w10, after them "inside".
+std::string tagged_sentences() {
+  std::string out;
+  for (int i = 0; i < 20; ++i)
+    out += str(i % 5 == 0 ? "-DOCSTART- -X- O\n\n" : "", "cat NN O\nw9 NN B-LOC\nw",
+               i % 2 == 0 ? "10 NN I-LOC\n" : "20 NN O\n", i % 3 == 0 ? "dog NN O\n\n" : "\n\n");
+  return out;
+}
+
+TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
+  const std::vector<std::string> settings{"data.train=" + rows_file("t.conll", tagged_sentences()),
+                                          "model.problem=token_labels", "data.lengths=one"};
+  const Evaluation e = run("t", settings);
+  EXPECT_EQ(e.examples, 6);
+  double words = 0, rows = 0;
+  EntityCounts entities;
+  LineReader lines(dir_.file("t/model/predictions.jsonl"));
+  for (std::string line; lines.next(line); ++rows) {
+    const auto row = nlohmann::json::parse(line);
+    const auto said = row["prediction"].get<std::vector<std::string>>(),
+               label = row["label"].get<std::vector<std::string>>();
+    EXPECT_EQ(row["words"].size(), label.size());
+    words += static_cast<double>(label.size());
+    entities += entity_counts(said, label);
+  }
+  EXPECT_EQ(rows, 6);
+  EXPECT_EQ(e.measure("accuracy").weight, words);
+  EXPECT_EQ(e.measure("entity_f1").value, entities.score().f1);
+  EXPECT_EQ(e.measure("entity_f1").weight, 6);
+  EXPECT_TRUE(e.measure("majority_accuracy").value > 0.4);
+  // The same rows as arrays, over a mesh in a TPU's form; cut off and gone on with.
+  std::string arrays;
+  LabelledRows conll({.input = dir_.file("t.conll"), .text = "1", .label = "3", .words = true},
+                     "t");
+  for (LabelledRow row; conll.next(row);)
+    arrays += nlohmann::json{{"text", label_names(Problem::token_labels, row.text)},
+                             {"label", label_names(Problem::token_labels, row.label)}}
+                  .dump() +
+              "\n";
+  auto mesh = settings;
+  mesh[0] = "data.train=" + rows_file("t.jsonl", arrays);
+  for (const char* one : {"train.devices=2", "train.mesh=data=1,fsdp=2", "train.layers=scan"})
+    mesh.emplace_back(one);
+  auto two = mesh;
+  two.emplace_back("train.steps=2");
+  run("mesh", two);
+  EXPECT_NEAR(run("mesh", mesh).measure("classification_loss").value,
+              e.measure("classification_loss").value, 2e-5);
+}
+
+TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
+  GoldenClassify("electra").write_folder(dir_.file("electra"));
+  for (const char* base : {"base", "electra"}) {
+    const std::string out = str("t-", base);
+    const std::vector<std::string> settings{
+        "data.train=" + rows_file("t.conll", tagged_sentences()), "model.problem=token_labels",
+        "train.init=" + dir_.file(base), "train.layer_decay=0.8"};
+    run(out, settings);
+    auto by_recipe = classifier_of(recipe(out, settings), {.batch_size = 2});
+    // [CLS] and [SEP] and six of seven words.
+    const std::vector<PairOfTexts> texts{{"cat w9 w10 w11 w12 dog cat"}, {"w9"}, {"dog  w9w10 "}};
+    const auto want = by_recipe.classify(texts);
+    const std::size_t C = by_recipe.job().labels.names.size();
+    EXPECT_EQ(want[0].size(), 6 * C);
+    EXPECT_EQ(want[2].size(), 2 * C);
+    for (const char* folder : {"/model", "/huggingface"}) {
+      auto stored = StoredAnswers("predict", dir_.file(out + folder), {}).classifier({});
+      EXPECT_EQ(stored.job().labels.names, by_recipe.job().labels.names);
+      const auto got = stored.classify(texts);
+      ASSERT_EQ(got[1].size(), want[1].size());
+      for (std::size_t i = 0; i < got[1].size(); ++i) EXPECT_NEAR(got[1][i], want[1][i], 1e-6);
+    }
+    run("again-" + out, {settings[0], settings[1], "train.steps=2",
+                         "train.init=" + dir_.file(out + "/huggingface")});
+    EXPECT_THAT(log_.text(),
+                HasSubstr(str("  taken       ", std::string(base) == "base" ? 39 : 41)));
+  }
+}
+
+TEST_F(ClassifyRun, WordsOfOneRowThatIsCutOffAreOutside) {
+  const Labels labels{.problem = Problem::token_labels, .names = {"B-LOC", "I-LOC", "O"}};
+  const std::vector<float> numbers{0.1F, 0.7F, 0.2F, 0.1F, 0.7F, 0.2F, 0, 0.25F, 0.75F};
+  EXPECT_EQ(words_json(labels, {"New", "York", "is", "big"}, numbers).dump(),
+            R"({"words":["New","York","is","big"],"prediction":["B-LOC","I-LOC","O","O"],)"
+            R"("probabilities":[0.7,0.7,0.75,null],)"
+            R"("entities":[{"type":"LOC","text":"New York","first":0,"last":1}]})");
+}
+
 TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
+  EXPECT_THAT(refusal({"model.problem=token_labels", "data.pair=pair"}),
+              HasSubstr("labels of words, and data.pair"));
+  EXPECT_THAT(refusal({"model.problem=token_labels"}),
+              HasSubstr("train.tsv:2: 2 words and 1 label\n  hint: give each word one label"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));

@@ -31,7 +31,9 @@ GoldenClassify::GoldenClassify(std::string kind)
 }
 
 ClassifyTask GoldenClassify::settings(Problem problem) const {
-  ClassifyTask out{.encoder = parse_encoder(kind_, facts_["config"], "classify_tiny.json"),
+  if (of_tokens()) problem = Problem::token_labels;
+  ClassifyTask out{.encoder = parse_encoder(kind_.substr(0, kind_.find('-')), facts_["config"],
+                                            "classify_tiny.json"),
                    .seq_length = 12,
                    .labels = {.problem = problem, .names = {"a", "b", "c"}},
                    .dropout = 0};

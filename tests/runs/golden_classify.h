@@ -13,10 +13,12 @@ namespace smelt {
 
 class GoldenClassify {
  public:
-  // kind: "bert" or "electra".
+  // kind: "bert", "electra", or with heads of tokens "bert-tokens" or "electra-tokens".
   explicit GoldenClassify(std::string kind);
 
-  // Of classes "a", "b", "c", or a regression by the first of the three outputs; no dropout.
+  bool of_tokens() const { return kind_.ends_with("-tokens"); }
+  // Of classes "a", "b", "c", or a regression by the first of the three outputs; of tokens always
+  // token_labels; no dropout.
   ClassifyTask settings(Problem problem = Problem::single_label) const;
   const nlohmann::json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;

@@ -15,6 +15,11 @@ namespace {
 class ClassifyGolden : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Encoders, ClassifyGolden, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
+class TokenLabelsGolden : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Encoders, TokenLabelsGolden,
+                         testing::Values("bert-tokens", "electra-tokens"), [](const auto& info) {
+                           return info.param.substr(0, info.param.find('-'));
+                         });
 
 Probe losses(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
              Problem problem, const Batch& batch) {
@@ -58,7 +63,8 @@ void expect_golden_gradients(const std::shared_ptr<const Client>& client,
                              const GoldenClassify& golden, const TrainingConfig& config) {
   const auto [loss, gradients] = step_gradients(client, classify_task(golden.settings()), config,
                                                 golden.batch(), golden.state());
-  const double want = golden.facts()["losses"]["single_label"];
+  const double want =
+      golden.facts()["losses"][golden.of_tokens() ? "token_labels" : "single_label"];
   EXPECT_NEAR(loss, want, kLossTolerance * want);
   EXPECT_EQ(gradients.size(), golden.state().size());
   for (const auto& [name, gradient] : gradients) {
@@ -70,6 +76,27 @@ void expect_golden_gradients(const std::shared_ptr<const Client>& client,
 TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
+  TrainingConfig config;
+  config.batch_size = 4;
+  expect_golden_gradients(client, golden, config);
+  config.compute = {.layers = Layers::scan, .save = Save::products};
+  config.micro_batches = 2;
+  expect_golden_gradients(client, golden, config);
+}
+
+TEST_P(TokenLabelsGolden, ScoresAndEveryGradientMatchTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  const ClassifyTask c = golden.settings();
+  Batch batch = golden.batch();
+  batch.arrays.resize(3);
+  Prediction scores = class_probabilities(c, 12);
+  scores.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
+    return {token_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
+  };
+  const Probe got = probe(client, scores, batch, golden.state());
+  const auto [difference, size] = distance(got.results[0], golden.values("scores"));
+  EXPECT_LE(difference, kLossTolerance * size);
   TrainingConfig config;
   config.batch_size = 4;
   expect_golden_gradients(client, golden, config);

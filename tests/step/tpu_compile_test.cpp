@@ -92,8 +92,11 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
                  .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}}};
   TrainingConfig of = config(Reduction::global);
   of.compute.dtype = DType::bf16;
-  const auto program = train_program(classify_task(c), of, placement(Reduction::global));
-  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+  for (const Problem problem : {Problem::single_label, Problem::token_labels}) {
+    c.labels.problem = problem;
+    const auto program = train_program(classify_task(c), of, placement(Reduction::global));
+    EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+  }
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }

@@ -263,5 +263,30 @@ TEST_F(Rows, OfJsonlAreWholeObjects) {
               HasSubstr("a.jsonl:1: field 'label' is no number that can be held: 1e999"));
 }
 
+TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
+  const std::vector<Field> words{{.name = "tokens", .is_words = true},
+                                 {.name = "tags", .is_text = false, .is_words = true}};
+  EXPECT_THAT(read(write("a.jsonl",
+                         "{\"tokens\": [\"New York\", \"is\"], \"tags\": [\"B-LOC\", \"O\"]}\n"
+                         "{\"tokens\": \"a b\", \"tags\": \"O O\"}\n"),
+                   words),
+              ElementsAre(Row{"New\u00a0York is", "B-LOC O"}, Row{"a b", "O O"}));
+  EXPECT_THAT(
+      refusal(write("b.jsonl", "{\"tokens\": [\"a\", 3], \"tags\": [\"O\", \"O\"]}\n"), words),
+      HasSubstr("b.jsonl:1: field 'tokens' holds 3 among its words"));
+  const std::string conll =
+      write("a.conll",
+            "\n-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\n# text = x\n"
+            "no\tDT\tO\r\n#\tNN\tB-X");
+  EXPECT_THAT(read(conll, words), ElementsAre(Row{"EU rejects", "B-ORG O"}, Row{"no #", "O B-X"}));
+  EXPECT_THAT(read(conll, {{.name = "text"}, {.name = "2"}}),
+              ElementsAre(Row{"EU rejects", "NNP VBZ"}, Row{"no #", "DT NN"}));
+  const std::string bad = write("bad.bio", "a O\nb\nc O\n\nd O\n");
+  faults_ = TextFaults();
+  EXPECT_THAT(read(bad, words), ElementsAre(Row{"d", "O"}));
+  EXPECT_THAT(refusal(bad, words),
+              HasSubstr("bad.bio:2: 'b' has 1 column\n  hint: a line is a word and its label"));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -39,5 +39,19 @@ TEST(TextPair, IsFramedAndTheLongerLosesItsEnd) {
   EXPECT_EQ(cut, 4u);
 }
 
+TEST(TextPair, WordsAreFoundByTheirFirstPieces) {
+  const std::vector<std::string_view> text = words_in(" a  b,c x \u200b d e");
+  EXPECT_EQ(text, (std::vector<std::string_view>{"a", "b,c", "x", "\u200b", "d", "e"}));
+  const auto of = [&](std::int64_t most) {
+    return TextPairEncoder(words(), most).encode_words(text);
+  };
+  // b,c is three pieces; what has none, as the space of no width, is unknown.
+  EXPECT_EQ(of(20).words, (std::vector<std::size_t>{1, 2, 5, 6, 7, 8}));
+  EXPECT_EQ(of(20).ids, (std::vector<std::int32_t>{2, 5, 6, 1, 7, 1, 1, 8, 9, 3}));
+  EXPECT_EQ(of(5).ids, (std::vector<std::int32_t>{2, 5, 6, 1, 3}));
+  EXPECT_EQ(of(5).words, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(of(5).cut, 5u);
+}
+
 }  // namespace
 }  // namespace smelt

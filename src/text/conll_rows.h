@@ -1,0 +1,16 @@
+// Sentences as the CoNLL tasks give them (Tjong Kim Sang and De Meulder 2003): a word a line with
+// its labels in columns behind it, an empty line between sentences.
+#pragma once
+
+#include "text/rows.h"
+
+namespace smelt {
+
+// A sentence is a row. The first field is the words, with spaces between; the second, if any, their
+// labels, the last column. A field whose name is a number is that column, from 1. Columns stand
+// between tabs, or else between spaces; "-DOCSTART-" lines and, of CoNLL-U, those of '#' are passed
+// over. A sentence with a line of fewer columns, or of more than 100000 words, is a bad row.
+std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector<Field>& fields,
+                                      FaultSink faults);
+
+}  // namespace smelt
