@@ -30,6 +30,7 @@
 #include "originals/bert_run.h"
 #include "originals/cmd_electra.h"
 #include "originals/cmd_jestimator.h"
+#include "originals/cmd_ttt.h"
 #include "originals/create_pretraining_data.h"
 
 namespace smelt {
@@ -68,7 +69,7 @@ const std::vector<CommandGroup> kCommands{
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
-      add_jestimator_command}},
+      add_jestimator_command, add_ttt_command}},
     {"Machines", {add_cloud_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};

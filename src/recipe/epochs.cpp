@@ -40,6 +40,10 @@ Recipe with_epochs(Recipe r) {
     }
   if (t.warmup_ratio > 0)
     t.warmup_steps = std::llround(t.warmup_ratio * static_cast<double>(t.steps));
+  if (t.decay_ratio > 0)
+    t.decay_steps =
+        std::clamp<std::int64_t>(std::llround(t.decay_ratio * static_cast<double>(t.steps)), 1,
+                                 std::max<std::int64_t>(1, t.steps - t.warmup_steps));
   return r;
 }
 

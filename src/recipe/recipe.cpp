@@ -107,6 +107,17 @@ std::string without_yaml(const std::string& name) {
           : "give a run's folder, or a recipe's file; recipes/ holds examples");
 }
 
+void add_settings(const std::vector<std::string>& over, Settings& out) {
+  for (std::size_t i = 0; i < over.size(); ++i) {
+    const std::string& setting = over[i];
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(str("--set ", setting, ": no ", equals == 0 ? "field" : "'='"),
+                       str("write --set ", setting_form(std::span(over).subspan(i))));
+    out[setting.substr(0, equals)] = {YAML::Node(setting.substr(equals + 1)), "--set"};
+  }
+}
+
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
   if (is_folder(path) && exists(kept_recipe_path(path)))
@@ -129,14 +140,7 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
     throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
                      "mend that line; recipes/ holds examples");
   }
-  for (std::size_t i = 0; i < over.size(); ++i) {
-    const std::string& setting = over[i];
-    const auto equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw UsageError(str("--set ", setting, ": no ", equals == 0 ? "field" : "'='"),
-                       str("write --set ", setting_form(std::span(over).subspan(i))));
-    out[setting.substr(0, equals)] = {YAML::Node(setting.substr(equals + 1)), "--set"};
-  }
+  add_settings(over, out);
   return out;
 }
 
@@ -211,33 +215,7 @@ std::string type_name(const Settings& settings) {
   return found == settings.end() ? "bert" : found->second.value.Scalar();
 }
 
-}  // namespace
-
-std::string Recipe::origin(std::initializer_list<std::string> fields) const {
-  std::string out = "recipe";
-  for (const std::string& field : fields)
-    if (const auto found = origins.find(field); found != origins.end()) {
-      out = found->second;
-      if (out == "--set") return out;
-    }
-  return out;
-}
-
-std::vector<RecipeField> recipe_fields(const std::string& type) {
-  std::vector<RecipeField> out;
-  for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
-    for (const ConfigField& field : fields)
-      out.push_back({path_of(section, field.name), field.default_value.dump(), field.help});
-  return out;
-}
-
-Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
-  const auto run = run_named_by(given);
-  const std::string path = run ? kept_recipe_path(*run) : given;
-  if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
-  Settings settings = read_settings(path, over);
-  // The folder may have been moved.
-  if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
+Recipe recipe_of_settings(const Settings& settings, const std::string& path) {
   const auto type = settings.find("model.type");
   Recipe recipe;
   recipe.type =
@@ -271,6 +249,44 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   check_sections(recipe);
   recipe.type->check(recipe);
   return with_epochs(std::move(recipe));
+}
+
+}  // namespace
+
+std::string Recipe::origin(std::initializer_list<std::string> fields) const {
+  std::string out = "recipe";
+  for (const std::string& field : fields)
+    if (const auto found = origins.find(field); found != origins.end()) {
+      out = found->second;
+      if (out == "--set") return out;
+    }
+  return out;
+}
+
+std::vector<RecipeField> recipe_fields(const std::string& type) {
+  std::vector<RecipeField> out;
+  for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
+    for (const ConfigField& field : fields)
+      out.push_back({path_of(section, field.name), field.default_value.dump(), field.help});
+  return out;
+}
+
+Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
+  const auto run = run_named_by(given);
+  const std::string path = run ? kept_recipe_path(*run) : given;
+  if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
+  Settings settings = read_settings(path, over);
+  // The folder may have been moved.
+  if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
+  return recipe_of_settings(settings, path);
+}
+
+Recipe recipe_of(const std::map<std::string, std::string>& fields, const std::string& origin,
+                 const std::vector<std::string>& over) {
+  Settings settings;
+  for (const auto& [field, value] : fields) settings[field] = {YAML::Node(value), origin};
+  add_settings(over, settings);
+  return recipe_of_settings(settings, origin);
 }
 
 }  // namespace smelt

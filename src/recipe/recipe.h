@@ -58,6 +58,7 @@ struct TrainSection {
   std::string warmup_form = "auto";
   double decay_power = 1.0, end_factor = 0.0;
   std::int64_t decay_to_step = 0, decay_steps = 0;
+  double decay_ratio = 0;
   std::string decay_form = "linear";
   std::string optimizer = "bert_adamw";
   double momentum = 0.9, beta = 0.999;
@@ -157,5 +158,10 @@ std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 // folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for
 // an unknown field (with the nearest name), a value of another type, or one out of range.
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
+
+// The same of fields by their paths alone, which `origin` gives in messages, and settings over
+// them.
+Recipe recipe_of(const std::map<std::string, std::string>& fields, const std::string& origin,
+                 const std::vector<std::string>& settings = {});
 
 }  // namespace smelt

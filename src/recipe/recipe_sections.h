@@ -81,6 +81,8 @@ void visit_schedule_fields(C& c, Visitor&& visit) {
   visit("decay_to_step", c.decay_to_step,
         "step at which the rate of schedule jestimator is 0; 0 = no decay");
   visit("decay_steps", c.decay_steps, "last steps, over which schedule wsd decays");
+  visit("decay_ratio", c.decay_ratio,
+        "share of all steps, which says train.decay_steps then; 0: as train.decay_steps says");
   visit("decay_form", c.decay_form, "of schedule wsd: linear, or sqrt: 1 - sqrt(share done)");
 }
 

@@ -61,6 +61,7 @@ void check_readers(const RecipeChecks& checks, const TrainSection& t) {
   read_by("train.warmup_form", t.warmup_form != unset.warmup_form,
           {"polynomial", "cosine", "inverse_sqrt"});
   read_by("train.decay_steps", t.decay_steps != unset.decay_steps, {"wsd"});
+  read_by("train.decay_ratio", t.decay_ratio != unset.decay_ratio, {"wsd"});
   read_by("train.decay_form", t.decay_form != unset.decay_form, {"wsd"});
 }
 
@@ -115,7 +116,9 @@ void check_schedule(const RecipeChecks& checks, const TrainSection& t) {
   checks.within("train.end_factor", 0, 1);
   checks.at_least("train.decay_steps", 0);
   const bool stable = t.schedule == "wsd";
-  checks.require(!stable || t.decay_steps > 0, {"train.decay_steps", "train.schedule"},
+  checks.within("train.decay_ratio", 0, 1);
+  checks.require(!stable || t.decay_steps > 0 || t.decay_ratio > 0,
+                 {"train.decay_steps", "train.schedule"},
                  "train.schedule wsd has no train.decay_steps",
                  "give the number of last steps that the rate falls over; a tenth is usual");
   checks.require(!stable || t.warmup_steps + t.decay_steps <= t.steps,

@@ -14,29 +14,11 @@
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
+#include "recipe/predictions.h"
 #include "store/path.h"
-#include "text/lines.h"
 
 namespace smelt {
 namespace {
-
-struct Predicted {
-  JsonValues said, is;
-};
-
-Predicted read_predictions(const std::string& path) {
-  Predicted out;
-  LineReader lines(path);
-  for (std::string line; lines.next(line);) {
-    const auto row = nlohmann::json::parse(line, nullptr, false);
-    if (!row.is_object() || !row.contains("prediction") || !row.contains("label"))
-      throw UsageError(str(path, ":", lines.number(), ": no prediction with its label"),
-                       "remove the file: the evaluation writes it again");
-    out.said.push_back(row["prediction"]);
-    out.is.push_back(row["label"]);
-  }
-  return out;
-}
 
 // Every choice of one value for each field of the grid.
 std::vector<std::vector<std::string>> choices(const std::vector<std::string>& grid) {
@@ -155,7 +137,7 @@ class Trials {
     spdlog::info("finetune: {}", folder);
     run_recipe(recipe);
     const std::string path = RecipePaths(recipe).predictions;
-    const Predicted predicted = read_predictions(path);
+    const ReadPredictions predicted = read_predictions(path);
     if (examples_ == 0) labels_ = predicted.is;
     examples_ = predicted.said.size();
     if (predicted.is != labels_)

@@ -123,5 +123,26 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
 }
 
+// The tutorial of ttt as a recipe, on tweets that are made up.
+TEST_F(TextToText, TheTutorialOfTttLearns) {
+  for (const char* part : {"train", "val"}) {
+    std::string tweets;
+    for (int i = 0; i < 12; ++i)
+      tweets += str(R"({"text": "the cat sees )", i, R"( birds", "label": ")",
+                    i % 2 == 0 ? "a dog" : "a cat", "\"}\n");
+    write_file(dir_.file(str(part, ".json")), tweets);
+  }
+  const Recipe r =
+      load_recipe(source_path("recipes/ttt-covid.yaml"),
+                  {"out=" + dir_.file("covid"), "data.train=" + dir_.file("train.json"),
+                   "data.validation=" + dir_.file("val.json"), "train.init=" + dir_.file("base"),
+                   "train.device=cpu", "train.devices=2", "train.batch_size=4", "train.epochs=2",
+                   "eval.every=3", "data.inputs_length=24", "train.learning_rate=0.01"});
+  Evaluation told;
+  run_recipe(r, {}, [&](const Evaluation& e) { told = e; });
+  EXPECT_EQ(latest_checkpoint(dir_.file("covid/model")), 6);
+  EXPECT_EQ(told.measure("exact_match").weight, 12);
+}
+
 }  // namespace
 }  // namespace smelt

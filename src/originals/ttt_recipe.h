@@ -1,0 +1,37 @@
+// The original ttt's flags (ttt/args.py), and the recipe that they are.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace smelt {
+
+struct TttFlags {
+  std::string model_select = "t5-small", data_path = "data/glue/sst2", dataset_name, task = "t2t";
+  std::int64_t per_device_train_batch_size = 8, eval_batch_size = 32, num_epochs_train = 6;
+  std::int64_t log_steps = 400;  // between evaluations; -1: one an epoch
+  std::int64_t max_seq_length = 128, max_src_length = 128, max_tgt_length = 20;
+  std::string source_field_name = "text", target_field_name = "label";
+  double lr = 0.001, warmup_ratio = 0.1;
+  std::int64_t patience = 20;
+  std::string scheduler = "constant";
+  std::int64_t seed = 122;
+  std::string eval_on = "acc";
+  std::int64_t keep_ck_num = 3, ck_index_select = 0;
+  bool do_train = false, do_eval = false, do_test = false;
+  bool use_gpu = false, use_tpu = false, use_tb = false, default_store = false;
+  std::string tpu_address = "x.x.x.x", output_path;
+};
+
+// Where the original puts such a run: tmp/<model>_<task>_<data>, or output_path.
+std::string ttt_output(const TttFlags& flags);
+// The fields of the recipe, by their paths, for so many devices. UsageError, in the flags' words,
+// for what does not fit, for data or a model that is not there.
+std::map<std::string, std::string> ttt_recipe(const TttFlags& flags, const std::string& device,
+                                              std::int64_t devices);
+// args.json.
+nlohmann::ordered_json ttt_arguments(const TttFlags& flags, std::int64_t devices);
+
+}  // namespace smelt
