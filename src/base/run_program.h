@@ -12,4 +12,12 @@ namespace smelt {
 // none can be started.
 int run_program(const std::vector<std::string>& words);
 
+struct ShellOutput {
+  int status = 0;  // as run_program's
+  std::string text;
+};
+// A command line that the shell reads, with `input` as its standard input; what it prints is
+// returned. It need not read its input to the end.
+ShellOutput run_shell(const std::string& command, const std::string& input);
+
 }  // namespace smelt

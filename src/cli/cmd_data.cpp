@@ -8,6 +8,7 @@
 #include "base/figures.h"
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
+#include "cli/cmd_overview.h"
 #include "cli/cmd_records.h"
 #include "cli/cmd_tokens.h"
 #include "console/text_flags.h"
@@ -126,6 +127,7 @@ void add_data_command(CLI::App& app) {
   add_data_tokens_command(*data);
   add_data_convert_command(*data);
   add_data_inspect_command(*data);
+  add_data_overview_command(*data);
   add_data_index_command(*data);
   add_data_bench_command(*data);
 }

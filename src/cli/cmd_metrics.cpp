@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "metrics/command.h"
 #include "metrics/named.h"
 #include "text/lines.h"
 
@@ -18,10 +19,16 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 struct MetricsJob {
-  std::string predictions, references, against, metrics = "accuracy";
+  std::string predictions, references, against, metrics = "accuracy", command;
   std::string prediction = "prediction", reference = "label";
   ResampleOptions resample;
+  bool samples_given = false;
   bool json = false, report = false;
+};
+
+struct Rows {
+  JsonValues predicted, wanted;
+  std::optional<JsonValues> against;
 };
 
 JsonValues read_field(const std::string& path, const std::string& field, const char* flag) {
@@ -40,13 +47,16 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
   return out;
 }
 
-ordered_json as_json(const Interval& i) {
+// Without samples there is no interval.
+ordered_json as_json(const Interval& i, std::int64_t samples) {
+  if (samples == 0) return {{"value", i.value}};
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
 }
 
-std::string as_text(const Interval& i) {
+std::string as_text(const Interval& i, std::int64_t samples) {
   std::ostringstream out;
-  out << std::fixed << std::setprecision(4) << i.value << "  [" << i.low << ", " << i.high << "]";
+  out << std::fixed << std::setprecision(4) << i.value;
+  if (samples > 0) out << "  [" << i.low << ", " << i.high << "]";
   return std::isnan(i.value) ? "undefined" : out.str();
 }
 
@@ -55,25 +65,35 @@ struct Scored {
   std::string text;
 };
 
-void score(const MetricsJob& job, const std::string& name, const JsonValues& predicted,
-           const JsonValues& wanted, const std::optional<JsonValues>& against, Scored& out) {
-  const ScoreOf of = metric_of(name, predicted, wanted);
-  const Interval own = bootstrap(wanted.size(), of, job.resample);
-  out.json[name] = as_json(own);
-  out.text += str(std::left, std::setw(20), name, as_text(own), "\n");
-  if (!against) return;
-  const ScoreOf other = metric_of(name, *against, wanted);
-  const Interval theirs = bootstrap(wanted.size(), other, job.resample);
-  const PairedTest test = paired_bootstrap(wanted.size(), of, other, job.resample);
-  out.json[name]["against"] = as_json(theirs);
-  out.json[name]["difference"] = as_json(test.difference);
-  out.json[name]["p_value"] = test.p_value;
-  out.text += str(std::left, std::setw(20), "  against", as_text(theirs), "\n", std::setw(20),
-                  "  difference", as_text(test.difference), "  p ", std::setprecision(3),
-                  test.p_value, "\n");
-  if (name != "accuracy") return;
+// One metric of the predictions and, where there are any, of the others.
+struct Metric {
+  std::string name;
+  ScoreOf of, other;
+};
+
+void score(const MetricsJob& job, const Metric& metric, std::size_t examples, Scored& out) {
+  const auto& [name, of, other] = metric;
+  const std::int64_t samples = job.resample.samples;
+  const Interval own = bootstrap(examples, of, job.resample);
+  out.json[name] = as_json(own, samples);
+  out.text += str(std::left, std::setw(20), name, as_text(own, samples), "\n");
+  if (!other) return;
+  const Interval theirs = bootstrap(examples, other, job.resample);
+  const PairedTest test = paired_bootstrap(examples, of, other, job.resample);
+  out.json[name]["against"] = as_json(theirs, samples);
+  out.json[name]["difference"] = as_json(test.difference, samples);
+  if (samples > 0) out.json[name]["p_value"] = test.p_value;
+  out.text += str(std::left, std::setw(20), "  against", as_text(theirs, samples), "\n",
+                  std::setw(20), "  difference", as_text(test.difference, samples));
+  if (samples > 0) out.text += str("  p ", std::setprecision(3), test.p_value);
+  out.text += "\n";
+}
+
+// Which examples one of the two has right alone.
+void count_right(const Metric& metric, std::size_t examples, Scored& out) {
+  const auto& [name, of, other] = metric;
   std::int64_t only_first = 0, only_second = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < examples; ++i) {
     const std::size_t one[] = {i};
     only_first += of(one) > other(one) ? 1 : 0;
     only_second += of(one) < other(one) ? 1 : 0;
@@ -84,26 +104,57 @@ void score(const MetricsJob& job, const std::string& name, const JsonValues& pre
                   "; McNemar's p ", std::setprecision(3), p, "\n");
 }
 
+void score_by_names(const MetricsJob& job, const Rows& rows, Scored& out) {
+  if (job.metrics.empty()) return;
+  for (const std::string_view word : split(job.metrics, ',')) {
+    const std::string name(trim(word));
+    const Metric metric{
+        .name = name,
+        .of = metric_of(name, rows.predicted, rows.wanted),
+        .other = rows.against ? metric_of(name, *rows.against, rows.wanted) : ScoreOf()};
+    score(job, metric, rows.wanted.size(), out);
+    if (name == "accuracy" && metric.other) count_right(metric, rows.wanted.size(), out);
+  }
+}
+
+// Intervals of what is not said of each example would run the command once for each sample.
+void score_by_command(MetricsJob job, const Rows& rows, Scored& out) {
+  if (job.command.empty()) return;
+  const auto own = command_metrics(job.command, rows.predicted, rows.wanted);
+  const auto other = rows.against ? command_metrics(job.command, *rows.against, rows.wanted)
+                                  : std::vector<CommandMetric>();
+  const std::int64_t samples = job.resample.samples;
+  for (const CommandMetric& metric : own) {
+    const auto same = std::ranges::find(other, metric.name, &CommandMetric::name);
+    job.resample.samples = metric.is_of_each || job.samples_given ? samples : 0;
+    score(job,
+          {.name = metric.name,
+           .of = metric.score,
+           .other = same == other.end() ? ScoreOf() : same->score},
+          rows.wanted.size(), out);
+  }
+}
+
 void run(const MetricsJob& job) {
   if (job.resample.samples < 0)
     throw UsageError(str("--samples: ", job.resample.samples, " is below 0"),
                      "0 leaves intervals out");
-  const JsonValues predicted = read_field(job.predictions, job.prediction, "--prediction");
-  const JsonValues wanted = read_field(job.references.empty() ? job.predictions : job.references,
-                                       job.reference, "--reference");
-  std::optional<JsonValues> against;
-  if (!job.against.empty()) against = read_field(job.against, job.prediction, "--prediction");
+  Rows rows{.predicted = read_field(job.predictions, job.prediction, "--prediction"),
+            .wanted = read_field(job.references.empty() ? job.predictions : job.references,
+                                 job.reference, "--reference"),
+            .against = {}};
+  if (!job.against.empty()) rows.against = read_field(job.against, job.prediction, "--prediction");
   Scored out;
-  for (const std::string_view name : split(job.metrics, ','))
-    score(job, std::string(trim(name)), predicted, wanted, against, out);
+  score_by_names(job, rows, out);
+  score_by_command(job, rows, out);
   if (job.report) {
-    const NamedConfusion c = confusion_of(predicted, wanted);
+    const NamedConfusion c = confusion_of(rows.predicted, rows.wanted);
     const std::string report = classification_report(c.confusion, c.names);
     out.json["report"] = report;
     out.text += str("\n", report);
   }
   if (job.json)
-    std::cout << ordered_json{{"examples", wanted.size()}, {"metrics", out.json}}.dump(
+    std::cout << ordered_json{{"examples", rows.wanted.size()}, {"metrics", out.json}}.dump(
                      -1, ' ', false, ordered_json::error_handler_t::replace)
               << "\n";
   else
@@ -121,6 +172,9 @@ void add_metrics_command(CLI::App& app) {
                       "JSONL in the same order; else beside the predictions");
   command->add_option("--metric", job->metrics,
                       str("separated by commas: ", join(metric_names(), ", ")));
+  command->add_option("--metric-command", job->command,
+                      "a metric of one's own: reads JSON lines with prediction and reference, "
+                      "prints a number, a list of one for each line, or an object of such");
   command->add_option("--prediction", job->prediction, "field of the predictions");
   command->add_option("--reference", job->reference, "field of the references");
   command->add_option("--against", job->against,
@@ -129,7 +183,11 @@ void add_metrics_command(CLI::App& app) {
   command->add_option("--seed", job->resample.seed, "of the samples");
   command->add_flag("--report", job->report, "and each class, as scikit-learn prints them");
   command->add_flag("--json", job->json, "one JSON object");
-  command->callback([job] { run(*job); });
+  command->callback([job, command] {
+    job->samples_given = command->count("--samples") > 0;
+    if (!job->command.empty() && command->count("--metric") == 0) job->metrics.clear();
+    run(*job);
+  });
 }
 
 }  // namespace smelt

@@ -127,7 +127,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   RowRecords records(job.output, [&](const LabelledRow& row) { return encoder.encode(row); });
   LabelledSummary out;
   out.of_class.resize(job.labels.names.size());
-  LabelledRows rows(job.rows, job.what);
+  auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;
   for (LabelledRow row; rows.next(row); ++number) {
     if (job.split && !wanted.at(number)) continue;

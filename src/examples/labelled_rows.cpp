@@ -52,6 +52,11 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
 LabelledRows::LabelledRows(const LabelledFiles& files, const std::string& what)
     : files_(files), paths_(expand_files(files.input, what)), faults_(files.limits) {}
 
+LabelledRows LabelledRows::quiet(LabelledFiles files, const std::string& what) {
+  files.limits.quiet = true;
+  return LabelledRows(files, what);
+}
+
 bool LabelledRows::open_next() {
   if (next_ == paths_.size()) {
     faults_.finish();
@@ -133,7 +138,7 @@ std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Pr
                                                   const std::string& what) {
   std::map<std::string, std::uint64_t> counts;
   std::uint64_t count = 0;
-  LabelledRows rows(files, what);
+  auto rows = LabelledRows::quiet(files, what);
   for (LabelledRow row; rows.next(row);) {
     const auto names = label_names(problem, row.label);
     for (const std::string& name : names) ++counts[name];

@@ -31,6 +31,8 @@ class LabelledRows {
  public:
   // `what` names the setting in messages: "data.train".
   LabelledRows(const LabelledFiles& files, const std::string& what);
+  // Likewise; but what is left out, another pass tells.
+  static LabelledRows quiet(LabelledFiles files, const std::string& what);
 
   bool next(LabelledRow& row);
   std::string place() const;  // of the row: "train.tsv:17"

@@ -44,11 +44,17 @@ std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& wha
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of) {
   if (!split) return {};
   std::vector<std::int32_t> classes;
-  LabelledRows rows(files, what);
+  auto rows = LabelledRows::quiet(files, what);
   for (LabelledRow row; rows.next(row);) classes.push_back(class_of(row, rows.place()));
   std::vector<bool> wanted = heldout_rows(classes, *split);
   if (split->part == RowSplit::Part::train) wanted.flip();
   return wanted;
+}
+
+LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
+                           const std::optional<RowSplit>& split) {
+  if (split && split->part == RowSplit::Part::heldout) return LabelledRows::quiet(files, what);
+  return LabelledRows(files, what);
 }
 
 RowRecords::RowRecords(const std::string& output,

@@ -28,6 +28,10 @@ using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std:
 std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of);
 
+// The rows to write parts of; what is left out of them is told once, with the first part.
+LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
+                           const std::optional<RowSplit>& split);
+
 struct EncodedRow {
   std::string record;  // as a TFRecord file holds it
   std::size_t tokens = 0, unknown = 0;

@@ -39,7 +39,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
     append_record(out.record, example.take());
     return out;
   });
-  LabelledRows rows(job.rows, job.what);
+  auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;
   for (LabelledRow row; rows.next(row); ++number)
     if (!job.split || wanted.at(number)) records.add(std::move(row));

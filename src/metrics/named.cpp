@@ -205,14 +205,14 @@ constexpr Named kMetrics[] = {{"accuracy", class_metric},
                               {"entity-recall", entity_metric},
                               {"entity-f1", entity_metric}};
 
+}  // namespace
+
 void expect_pairs(const JsonValues& predicted, const JsonValues& wanted) {
   if (predicted.size() != wanted.size())
     throw UsageError(
         str("scores: ", predicted.size(), " predictions for ", wanted.size(), " references"),
         "give one prediction for each reference, in their order");
 }
-
-}  // namespace
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> out;

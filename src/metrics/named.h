@@ -25,6 +25,9 @@ std::vector<std::string> metric_names();
 // and naming the example (from 1) whose value has another type.
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
 
+// UsageError where there are more of one than of the other.
+void expect_pairs(const JsonValues& predicted, const JsonValues& wanted);
+
 struct NamedConfusion {
   std::vector<std::string> names;  // sorted
   Confusion confusion;

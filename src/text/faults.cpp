@@ -95,6 +95,7 @@ void TextFaults::finish() {
   if (bad_rows_ > 0 && good_rows_ == 0)
     throw_bad_rows(first_bad_row_, first_bad_,
                    str("; none of ", counted(bad_rows_, "row"), " can be read"));
+  if (limits_.quiet) return;
   if (bad_rows_ > 0)
     spdlog::warn("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
                  counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",

@@ -24,5 +24,12 @@ TEST(RunProgram, StandardOutputStaysFree) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "hello\n");
 }
 
+TEST(RunShell, GivesBackWhatACommandPrints) {
+  const ShellOutput out = run_shell("tr a-z A-Z; exit 3", "some text");
+  EXPECT_EQ(out.text, "SOME TEXT");
+  EXPECT_EQ(out.status, 3);
+  EXPECT_EQ(run_shell("true", std::string(1 << 20, 'x')).status, 0) << "input need not be read";
+}
+
 }  // namespace
 }  // namespace smelt

@@ -61,7 +61,7 @@ TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
       run_smelt(str("metrics ", given, " ", right,
                     " --prediction answer --reference answers --metric exact-match --samples 0"));
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.text, "exact-match         1.0000  [1.0000, 1.0000]\n");
+  EXPECT_EQ(result.text, "exact-match         1.0000\n");
 }
 
 TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
@@ -77,6 +77,41 @@ TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
   expect_refusal(str("metrics ", good, " ", file("one", "{\"label\": \"no\"}\n")),
                  HasSubstr("scores: 40 predictions for 1 references\n  hint: give one"));
   expect_refusal(str("metrics ", file("none", "")), HasSubstr("scores: there are no examples"));
+}
+
+TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {
+  const std::string good = labels("good.jsonl", 20), bad = labels("bad.jsonl", 2);
+  const std::string own = file(
+      "own.sh",
+      "sed -e 's/.*\"prediction\":\"\\(.*\\)\",\"reference\":\"\\1\".*/1/' -e t -e 's/.*/0/' | "
+      "awk '{v = v c $1; c = \",\"; n += $1} END {print \"{\\\"right\\\": [\" v "
+      "\"], \\\"count\\\": \" n \"}\"}'\n");
+  const CommandOutput result = run_smelt(
+      str("metrics ", good, " --against ", bad, " --json --metric-command 'sh ", own, "'"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto got = nlohmann::json::parse(result.text)["metrics"];
+  EXPECT_EQ(got["right"]["value"], 0.95);
+  EXPECT_EQ(got["right"]["against"]["value"], 0.5);
+  EXPECT_GT(got["right"]["difference"]["low"], 0);
+  EXPECT_EQ(got["count"]["value"], 38);
+  EXPECT_FALSE(got["count"].contains("low"))
+      << "one number has no interval unless samples are asked for";
+  EXPECT_FALSE(got.contains("accuracy"));
+}
+
+TEST_F(Metrics, AMetricCommandThatFailsOrSaysNothingOfUseIsRefused) {
+  const std::string rows = labels("rows.jsonl", 4);
+  const auto said = [&](const std::string& command) {
+    const CommandOutput result =
+        run_smelt(str("metrics ", rows, " --metric-command '", command, "'"));
+    EXPECT_NE(result.status, 0);
+    return result.text;
+  };
+  EXPECT_THAT(said("exit 3"), HasSubstr("'exit 3' ended with status 3"));
+  EXPECT_THAT(said("echo so so"), HasSubstr("printed no JSON: 'so so'"));
+  EXPECT_THAT(said("echo [1,2]"), HasSubstr("gives 2 numbers of 'command' for 40 examples"));
+  EXPECT_THAT(said("echo \"{\\\"f\\\": null}\""),
+              HasSubstr("says 'f' is null, which is no number"));
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+#include "cli/cmd_overview.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "base/choice.h"
+#include "console/number_check.h"
+#include "console/text_flags.h"
+#include "examples/row_overview.h"
+
+namespace smelt {
+namespace {
+
+struct OverviewFlags {
+  std::vector<std::string> files;
+  LabelledFiles columns;
+  std::string format = "auto", problem = "single_label";
+  RowOverviewJob job;
+  bool json = false;
+};
+
+// "data/train.jsonl.gz" is "train"; where two are the same all have their whole names.
+std::vector<std::string> split_names(const std::vector<std::string>& files) {
+  std::vector<std::string> out;
+  for (const std::string& file : files) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    out.push_back(name.substr(0, name.find('.')));
+  }
+  return std::set(out.begin(), out.end()).size() == out.size() ? out : files;
+}
+
+void overview(OverviewFlags f) {
+  f.job.are_classes = f.problem != "text_to_text";
+  if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, kProblems);
+  f.columns.format = parse_file_format(f.format);
+  f.columns.words = f.job.are_classes && f.job.problem == Problem::token_labels;
+  const auto names = split_names(f.files);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    f.job.splits.push_back({names[i], f.columns});
+    f.job.splits.back().files.input = f.files[i];
+  }
+  const auto found = row_overview(f.job);
+  std::cout << (f.json ? found.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                       : overview_text(found));
+}
+
+}  // namespace
+
+void add_data_overview_command(CLI::App& data) {
+  auto f = std::make_shared<OverviewFlags>();
+  auto* command = data.add_subcommand(
+      "overview",
+      "what labelled rows hold: counts, labels, lengths, the same texts within and across files");
+  command
+      ->add_option("files", f->files,
+                   "JSONL, TSV, CSV, Parquet or CoNLL; what is trained on first, then validation "
+                   "and test")
+      ->required();
+  command->add_option("--format", f->format, "where a file's name does not say it")
+      ->capture_default_str();
+  command->add_option("--field", f->columns.text, "the text")->capture_default_str();
+  command->add_option("--pair-field", f->columns.pair, "a second text");
+  command->add_option("--label-field", f->columns.label, "the label, or the text to answer with")
+      ->capture_default_str();
+  command
+      ->add_option("--problem", f->problem,
+                   "single_label, multi_label, regression, token_labels or text_to_text")
+      ->capture_default_str();
+  command->add_option("--vocab", f->job.vocab,
+                      "vocab.txt, tokenizer.json or a SentencePiece model; without it lengths are "
+                      "in words");
+  command->add_option("--seq-length", f->job.seq_length, "tokens that a text may have")
+      ->check(number_from(5))
+      ->capture_default_str();
+  add_tokenizer_flags(*command, f->job.tokenizer);
+  command->add_flag("--json", f->json, "one JSON object");
+  command->callback([f] { overview(*f); });
+}
+
+}  // namespace smelt
