@@ -42,7 +42,7 @@ Batch ExampleSource::batch(std::uint64_t step, std::int64_t batch_size, HostShar
     put_shuffled(positions_of_rows(step, size, rows.begin, rows.end), batch);
     return batch;
   }
-  const auto all = positions_by_length(step, size, *groups_,
+  const auto all = positions_by_length(step, size, epoch_size(), *groups_,
                                        [&](std::uint64_t position) { return tokens_at(position); });
   put_shuffled(std::span(all).subspan(rows.begin, rows.end - rows.begin), batch);
   return cut_to_tokens(batch, features_, *groups_);

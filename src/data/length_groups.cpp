@@ -16,26 +16,44 @@ std::size_t find_feature(const Features& features, std::string_view name) {
 }
 
 // Which batch of its group, sorted by length, the step takes.
-std::uint64_t turn_of(std::uint64_t step, std::uint64_t key) {
-  const std::uint64_t group = step / kGroupedBatches;
-  std::array<std::pair<std::uint32_t, std::uint64_t>, kGroupedBatches> order;
-  for (std::uint64_t i = 0; i < kGroupedBatches; ++i) order[i] = {philox(key, group, i)[0], i};
+std::uint64_t turn_of(std::uint64_t step, const StepGroup& group, std::uint64_t key) {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
+  for (std::uint64_t i = 0; i < group.count; ++i)
+    order.emplace_back(philox(key, group.first, i)[0], i);
   std::ranges::sort(order);
-  return order[step % kGroupedBatches].second;
+  return order[step - group.first].second;
 }
 
 }  // namespace
 
+StepGroup step_group(std::uint64_t step, std::uint64_t batch_size, std::uint64_t epoch_size) {
+  constexpr std::uint64_t kFewestGroups = 4;
+  const std::uint64_t epoch = step * batch_size / epoch_size;
+  const std::uint64_t first = (epoch * epoch_size + batch_size - 1) / batch_size;
+  const std::uint64_t end = (epoch + 1) * epoch_size / batch_size;
+  if (step >= end) return {.first = step};
+  const std::uint64_t steps = end - first;
+  const std::uint64_t most = std::clamp<std::uint64_t>(steps / kFewestGroups, 1, kGroupedBatches);
+  const std::uint64_t groups = (steps + most - 1) / most;
+  const auto begin_of = [&](std::uint64_t group) { return group * steps / groups; };
+  std::uint64_t group = (step - first) * groups / steps;
+  while (begin_of(group + 1) <= step - first) ++group;
+  return {.first = first + begin_of(group), .count = begin_of(group + 1) - begin_of(group)};
+}
+
 std::vector<std::uint64_t> positions_by_length(
-    std::uint64_t step, std::uint64_t batch_size, const LengthGroups& groups,
+    std::uint64_t step, std::uint64_t batch_size, std::uint64_t epoch_size,
+    const LengthGroups& groups,
     const std::function<std::uint64_t(std::uint64_t position)>& tokens_at) {
-  const std::uint64_t size = kGroupedBatches * batch_size;
-  const std::uint64_t first = step / kGroupedBatches * size;
+  const StepGroup group = step_group(step, batch_size, epoch_size);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> examples;  // tokens, position
-  for (std::uint64_t i = 0; i < size; ++i) examples.emplace_back(tokens_at(first + i), first + i);
+  for (std::uint64_t i = 0; i < group.count * batch_size; ++i) {
+    const std::uint64_t position = group.first * batch_size + i;
+    examples.emplace_back(tokens_at(position), position);
+  }
   std::ranges::sort(examples);
   std::vector<std::uint64_t> out;
-  const std::uint64_t begin = turn_of(step, groups.key) * batch_size;
+  const std::uint64_t begin = turn_of(step, group, groups.key) * batch_size;
   for (std::uint64_t i = begin; i < begin + batch_size; ++i) out.push_back(examples[i].second);
   std::ranges::sort(out);
   return out;

@@ -14,13 +14,19 @@ constexpr std::uint64_t kSize = 4;
 // Lengths that come in no order.
 std::uint64_t tokens_at(std::uint64_t position) { return 1 + position * 37 % 101; }
 
-TEST(LengthGroups, AGroupOfBatchesHoldsEachOfItsExamplesOnce) {
-  const LengthGroups groups{.tokens = "input_mask", .lengths = {32, 64}, .key = 7};
-  for (const std::uint64_t group : {0u, 3u}) {
+constexpr std::uint64_t kEpoch = 1000;  // examples
+
+std::vector<std::uint64_t> positions(std::uint64_t step, std::uint64_t key = 7) {
+  const LengthGroups groups{.tokens = "input_mask", .lengths = {32, 64}, .key = key};
+  return positions_by_length(step, kSize, kEpoch, groups, tokens_at);
+}
+
+TEST(LengthGroups, AnEpochHoldsEachOfItsExamplesOnceWithLittlePadding) {
+  for (const std::uint64_t epoch : {0u, 3u}) {
     std::set<std::uint64_t> seen;
     std::uint64_t padded = 0;
-    for (std::uint64_t i = 0; i < kGroupedBatches; ++i) {
-      const auto batch = positions_by_length(group * kGroupedBatches + i, kSize, groups, tokens_at);
+    for (std::uint64_t i = 0; i < kEpoch / kSize; ++i) {
+      const auto batch = positions(epoch * kEpoch / kSize + i);
       ASSERT_EQ(batch.size(), kSize);
       seen.insert(batch.begin(), batch.end());
       std::uint64_t longest = 0, all = 0;
@@ -30,25 +36,44 @@ TEST(LengthGroups, AGroupOfBatchesHoldsEachOfItsExamplesOnce) {
       }
       padded += longest * kSize - all;
     }
-    EXPECT_EQ(seen.size(), kGroupedBatches * kSize);
-    EXPECT_EQ(*seen.begin(), group * kGroupedBatches * kSize);
-    EXPECT_EQ(*seen.rbegin(), (group + 1) * kGroupedBatches * kSize - 1);
-    EXPECT_LT(padded, 2 * kGroupedBatches * kSize);  // at random 40 a row
+    EXPECT_EQ(seen.size(), kEpoch);
+    EXPECT_EQ(*seen.begin(), epoch * kEpoch);
+    EXPECT_EQ(*seen.rbegin(), (epoch + 1) * kEpoch - 1);
+    EXPECT_LT(padded, 2 * kEpoch);  // at random 40 a row
   }
 }
 
+// Whatever the sizes: over five epochs each position once, and no example twice in a batch but
+// where an epoch ends within it.
+TEST(LengthGroups, NoExampleStandsTwiceInABatch) {
+  for (const std::uint64_t examples : {3u, 8u, 40u, 264u, 1051u})
+    for (const std::uint64_t size : {1u, 8u, 32u}) {
+      const LengthGroups groups{.tokens = "input_mask", .lengths = {32, 64}, .key = 7};
+      std::set<std::uint64_t> seen;
+      std::uint64_t largest = 1;
+      const std::uint64_t steps = 5 * examples / size;
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        const auto batch = positions_by_length(step, size, examples, groups, tokens_at);
+        seen.insert(batch.begin(), batch.end());
+        largest = std::max(largest, step_group(step, size, examples).count);
+        std::set<std::uint64_t> records;
+        for (const std::uint64_t position : batch) records.insert(position % examples);
+        if (batch.front() / examples != batch.back() / examples) continue;
+        EXPECT_EQ(records.size(), size) << examples << " " << size << " " << step;
+      }
+      EXPECT_EQ(seen.size(), steps * size) << examples << " " << size;
+      EXPECT_LE(largest, std::max<std::uint64_t>(1, examples / size / 4));
+      EXPECT_LE(largest, kGroupedBatches);
+    }
+}
+
 TEST(LengthGroups, TheBatchesOfAGroupComeInAnOrderOfTheirOwn) {
-  const LengthGroups groups{.tokens = "input_mask", .lengths = {32, 64}, .key = 7};
   std::vector<std::uint64_t> longest;
-  for (std::uint64_t step = 0; step < kGroupedBatches; ++step) {
-    const auto batch = positions_by_length(step, kSize, groups, tokens_at);
-    longest.push_back(tokens_at(batch.front()));
-  }
+  for (std::uint64_t step = 0; step < step_group(0, kSize, kEpoch).count; ++step)
+    longest.push_back(tokens_at(positions(step).front()));
+  EXPECT_GT(longest.size(), 20u);
   EXPECT_FALSE(std::ranges::is_sorted(longest));
-  LengthGroups other = groups;
-  other.key = 8;
-  EXPECT_NE(positions_by_length(0, kSize, groups, tokens_at),
-            positions_by_length(0, kSize, other, tokens_at));
+  EXPECT_NE(positions(0), positions(0, 8));
 }
 
 TEST(LengthGroups, ABatchIsCutToTheShortestLengthThatHoldsItsTokens) {
