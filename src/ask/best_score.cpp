@@ -5,7 +5,7 @@
 namespace smelt {
 
 Best best_of(std::string_view measure) {
-  return measure.ends_with("loss") ? Best::lowest : Best::highest;
+  return measure.ends_with("loss") || measure.ends_with("error") ? Best::lowest : Best::highest;
 }
 
 bool BestScore::is_beaten_by(double value) const {

@@ -11,7 +11,8 @@ namespace smelt {
 
 enum class Best { lowest, highest };
 
-// A loss is best where it is lowest, all else where it is highest.
+// A loss is best where it is lowest, all else where it is highest; a loss's name ends in "loss" or
+// "error".
 Best best_of(std::string_view measure);
 
 class BestScore {
