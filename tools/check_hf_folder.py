@@ -6,7 +6,7 @@ Fails unless every weight of the class that config.json names comes from the fol
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
 [B,P,V] and nsp_logits [B,2], of T5ForConditionalGeneration, for which IN holds inputs [B,S] and targets [B,T], logits
 [B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S], of …ForSequenceClassification
-class_logits [B,C], of …ForTokenClassification [B,S,C].
+class_logits [B,C], of …ForTokenClassification [B,S,C], of …ForQuestionAnswering [B,S,2].
 --text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
 there is one, gives the same.
 """
@@ -32,7 +32,8 @@ def load_model(folder):
     if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
                                     ["T5ForConditionalGeneration"], ["BertForSequenceClassification"],
                                     ["ElectraForSequenceClassification"], ["BertForTokenClassification"],
-                                    ["ElectraForTokenClassification"]):
+                                    ["ElectraForTokenClassification"], ["BertForQuestionAnswering"],
+                                    ["ElectraForQuestionAnswering"]):
         sys.exit(f"architectures are {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
@@ -61,6 +62,8 @@ def run_model(model, inputs):
                 token_type_ids=inputs["segment_ids"], training=False)
     if model.config.architectures[0].endswith(("ForSequenceClassification", "ForTokenClassification")):
         return {"class_logits": out.logits.numpy()}
+    if model.config.architectures[0].endswith("ForQuestionAnswering"):
+        return {"class_logits": np.stack([out.start_logits.numpy(), out.end_logits.numpy()], -1)}
     if model.config.architectures == ["ElectraForPreTraining"]:
         return {"disc_logits": out.logits.numpy()}
     electra = model.config.model_type == "electra"

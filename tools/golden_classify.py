@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Golden values of classifiers from transformers' TFBert- and TFElectraForSequenceClassification, and those ForTokenClassification ("bert-tokens", …; CPU, float32, no dropout).
+"""Golden values of classifiers from transformers' TFBert- and TFElectraForSequenceClassification, and those ForTokenClassification ("bert-tokens", …) and ForQuestionAnswering ("bert-spans", …; CPU, float32, no dropout).
 
 Writes tests/golden/classify_tiny.safetensors: of each encoder, "bert" and "electra", its parameters by their names here,
-inputs, labels, scores, and the gradients of the loss of single labels, or of those of words; and tests/golden/classify_tiny.json: the
+inputs, labels, scores, and the gradients of the loss of single labels, of those of words, or of answers, of which
+padding is none; and tests/golden/classify_tiny.json: the
 configurations and the losses of the three problems, each by transformers' own loss where it has one (it has none of
 several labels: there it is the mean of sigmoid cross-entropies).
 
@@ -20,7 +21,8 @@ os.environ["TF_DETERMINISTIC_OPS"] = "1"
 import numpy as np
 import tensorflow as tf
 from safetensors.numpy import save_file
-from transformers import (BertConfig, ElectraConfig, TFBertForSequenceClassification, TFBertForTokenClassification,
+from transformers import (BertConfig, ElectraConfig, TFBertForQuestionAnswering, TFBertForSequenceClassification,
+                          TFBertForTokenClassification, TFElectraForQuestionAnswering,
                           TFElectraForSequenceClassification, TFElectraForTokenClassification)
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
@@ -32,8 +34,11 @@ BERT, ELECTRA = dict(hidden_act="gelu_new"), dict(hidden_act="gelu", embedding_s
 KINDS = {"bert": (TFBertForSequenceClassification, BertConfig, BERT),
          "electra": (TFElectraForSequenceClassification, ElectraConfig, ELECTRA),
          "bert-tokens": (TFBertForTokenClassification, BertConfig, BERT),
-         "electra-tokens": (TFElectraForTokenClassification, ElectraConfig, ELECTRA)}
-HEAD = {"classifier/kernel": ("output_weights", True), "classifier/bias": ("output_bias", False)}
+         "electra-tokens": (TFElectraForTokenClassification, ElectraConfig, ELECTRA),
+         "bert-spans": (TFBertForQuestionAnswering, BertConfig, BERT),
+         "electra-spans": (TFElectraForQuestionAnswering, ElectraConfig, ELECTRA)}
+HEAD = {"classifier/kernel": ("output_weights", True), "classifier/bias": ("output_bias", False),
+        "qa_outputs/kernel": ("cls/squad/output_weights", True), "qa_outputs/bias": ("cls/squad/output_bias", False)}
 
 
 def name_here(name, kind):
@@ -79,10 +84,20 @@ def config_of(more):
     return SIZES | {k: v for k, v in more.items() if k != "hidden_act"}
 
 
+def answer_loss(out, mask, start, end):
+    """The mean of both losses, and the scores [B,S,2]; transformers' own counts padding among the places."""
+    scores = tf.stack([out.start_logits, out.end_logits], -1)
+    padding = (1.0 - mask.astype(np.float32)) * -1e9
+    losses = [tf.nn.sparse_softmax_cross_entropy_with_logits(place, scores[..., i] + padding)
+              for i, place in enumerate((start, end))]
+    return tf.reduce_mean(sum(losses)) / 2, scores
+
+
 def run(kind, tensors):
     rng = np.random.default_rng(181004805)
     model_class, config_class, more = KINDS[kind]
-    config = config_class(**SIZES, **more, num_labels=CLASSES)
+    of_answers = kind.endswith("-spans")
+    config = config_class(**SIZES, **more, num_labels=2 if of_answers else CLASSES)
     ids, mask, segments = examples(rng)
     labels = np.array([2, 0, 1, 2], np.int32)
     several = rng.integers(0, 2, [BATCH, CLASSES]).astype(np.int32)
@@ -94,15 +109,24 @@ def run(kind, tensors):
     of_tokens = kind.endswith("-tokens")
     if of_tokens:
         labels = word_labels(mask, rng)
+    start, end = np.array([5, 6, 0, 10], np.int32), np.array([11, 6, 0, 10], np.int32)
     with tf.GradientTape() as tape:
-        out = model(**inputs, labels=labels, training=False)
-        loss = tf.reduce_mean(out.loss)
+        if of_answers:
+            loss, scores = answer_loss(model(**inputs, training=False), mask, start, end)
+        else:
+            out = model(**inputs, labels=labels, training=False)
+            loss = tf.reduce_mean(out.loss)
     names = sorted(variables)
     for name, gradient in zip(names, tape.gradient(loss, [variables[name][0] for name in names])):
         variable, swapped = variables[name]
         turn = (lambda x: x.T) if swapped else (lambda x: x)
         tensors[f"{kind}/param/{name}"] = turn(variable.numpy())
         tensors[f"{kind}/grad/{name}"] = turn(tf.convert_to_tensor(gradient).numpy())
+    if of_answers:
+        tensors |= {f"{kind}/{name}": value for name, value in dict(
+            input_ids=ids, input_mask=mask, segment_ids=segments, scores=scores.numpy(),
+            start_positions=start, end_positions=end).items()}
+        return {"config": config_of(more), "losses": {"answer_spans": float(loss)}}
     if of_tokens:
         tensors |= {f"{kind}/{name}": value for name, value in dict(
             input_ids=ids, input_mask=mask, segment_ids=segments, scores=out.logits.numpy(),

@@ -63,8 +63,8 @@ std::vector<TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) 
            [&](std::size_t part) {
              const std::size_t begin = part * kTextsOfThread;
              for (std::size_t i = begin; i < std::min(begin + kTextsOfThread, texts.size()); ++i)
-               out[i] = of_words() ? pairs_.encode_words(words_in(texts[i].text))
-                                   : pairs_.encode(texts[i].text, texts[i].pair);
+               out[i] = of_tokens() ? pairs_.encode_words(words_in(texts[i].text))
+                                    : pairs_.encode(texts[i].text, texts[i].pair);
            });
   return out;
 }
@@ -102,7 +102,7 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
       const auto one = all.subspan(at * C, C);
       of_text.insert(of_text.end(), one.begin(), one.end());
     };
-    if (!of_words()) put(row);
+    if (!of_tokens()) put(row);
     for (const std::size_t word : texts[numbers[row]].words)
       put(row * static_cast<std::size_t>(S) + word);
   }

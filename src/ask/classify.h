@@ -16,7 +16,7 @@
 #include "state/compiled_step.h"
 #include "state/model_state.h"
 #include "tasks/task.h"
-#include "tokenize/text_pair.h"
+#include "tokenize/answer_windows.h"
 
 namespace smelt {
 
@@ -26,10 +26,17 @@ struct ClassifyOptions {
   std::int64_t devices = 1;
 };
 
+// Of a model of answers.
+struct AnswerRules {
+  WindowRules windows = {};
+  std::int64_t answer_tokens = 30;  // that an answer may have
+};
+
 struct ClassifyJob : ClassifyOptions {
   // What the model gives for texts of S tokens: f32 [B, outputs] (tasks/classify_task.h).
   std::function<Prediction(std::int64_t S)> probabilities;
   Labels labels;
+  AnswerRules answers = {};
   std::int64_t most_tokens = 128;  // of a text; what is longer is cut
 
   nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
@@ -54,9 +61,10 @@ class Classifier {
 
   // job().labels.outputs() numbers for each text, in their order: probabilities, or of a regression
   // what it comes to; of token_labels so many for each of its words (words_in()) that is not cut
-  // off.
+  // off. Not of answer_spans.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
-  // The same of texts that are ids already, at most most_tokens each, with their words.
+  // The same of texts that are ids already, at most most_tokens each, with their words; of
+  // answer_spans two logits for each of those.
   std::vector<std::vector<float>> classify(std::span<const TextPairIds> texts);
   const ClassifyJob& job() const { return job_; }
   const BertTokenizer& tokenizer() const { return *tokenizer_; }
@@ -68,7 +76,7 @@ class Classifier {
     std::unique_ptr<const CompiledStep> step;
   };
   const Asking& asking(std::int64_t rows, std::int64_t S);
-  bool of_words() const { return job_.labels.problem == Problem::token_labels; }
+  bool of_tokens() const { return job_.labels.of_tokens(); }
   std::vector<TextPairIds> encode(std::span<const PairOfTexts> texts) const;
   // Of the texts of these numbers, into `out`.
   void ask(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
@@ -91,7 +99,7 @@ class Classifier {
 Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer);
 
 // Which class is said: the most likely one, all of at least 0.5 with commas between, or the number;
-// not of token_labels.
+// not of token_labels or answers.
 std::string said_label(const Labels& labels, std::span<const float> numbers);
 
 }  // namespace smelt

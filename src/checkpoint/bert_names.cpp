@@ -32,6 +32,8 @@ std::vector<ParameterName> bert_names(const nlohmann::json& config) {
   names.plain({"cls/predictions/output_bias", "cls.predictions.bias"}, {vocab});
   names.plain({"cls/seq_relationship/output_weights", "cls.seq_relationship.weight"}, {2, hidden});
   names.plain({"cls/seq_relationship/output_bias", "cls.seq_relationship.bias"}, {2});
+  names.plain({"cls/squad/output_weights", "qa_outputs.weight"}, {2, hidden});
+  names.plain({"cls/squad/output_bias", "qa_outputs.bias"}, {2});
   if (config.contains(kNumLabels)) {
     const std::int64_t labels = config_size(config, kNumLabels);
     names.plain({"output_weights", "classifier.weight"}, {labels, hidden});

@@ -44,7 +44,8 @@ json original_config(const json& config, const std::string& where) {
         "0.0005",
         where);
   original["hidden_act"] = act.starts_with("gelu") ? "gelu" : act;
-  if (const auto head = classifier_head(config, where))
+  const auto head = classifier_head(config, where);
+  if (head && head->labels.problem != Problem::answer_spans)
     original[kNumLabels] = head->labels.outputs();
   return original;
 }

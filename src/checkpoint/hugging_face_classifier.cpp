@@ -1,7 +1,5 @@
 #include "checkpoint/hugging_face_classifier.h"
 
-#include <array>
-
 #include "base/error.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/hugging_face.h"
@@ -22,9 +20,15 @@ std::vector<std::string> output_names(const Labels& labels) {
   return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
 }
 
+constexpr const char* kNoAnswer = "no_answer";
+
 void put_head(const HuggingFaceClassifier& model, json& config) {
-  const auto names = output_names(model.labels);
   config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
+  if (model.labels.problem == Problem::answer_spans) {
+    config[kNoAnswer] = model.labels.no_answer;
+    return;
+  }
+  const auto names = output_names(model.labels);
   config["id2label"] = json::object();
   config["label2id"] = json::object();
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -49,13 +53,13 @@ NamedConfig named_config(const HuggingFaceClassifier& model) {
   const std::string_view of = classifier_class(model.encoder, model.labels.problem);
   if (const auto* electra = std::get_if<ElectraConfig>(&model.encoder)) {
     ElectraPart part = electra_discriminator(*electra);
-    part.labels = outputs;
+    if (model.labels.problem != Problem::answer_spans) part.labels = outputs;
     part.of_tokens = model.labels.problem == Problem::token_labels;
     return {electra_part_config(part, of), electra_names(part)};
   }
   json bert = encoder_config_json(model.encoder);
   json config = hugging_face_config(bert, of);
-  bert[kNumLabels] = outputs;
+  if (model.labels.problem != Problem::answer_spans) bert[kNumLabels] = outputs;
   return {std::move(config), bert_names(bert)};
 }
 
@@ -76,20 +80,22 @@ Problem problem_in(const json& config, std::size_t outputs, const std::string& w
 }  // namespace
 
 std::string_view classifier_class(const Encoder& encoder, Problem problem) {
-  const bool of_tokens = problem == Problem::token_labels;
-  if (std::holds_alternative<ElectraConfig>(encoder))
-    return of_tokens ? kElectraTagger : kElectraClassifier;
-  return of_tokens ? kBertTagger : kBertClassifier;
+  const bool is_electra = std::holds_alternative<ElectraConfig>(encoder);
+  if (problem == Problem::answer_spans) return is_electra ? kElectraAnswerer : kBertAnswerer;
+  if (problem == Problem::token_labels) return is_electra ? kElectraTagger : kBertTagger;
+  return is_electra ? kElectraClassifier : kBertClassifier;
 }
 
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form) {
   // Of tokens there is no pooler.
-  constexpr std::array<std::string_view, 4> kOthers{"cls/predictions/", "cls/seq_relationship/",
-                                                    "discriminator_predictions/", "bert/pooler/"};
+  std::vector<std::string_view> others{"cls/predictions/", "cls/seq_relationship/",
+                                       "discriminator_predictions/", "bert/pooler/"};
+  if (model.labels.problem != Problem::answer_spans)
+    others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
   NamedConfig named = named_config(model);
   put_head(model, named.config);
-  const auto names = without_missing_parts(named.names, kOthers, [&](const ParameterName& name) {
+  const auto names = without_missing_parts(named.names, others, [&](const ParameterName& name) {
     return parameters.contains(name.original);
   });
   model.folder.config = std::move(named.config);
@@ -97,9 +103,24 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
   write_model_folder(folder, model.folder, parameters, names, form);
 }
 
+json head_settings(const ClassifierHead& head) {
+  json out{{"problem", word_of(head.labels.problem, kProblems)},
+           {"labels", head.labels.names},
+           {"dropout", head.dropout}};
+  if (head.labels.no_answer) out[kNoAnswer] = true;
+  return out;
+}
+
 std::optional<ClassifierHead> classifier_head(const json& config, const std::string& where) {
   const json classes = config.is_object() ? config.value("architectures", json()) : json();
   const auto is = [&](const char* name) { return classes == json::array({name}); };
+  if (is(kBertAnswerer) || is(kElectraAnswerer)) {
+    const json no_answer = config.value(kNoAnswer, json());
+    return ClassifierHead{.labels = {.problem = Problem::answer_spans,
+                                     .names = {},
+                                     .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
+                          .dropout = 0};
+  }
   const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
   if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
   const json names = config.value("id2label", json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});

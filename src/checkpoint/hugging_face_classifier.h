@@ -1,5 +1,6 @@
-// An encoder fine-tuned to tell texts or their words apart as the folder that transformers'
-// Bert- and ElectraForSequenceClassification, …ForTokenClassification load, and back.
+// An encoder fine-tuned to tell texts or their words apart, or to find answers, as the folder that
+// transformers' Bert- and ElectraForSequenceClassification, …ForTokenClassification,
+// …ForQuestionAnswering load, and back.
 // Format: docs/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
@@ -34,5 +35,7 @@ struct ClassifierHead {
 };
 std::optional<ClassifierHead> classifier_head(const nlohmann::json& config,
                                               const std::string& where);
+// The same as a classifier's own checkpoints have it in their settings.
+nlohmann::json head_settings(const ClassifierHead& head);
 
 }  // namespace smelt

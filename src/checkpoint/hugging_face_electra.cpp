@@ -16,8 +16,8 @@ using Head = ElectraPart::Head;
 
 constexpr const char* kDiscriminatorClass = "ElectraForPreTraining";
 constexpr const char* kEncoderClass = "ElectraModel";
-constexpr std::array<std::string_view, 2> kElectraHeads{"discriminator_predictions/",
-                                                        "classifier/"};
+constexpr std::array<std::string_view, 3> kElectraHeads{"discriminator_predictions/", "classifier/",
+                                                        "qa_outputs/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
 
 const char* class_of(const ElectraPart& part, bool with_head) {
@@ -31,7 +31,7 @@ ElectraPart part_of(const json& config, const std::string& where) {
   if (classes == json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
   else if (const auto head = classifier_head(config, where)) {
-    part.labels = head->labels.outputs();
+    if (head->labels.problem != Problem::answer_spans) part.labels = head->labels.outputs();
     part.of_tokens = head->labels.problem == Problem::token_labels;
   } else if (classes != json::array({kDiscriminatorClass}) &&
              classes != json::array({kEncoderClass}))
@@ -89,6 +89,7 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
     names.dense({"discriminator_predictions/dense", "discriminator_predictions.dense"}, H, H);
     names.dense({"discriminator_predictions/dense_1", "discriminator_predictions.dense_prediction"},
                 H, 1);
+    names.dense({"qa_outputs", "qa_outputs"}, H, 2);
     if (part.labels > 0 && part.of_tokens) {
       names.dense({"classifier", "classifier"}, H, part.labels);
     } else if (part.labels > 0) {

@@ -4,8 +4,13 @@
 
 namespace smelt {
 
+bool is_answer_head(const LazyTensors& tensors) {
+  return tensors.contains("cls/squad/output_bias") || tensors.contains("qa_outputs/bias");
+}
+
 std::string stored_encoder_name(const StoredModel& m) {
-  return m.tensors.contains("output_bias") ? "bert" : "electra";
+  const auto found = m.tensors.lower_bound("electra/");
+  return found != m.tensors.end() && found->first.starts_with("electra/") ? "electra" : "bert";
 }
 
 ClassifierHead stored_head(const StoredModel& m) {
@@ -15,7 +20,12 @@ ClassifierHead stored_head(const StoredModel& m) {
   if (said.is_object() && said.contains("labels")) {
     out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
     out.labels.names = said["labels"].get<std::vector<std::string>>();
+    out.labels.no_answer = said.value("no_answer", false);
     out.dropout = said.value("dropout", out.dropout);
+    return out;
+  }
+  if (is_answer_head(m.tensors)) {
+    out.labels.problem = Problem::answer_spans;
     return out;
   }
   const bool is_bert = stored_encoder_name(m) == "bert";
@@ -34,10 +44,9 @@ ClassifierHead stored_head(const StoredModel& m) {
 }
 
 nlohmann::json classifier_settings(const std::string& encoder, const ClassifierHead& head) {
-  return {{"encoder", encoder},
-          {"problem", word_of(head.labels.problem, kProblems)},
-          {"labels", head.labels.names},
-          {"dropout", head.dropout}};
+  nlohmann::json out = head_settings(head);
+  out["encoder"] = encoder;
+  return out;
 }
 
 }  // namespace smelt

@@ -8,6 +8,9 @@
 
 namespace smelt {
 
+// Whether a head that finds answers is among them.
+bool is_answer_head(const LazyTensors& tensors);
+
 // "bert" or "electra".
 std::string stored_encoder_name(const StoredModel& classifier);
 

@@ -14,6 +14,7 @@
 #include "checkpoint/hugging_face_electra.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_classifier.h"
 #include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
@@ -31,13 +32,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-
-// As a classifier's own checkpoints have it in their settings.
-json classifier_objective(const ClassifierHead& head) {
-  return {{"problem", word_of(head.labels.problem, kProblems)},
-          {"labels", head.labels.names},
-          {"dropout", head.dropout}};
-}
 
 json json_file(const std::string& path) {
   if (!exists(path)) return {};
@@ -67,7 +61,7 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 // What the checkpoint itself does not say.
 void take_files_of(const std::string& folder, StoredModel& out) {
   std::string type = model_type_of(out.tensors);
-  if (type == "classify") type = out.tensors.contains("output_bias") ? "bert" : "electra";
+  if (type == "classify") type = stored_encoder_name(out);
   json config = json_file(join_path(
       folder, type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json"));
   if (type == "t5" && config.is_null() && out.config.is_null())
@@ -233,7 +227,7 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
     }
     const json config = read_model_config(folder);
     if (const auto head = classifier_head(config, join_path(folder, "config.json")))
-      out.objective = classifier_objective(*head);
+      out.objective = head_settings(*head);
     if (text_field(config, "model_type", "") != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
       take_folder(folder, bert, out);
@@ -322,7 +316,8 @@ std::string model_type_of(const LazyTensors& tensors) {
     const auto found = tensors.lower_bound(prefix);
     return found != tensors.end() && found->first.starts_with(prefix);
   };
-  if (tensors.contains("output_bias") || begins("classifier/")) return "classify";
+  if (tensors.contains("output_bias") || begins("classifier/") || is_answer_head(tensors))
+    return "classify";
   if (begins("bert/")) return "bert";
   if (begins("shared/embedding") && begins("decoder/")) return "t5";
   if (begins("electra/") || begins("generator/")) return "electra";

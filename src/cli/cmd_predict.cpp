@@ -9,20 +9,17 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
 #include "base/error.h"
-#include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "cli/model_option.h"
+#include "cli/predict_output.h"
 #include "console/number_check.h"
 #include "examples/labelled_rows.h"
 #include "recipe/classify_model.h"
 #include "recipe/pipeline.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "text/lines.h"
 #include "text/unicode.h"
 
@@ -31,22 +28,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-LabelledFiles without_label() {
-  LabelledFiles columns;
-  columns.label.clear();
-  return columns;
+// As predictions of such a problem are.
+Json label_json(const Labels& labels, const std::string& label) {
+  if (labels.problem == Problem::regression) {
+    const Json number = Json::parse(label, nullptr, false);
+    return number.is_number() ? number : Json(label);
+  }
+  if (labels.problem == Problem::multi_label) return label_names(labels.problem, label);
+  return label;
 }
-
-struct PredictFlags {
-  ClassifyOptions options;
-  std::vector<std::string> texts, pairs;
-  std::string input, format = "auto", out;
-  LabelledFiles columns = without_label();
-  bool json = false;
-};
-
-// A batch's texts are sorted by length among so many batches.
-constexpr std::int64_t kBatchesAtOnce = 64;
 
 Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
               const std::vector<float>& numbers) {
@@ -58,7 +48,7 @@ Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
     out.update(words_json(labels, {words.begin(), words.end()}, numbers));
     return out;
   }
-  if (has_label) out["label"] = row.label;
+  if (has_label) out["label"] = label_json(labels, row.label);
   out["prediction"] = said_json(labels, numbers);
   if (!labels.names.empty()) out["probabilities"] = probabilities_json(labels, numbers);
   return out;
@@ -88,14 +78,7 @@ std::string row_text(const LabelledRow& row, const Labels& labels,
 class Predictions {
  public:
   Predictions(Classifier classifier, const PredictFlags& flags)
-      : classifier_(std::move(classifier)), flags_(flags) {
-    if (flags.out.empty()) return;
-    if (exists(flags.out))
-      throw UsageError(str("predict: --out ", flags.out, " is there already"),
-                       "give another name, or move that file away");
-    remove_abandoned({flags.out});
-    file_.emplace(flags.out);
-  }
+      : classifier_(std::move(classifier)), flags_(flags), out_(flags) {}
 
   bool of_words() const { return classifier_.job().labels.problem == Problem::token_labels; }
   void add(LabelledRow row) {
@@ -103,17 +86,14 @@ class Predictions {
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
   }
   void flush() {
-    if (StopSignal::raised())
-      throw Stopped(str("predict: stopped by a signal after ", counted(done_, "text"),
-                        file_ ? str("; ", flags_.out, " is not written") : ""),
-                    "run it again");
+    out_.check_signal(done_, "text");
     std::vector<PairOfTexts> texts;
     for (const LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
     const auto numbers = classifier_.classify(texts);
     for (std::size_t i = 0; i < waiting_.size(); ++i) put(waiting_[i], numbers[i]);
     done_ += waiting_.size();
     waiting_.clear();
-    if (!file_) std::cout.flush();
+    out_.flush();
   }
   void finish() {
     flush();
@@ -121,24 +101,20 @@ class Predictions {
       spdlog::warn("predict: {} longer than the {} tokens that the model takes: cut",
                    counted(classifier_.cut(), "text is", "texts are"),
                    classifier_.job().most_tokens);
-    if (file_) file_->commit();
+    out_.commit();
   }
 
  private:
   void put(const LabelledRow& row, const std::vector<float>& numbers) {
     const Labels& labels = classifier_.job().labels;
-    const std::string line =
-        (flags_.json || file_ ? row_json(row, !flags_.columns.label.empty(), labels, numbers)
-                                    .dump(-1, ' ', false, Json::error_handler_t::replace)
-                              : row_text(row, labels, numbers)) +
-        "\n";
-    if (file_) return file_->write(line);
-    if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
+    if (out_.is_json())
+      return out_.line(row_json(row, !flags_.columns.label.empty(), labels, numbers));
+    out_.line(row_text(row, labels, numbers));
   }
 
   Classifier classifier_;
   const PredictFlags& flags_;
-  std::optional<OutputFile> file_;
+  PredictionOutput out_;
   std::vector<LabelledRow> waiting_;
   std::uint64_t done_ = 0;
 };
@@ -152,6 +128,7 @@ void each_row(const PredictFlags& f, bool of_words, const std::function<void(Lab
     return;
   }
   LabelledFiles files = f.columns;
+  if (files.text.empty()) files.text = "text";
   files.input = f.input;
   files.format = parse_file_format(f.format);
   files.words = of_words;
@@ -188,11 +165,13 @@ void check_flags(const ModelOption& model, const PredictFlags& f) {
 
 void predict(const ModelOption& model, const PredictFlags& f) {
   check_flags(model, f);
-  Predictions predictions(
+  Classifier classifier =
       model.is_stored()
           ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
-          : classifier_of(model.recipe.load_trained("predict"), f.options),
-      f);
+          : classifier_of(model.recipe.load_trained("predict"), f.options);
+  if (classifier.job().labels.problem == Problem::answer_spans)
+    return predict_answers(std::move(classifier), f);
+  Predictions predictions(std::move(classifier), f);
   if (f.input.empty() && f.texts.empty()) {
     converse(predictions);
     return predictions.finish();
@@ -213,14 +192,18 @@ void add_predict_command(CLI::App& app) {
       "a fine-tuned model says what texts are: --text, --input, or lines of standard input");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<PredictFlags>();
-  command->add_option("--text", f->texts, "a text; may be given several times");
-  command->add_option("--pair", f->pairs, "the second text of each --text");
+  f->columns.text.clear();
+  f->columns.label.clear();
+  command->add_option("--text", f->texts, "a text, or a question; may be given several times");
+  command->add_option("--pair", f->pairs, "the second text of each --text; that which is asked");
   command->add_option("--input", f->input,
-                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet)");
+                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON)");
   command->add_option("--format", f->format, "of --input, where its name does not say it")
       ->capture_default_str();
-  command->add_option("--field", f->columns.text, "of rows: the text")->capture_default_str();
-  command->add_option("--pair-field", f->columns.pair, "of rows: a second text");
+  command->add_option("--field", f->columns.text,
+                      "of rows: the text, or the question; text or question where it is not given");
+  command->add_option("--pair-field", f->columns.pair,
+                      "of rows: a second text; of questions the one that is asked, or context");
   command->add_option("--label-field", f->columns.label,
                       "of rows: what is so, given back as 'label' for `smelt metrics`");
   command->add_option("--out", f->out, "a file of JSON lines instead of standard output");

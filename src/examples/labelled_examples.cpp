@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -42,8 +43,8 @@ class RowEncoder {
         tokenizer_(BertTokenizer::load(job.vocab, job.tokenizer)),
         pairs_(tokenizer_, job.seq_length) {}
 
-  // The label was read once before, with its place.
-  EncodedRow encode(const LabelledRow& row) const {
+  // The label was read once before, with its place. `classes`: those that are learned.
+  EncodedRow encode(const LabelledRow& row, std::vector<std::int32_t>& classes) const {
     const TextPairIds text = reader_.labels().problem == Problem::token_labels
                                  ? pairs_.encode_words(words_in(row.text))
                                  : pairs_.encode(row.text, row.pair);
@@ -55,7 +56,10 @@ class RowEncoder {
     example.integers("input_ids", ids);
     example.integers("input_mask", mask);
     example.integers("segment_ids", segments);
-    put_label(label_of(reader_, row, ""), text, example);
+    LabelOf label = label_of(reader_, row, "");
+    if (reader_.labels().problem == Problem::token_labels) label.classes.resize(text.words.size());
+    put_label(label, text, example);
+    classes = std::move(label.classes);
     example.integers("is_real_example", std::array{1});
     EncodedRow out{
         .record = {},
@@ -84,6 +88,8 @@ class RowEncoder {
           of_piece[text.words[i]] = label.classes[i] + 1;
         return example.integers("label_ids", of_piece);
       }
+      case Problem::answer_spans:
+        throw BugError("answers are written by examples/question_examples.h");
     }
   }
 
@@ -124,18 +130,23 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
                                     return stratum_of(reader, row, place);
                                   });
   const RowEncoder encoder(job, reader);
-  RowRecords records(job.output, [&](const LabelledRow& row) { return encoder.encode(row); });
+  std::vector<std::atomic<std::uint64_t>> of_class(job.labels.names.size());
+  RowRecords records(job.output, [&](const LabelledRow& row) {
+    std::vector<std::int32_t> classes;
+    std::vector encoded{encoder.encode(row, classes)};
+    for (const std::int32_t one : classes) ++of_class[static_cast<std::size_t>(one)];
+    return encoded;
+  });
   LabelledSummary out;
-  out.of_class.resize(job.labels.names.size());
   auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;
   for (LabelledRow row; rows.next(row); ++number) {
     if (job.split && !wanted.at(number)) continue;
-    for (const std::int32_t one : label_of(reader, row, rows.place()).classes)
-      ++out.of_class[static_cast<std::size_t>(one)];
+    (void)label_of(reader, row, rows.place());  // which says what is wrong with it
     records.add(std::move(row));
   }
   static_cast<RowCounts&>(out) = records.finish();
+  out.of_class.assign(of_class.begin(), of_class.end());
   if (out.examples == 0)
     throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
                      "give rows of texts and labels");

@@ -25,9 +25,9 @@ struct LabelledExamplesJob {
   std::string output;  // replaced if there
 };
 
-struct LabelledSummary : RowCounts {  // cut: whose tokens are more than seq_length
-  std::vector<std::uint64_t> of_class;
-  std::vector<std::int64_t> lengths;  // few, for its batches (data/length_groups.h)
+struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_length
+  std::vector<std::uint64_t> of_class;  // of words those that are not cut off
+  std::vector<std::int64_t> lengths;    // few, for its batches (data/length_groups.h)
 };
 
 // Records in the order of the rows, the same for any number of threads, with their index and

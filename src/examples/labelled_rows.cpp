@@ -8,6 +8,7 @@
 #include "base/nearest_name.h"
 #include "base/words.h"
 #include "store/file.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -66,8 +67,15 @@ bool LabelledRows::open_next() {
   std::vector<Field> fields{{.name = files_.text, .is_words = files_.words}};
   if (!files_.pair.empty()) fields.push_back({.name = files_.pair});
   if (!files_.label.empty())
-    fields.push_back({.name = files_.label, .is_text = false, .is_words = files_.words});
-  reader_ = open_rows(path, files_.format, fields,
+    fields.push_back({.name = files_.label,
+                      .is_text = false,
+                      .is_words = files_.words,
+                      .is_json = files_.answers});
+  if (!files_.id.empty())
+    fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
+  const bool is_squad = files_.answers && files_.format == FileFormat::by_name &&
+                        lower_case_name(path).ends_with(".json");
+  reader_ = open_rows(path, is_squad ? FileFormat::squad : files_.format, fields,
                       [this, path](const TextFault& fault) { faults_.add(fault, path); });
   return true;
 }
@@ -82,10 +90,13 @@ bool LabelledRows::next(LabelledRow& row) {
     row.text = std::move(values_[0]);
     std::size_t at = 1;
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
-    if (!files_.label.empty()) row.label = trim(values_[at]);
-    if (!trim(row.text).empty()) break;
+    if (!files_.label.empty()) row.label = trim(values_[at++]);
+    if (!files_.id.empty()) row.id = std::move(values_[at]);
+    const bool has_text = !trim(row.text).empty();
+    if (has_text && !(files_.needs_label && row.label.empty())) break;
     faults_.add({.line = reader_->line(),
-                 .what = str("the text in '", files_.text, "' is empty"),
+                 .what = str(has_text ? "the label in '" : "the text in '",
+                             has_text ? files_.label : files_.text, "' is empty"),
                  .hint = "remove the row, or name another column"},
                 paths_[next_ - 1]);
   }

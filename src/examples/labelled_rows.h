@@ -1,4 +1,4 @@
-// Rows of labelled texts from files of JSONL, TSV, CSV, Parquet and CoNLL.
+// Rows of labelled texts from files of JSONL, TSV, CSV, Parquet, CoNLL and SQuAD.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,17 @@ struct LabelledFiles {
   std::string input;  // files or patterns, comma separated
   FileFormat format = FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // columns; an empty one is not read
+  std::string id = {};                                    // column that a row's may be in
   bool words = false;                                     // labels are of each word: see words_in()
+  bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
+                             // .json is SQuAD's
+  bool needs_label = false;  // a row with an empty one is bad
   TextLimits limits = {};
 };
 
 struct LabelledRow {
   std::string text, pair, label;  // the label as it is written
+  std::string id = {};
 };
 
 // The rows of all files in their order. One without text is a bad row, as text/faults.h has them.

@@ -57,8 +57,7 @@ LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
   return LabelledRows(files, what);
 }
 
-RowRecords::RowRecords(const std::string& output,
-                       std::function<EncodedRow(const LabelledRow&)> encode)
+RowRecords::RowRecords(const std::string& output, Encode encode)
     : encode_(std::move(encode)), file_(output) {}
 
 void RowRecords::add(LabelledRow row) {
@@ -73,23 +72,26 @@ RowCounts RowRecords::finish() {
 }
 
 void RowRecords::write_rows() {
-  std::vector<EncodedRow> encoded(rows_.size());
+  std::vector<std::vector<EncodedRow>> encoded(rows_.size());
   run_each((rows_.size() + kRowsOfThread - 1) / kRowsOfThread, available_threads(),
            [&](std::size_t part) {
              const std::size_t begin = part * kRowsOfThread;
              const std::size_t end = std::min(begin + kRowsOfThread, rows_.size());
              for (std::size_t i = begin; i < end; ++i) encoded[i] = encode_(rows_[i]);
            });
-  for (const EncodedRow& one : encoded) {
-    file_.write(one.record);
-    index_.add(one.record, one.tokens);
-    ++counts_.examples;
-    counts_.tokens += one.tokens;
-    counts_.unknown += one.unknown;
-    counts_.cut += one.is_cut ? 1 : 0;
-    counts_.tokens_of_each.push_back(static_cast<std::int64_t>(one.tokens));
-  }
+  for (const auto& of_row : encoded)
+    for (const EncodedRow& one : of_row) put(one);
   rows_.clear();
+}
+
+void RowRecords::put(const EncodedRow& one) {
+  file_.write(one.record);
+  index_.add(one.record, one.tokens);
+  ++counts_.examples;
+  counts_.tokens += one.tokens;
+  counts_.unknown += one.unknown;
+  counts_.cut += one.is_cut ? 1 : 0;
+  counts_.tokens_of_each.push_back(static_cast<std::int64_t>(one.tokens));
 }
 
 }  // namespace smelt

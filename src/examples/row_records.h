@@ -44,10 +44,12 @@ struct RowCounts {
   std::vector<std::int64_t> tokens_of_each;
 };
 
+// A row may give several records, or none.
 class RowRecords {
  public:
+  using Encode = std::function<std::vector<EncodedRow>(const LabelledRow&)>;
   // `encode` is called by several threads.
-  RowRecords(const std::string& output, std::function<EncodedRow(const LabelledRow&)> encode);
+  RowRecords(const std::string& output, Encode encode);
 
   void add(LabelledRow row);
   // Writes the index; the file appears with commit(), once what describes it is written.
@@ -57,7 +59,9 @@ class RowRecords {
  private:
   void write_rows();
 
-  std::function<EncodedRow(const LabelledRow&)> encode_;
+  void put(const EncodedRow& one);
+
+  Encode encode_;
   OutputFile file_;
   RecordIndexBuilder index_;
   std::vector<LabelledRow> rows_;

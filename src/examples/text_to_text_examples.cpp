@@ -37,7 +37,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
     example.integers("inputs", inputs);
     example.integers("targets", targets);
     append_record(out.record, example.take());
-    return out;
+    return std::vector{std::move(out)};
   });
   auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;

@@ -14,20 +14,36 @@ enum class Problem {
   multi_label,   // any number of them
   regression,    // a number
   token_labels,  // one of several classes for each word of a text
+  answer_spans,  // where in a text the answer to a question begins and ends
 };
-inline constexpr NamedValues<Problem, 4> kProblems{{{"single_label", Problem::single_label},
+inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::single_label},
                                                     {"multi_label", Problem::multi_label},
                                                     {"regression", Problem::regression},
-                                                    {"token_labels", Problem::token_labels}}};
-constexpr const NamedValues<Problem, 4>& words_of(Problem) { return kProblems; }
+                                                    {"token_labels", Problem::token_labels},
+                                                    {"answer_spans", Problem::answer_spans}}};
+constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
+
+// Whether an empty label is none: of several labels it is no class, of words no word.
+constexpr bool needs_label(Problem problem) {
+  return problem == Problem::single_label || problem == Problem::regression;
+}
 
 struct Labels {
   Problem problem = Problem::single_label;
-  std::vector<std::string> names;  // of the classes; none of a regression
+  std::vector<std::string> names = {};  // of the classes; none of a regression or of answers
+  bool no_answer = false;               // of answers: a question may have none
 
-  // Numbers that a model gives for a text, or for a word of it.
+  // Numbers that a model gives for a text, or for a word or piece of it.
   std::int64_t outputs() const {
+    if (problem == Problem::answer_spans) return 2;
     return problem == Problem::regression ? 1 : static_cast<std::int64_t>(names.size());
+  }
+  bool has_classes() const {
+    return problem != Problem::regression && problem != Problem::answer_spans;
+  }
+  // Whether each token has numbers, and not the whole text.
+  bool of_tokens() const {
+    return problem == Problem::token_labels || problem == Problem::answer_spans;
   }
 };
 

@@ -32,6 +32,12 @@ Tensor electra_class_logits(const Scope& root, const ElectraConfig& c, const Enc
   return dense(s / "out_proj", in_f32(dropout(s / "hidden", hidden, rate)), C, weights);
 }
 
+// output_weights and output_bias of `s`, on each token.
+Tensor bert_token_head(const Scope& s, const Tensor& tokens, std::int64_t C, const Init& weights) {
+  const Tensor kernel = s.parameter("output_weights", {C, tokens.dim(2)}, weights);
+  return einsum("bsh,ch->bsc", tokens, kernel) + s.parameter("output_bias", {C}, {});
+}
+
 Tensor encoded_tokens(const Scope& root, const Encoder& encoder, const EncoderInputs& in) {
   if (const auto* c = std::get_if<ElectraConfig>(&encoder)) return electra(root, *c, in).sequence;
   return bert_sequence(root, std::get<BertConfig>(encoder), in);
@@ -70,7 +76,8 @@ Encoder parse_encoder(std::string_view name, const nlohmann::json& config,
 
 bool is_class_head(std::string_view parameter) {
   return parameter == "output_weights" || parameter == "output_bias" ||
-         parameter.starts_with("classifier/");
+         parameter.starts_with("classifier/") || parameter.starts_with("cls/squad/") ||
+         parameter.starts_with("qa_outputs/");
 }
 
 std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled) {
@@ -88,8 +95,10 @@ std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled) 
 }
 
 DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter) {
-  if (parameter == "output_weights") return {"", "embed"};
-  if (parameter == "classifier/dense/kernel" || parameter == "classifier/kernel")
+  if (parameter == "output_weights" || parameter == "cls/squad/output_weights")
+    return {"", "embed"};
+  if (parameter == "classifier/dense/kernel" || parameter == "classifier/kernel" ||
+      parameter == "qa_outputs/kernel")
     return {"embed", ""};
   if (const auto* electra = std::get_if<ElectraConfig>(&encoder))
     return electra_dim_names(*electra, parameter);
@@ -107,11 +116,17 @@ Tensor token_logits(const Scope& root, const Encoder& encoder, const EncoderInpu
                     std::int64_t C, double rate) {
   const Init weights = encoder_weights(encoder_sizes(encoder));
   const Scope s = root / "classifier";
-  const Tensor sequence = encoded_tokens(root, encoder, in);
-  const Tensor kept = in_f32(dropout(s, sequence, rate));
+  const Tensor kept = in_f32(dropout(s, encoded_tokens(root, encoder, in), rate));
   if (std::holds_alternative<ElectraConfig>(encoder)) return dense(s, kept, C, weights);
-  const Tensor kernel = root.parameter("output_weights", {C, sequence.dim(2)}, weights);
-  return einsum("bsh,ch->bsc", kept, kernel) + root.parameter("output_bias", {C}, {});
+  return bert_token_head(root, kept, C, weights);
+}
+
+Tensor answer_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& in) {
+  const Init weights = encoder_weights(encoder_sizes(encoder));
+  const Tensor tokens = in_f32(encoded_tokens(root, encoder, in));
+  if (std::holds_alternative<ElectraConfig>(encoder))
+    return dense(root / "qa_outputs", tokens, 2, weights);
+  return bert_token_head(root / "cls" / "squad", tokens, 2, weights);
 }
 
 }  // namespace smelt

@@ -1,8 +1,8 @@
 // A pre-trained encoder under a head that scores whole texts or each token. Of whole texts: BERT's
 // as google-research/bert run_classifier.py has it, on the pooled first token; ELECTRA's as
 // transformers' ElectraForSequenceClassification, on the first token itself. Of tokens both have
-// one dense layer, as transformers' …ForTokenClassification. Parameters of BERT's head carry the
-// original checkpoint's names.
+// one dense layer, as transformers' …ForTokenClassification, or, for answers, run_squad.py and
+// …ForQuestionAnswering. Parameters of BERT's heads carry the original checkpoint's names.
 //   B batch   S sequence   H hidden   C classes
 #pragma once
 
@@ -42,5 +42,7 @@ Tensor class_logits(const Scope& root, const Encoder& encoder, const EncoderInpu
 // f32 [B,S,C], likewise.
 Tensor token_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs,
                     std::int64_t classes, double dropout);
+// f32 [B,S,2]: that an answer begins there, and that it ends there.
+Tensor answer_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs);
 
 }  // namespace smelt

@@ -154,6 +154,7 @@ Told tell_texts(Classifier& classifier, const LabelledBatch& batch) {
 }  // namespace
 
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
+  CHECK(labels.problem != Problem::answer_spans);
   if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
   const std::string said = said_label(labels, numbers);
   if (labels.problem == Problem::single_label) return said;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kLabels = "label_ids";
 constexpr const char* kRealExample = "is_real_example";
+constexpr const char* kStart = "start_positions";
+constexpr const char* kEnd = "end_positions";
 
 struct Scored {
   Tensor logits;   // f32 [B,C]
@@ -90,8 +92,37 @@ Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& i
                       C);
 }
 
+// Which tokens of a window a score is of: those beyond its end are padding.
+Tensor without_padding(const Tensor& scores, const Tensor& mask) {
+  constexpr double kPadding = -1e9;
+  return scores + (1.0 - convert(mask, DType::f32)) * kPadding;
+}
+
+Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& in) {
+  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in));
+  const std::int64_t B = logits.dim(0), S = logits.dim(1);
+  const Tensor weights = convert(in[kRealExample], DType::f32);
+  const Tensor weight = reduce_sum(weights, {0});
+  std::vector<Tensor> losses, hits;
+  for (const auto& [label, at] : {std::pair{kStart, 0}, {kEnd, 1}}) {
+    const Tensor scores = without_padding(
+        reshape(slice(logits, {0, 0, at}, {B, S, at + 1}), {B, S}), in["input_mask"]);
+    losses.push_back(cross_entropy(scores, in[label]));
+    hits.push_back(convert(compare(argmax(scores, -1), in[label], Compare::eq), DType::f32));
+  }
+  Objective out;
+  out.losses.push_back({.name = "answer_loss",
+                        .sum = reduce_sum((losses[0] + losses[1]) * 0.5 * weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "span_accuracy",
+                         .sum = reduce_sum(hits[0] * hits[1] * weights, {0}),
+                         .weight = weight});
+  return out;
+}
+
 Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) {
   if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in);
+  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in);
   const std::int64_t C = c.labels.outputs();
   const Scored scored{.logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout),
                       .labels = in[kLabels],
@@ -108,17 +139,20 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) 
   }
 }
 
-Feature label_feature(const Labels& labels, std::int64_t S) {
+Features label_features(const Labels& labels, std::int64_t S) {
   const std::int64_t C = labels.outputs();
   switch (labels.problem) {
     case Problem::single_label:
-      return {.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"};
+      return {{.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"}};
     case Problem::multi_label:
-      return {.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"};
+      return {{.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"}};
     case Problem::token_labels:
-      return {.name = kLabels, .row = {S}, .limit = C + 1, .limit_name = "classes"};
+      return {{.name = kLabels, .row = {S}, .limit = C + 1, .limit_name = "classes"}};
+    case Problem::answer_spans:
+      return {{.name = kStart, .row = {}, .limit = S, .limit_name = "seq_length"},
+              {.name = kEnd, .row = {}, .limit = S, .limit_name = "seq_length"}};
     default:
-      return {.name = kLabels, .dtype = DType::f32, .row = {}};
+      return {{.name = kLabels, .dtype = DType::f32, .row = {}}};
   }
 }
 
@@ -135,12 +169,14 @@ Task classify_task(const ClassifyTask& c) {
                    {"labels", c.labels.names},
                    {"seq_length", c.seq_length},
                    {"dropout", c.dropout}};
+  if (c.labels.no_answer) task.settings["no_answer"] = true;
   task.described = {{"seq_length", c.seq_length},
                     {"problem", field_json(c.labels.problem)},
                     {"labels", c.labels.names}};
   task.record_kind = "classify";
   task.features = token_features(sizes, c.seq_length);
-  task.features.push_back(label_feature(c.labels, c.seq_length));
+  for (Feature& feature : label_features(c.labels, c.seq_length))
+    task.features.push_back(std::move(feature));
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = kRealExample;
@@ -152,7 +188,7 @@ Task classify_task(const ClassifyTask& c) {
   };
   task.is_head = is_class_head;
   task.layer_rates = [c](double decay) {
-    return layer_rate_rules(c.encoder, decay, c.labels.problem != Problem::token_labels);
+    return layer_rate_rules(c.encoder, decay, !c.labels.of_tokens());
   };
   task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
   return task;
@@ -165,6 +201,8 @@ Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
     const std::int64_t C = c.labels.outputs();
     if (c.labels.problem == Problem::token_labels)
       return {softmax(token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout))};
+    if (c.labels.problem == Problem::answer_spans)
+      return {answer_logits(root, c.encoder, encoder_inputs(in))};
     const Tensor logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
     switch (c.labels.problem) {
       case Problem::single_label:

@@ -1,5 +1,5 @@
 // Texts told apart, or given numbers, by a pre-trained encoder: one class of several, any number of
-// them, a regression, or a class for each word.
+// them, a regression, a class for each word, or where the answer to a question stands.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,13 @@ struct ClassifyTask {
 //                 macro_f1
 //   regression    loss "squared_error"; pearson
 //   token_labels  as single_label, over the words of all texts
+//   answer_spans  loss "answer_loss", the mean of the first and the last token's cross entropy over
+//                 the window's tokens (run_squad.py); span_accuracy (both right)
 // UsageError when seq_length exceeds the model's positions.
 Task classify_task(const ClassifyTask& config);
 
 // input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers; of
-// token_labels [B,S,C].
+// token_labels [B,S,C]; of answer_spans logits [B,S,2].
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
 }  // namespace smelt

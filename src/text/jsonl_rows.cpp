@@ -111,7 +111,7 @@ class JsonlRows : public RowReader {
       return refuse(str("not a JSON object: ", decode_utf8_ignore(row.substr(0, 60), nullptr)),
                     "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
     for (std::size_t i = 0; i < fields_.size(); ++i)
-      if (!(found_[i].empty() ? refuse_missing(row, fields_[i])
+      if (!(found_[i].empty() ? lack(row, fields_[i], values[i])
                               : take(found_[i], fields_[i], values[i])))
         return false;
     return true;
@@ -121,6 +121,10 @@ class JsonlRows : public RowReader {
     if (raw.front() == '"') return take_text(raw, field, value);
     const auto parsed = nlohmann::json::parse(raw, nullptr, false);
     if (field.is_words && parsed.is_array()) return take_words(parsed, field, value);
+    if (field.is_json && parsed.is_structured()) {
+      value = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      return true;
+    }
     if (!field.is_text && (parsed.is_number() || parsed.is_boolean())) {
       value = parsed.dump();
       return true;
@@ -175,7 +179,9 @@ class JsonlRows : public RowReader {
     return true;
   }
 
-  bool refuse_missing(std::string_view row, const Field& field) {
+  bool lack(std::string_view row, const Field& field, std::string& value) {
+    value.clear();
+    if (field.is_optional) return true;
     std::vector<std::string> names;
     for_each_member(row, [&](std::string_view key, std::string_view) { names.emplace_back(key); });
     return refuse(str("no field '", field.name, "'"), did_you_mean(field.name, names));

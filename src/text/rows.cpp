@@ -7,19 +7,21 @@
 #include "text/conll_rows.h"
 #include "text/jsonl_rows.h"
 #include "text/parquet_rows.h"
+#include "text/squad_rows.h"
 #include "text/table_rows.h"
 
 namespace smelt {
 
 namespace {
 
-constexpr NamedValues<FileFormat, 7> kFormats{{{"auto", FileFormat::by_name},
+constexpr NamedValues<FileFormat, 8> kFormats{{{"auto", FileFormat::by_name},
                                                {"text", FileFormat::text},
                                                {"jsonl", FileFormat::jsonl},
                                                {"tsv", FileFormat::tsv},
                                                {"csv", FileFormat::csv},
                                                {"parquet", FileFormat::parquet},
-                                               {"conll", FileFormat::conll}}};
+                                               {"conll", FileFormat::conll},
+                                               {"squad", FileFormat::squad}}};
 
 FileFormat format_by_name(const std::string& path) {
   const std::string file = lower_case_name(path);
@@ -70,6 +72,8 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       return open_parquet(path, fields, std::move(faults));
     case FileFormat::conll:
       return open_conll(path, fields, std::move(faults));
+    case FileFormat::squad:
+      return open_squad(path, fields, std::move(faults));
     default:
       throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
                        "give JSONL, TSV, CSV or Parquet, or say which it is with --format");

@@ -1,4 +1,5 @@
-// Files of rows with named fields: JSONL, TSV, CSV and Parquet; sentences of CoNLL.
+// Files of rows with named fields: JSONL, TSV, CSV and Parquet; sentences of CoNLL; questions of
+// SQuAD.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@
 
 namespace smelt {
 
-enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet, conll };
+enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet, conll, squad };
 
-// "auto", "text", "jsonl", "tsv", "csv", "parquet" or "conll". UsageError "<what> '<word>' is
-// unknown".
+// "auto", "text", "jsonl", "tsv", "csv", "parquet", "conll" or "squad". UsageError "<what> '<word>'
+// is unknown".
 FileFormat parse_file_format(std::string_view word, std::string_view what = "--format");
 std::string_view name(FileFormat format);
 
@@ -30,6 +31,8 @@ struct Field {
   // An array of JSON's strings will do, too, as they are with spaces between; a space within one
   // becomes U+00A0.
   bool is_words = false;
+  bool is_json = false;      // an object or an array will do, too, as its JSON
+  bool is_optional = false;  // "" where a row, or a table, has none; of Parquet and CoNLL it is not
 };
 
 class RowReader {

@@ -21,7 +21,7 @@ class TableRows : public RowReader {
     columns_in_header_ = cells_.size();
     for (const Field& field : fields) {
       const auto found = std::ranges::find(cells_, field.name);
-      if (found == cells_.end())
+      if (found == cells_.end() && !field.is_optional)
         throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
                          did_you_mean(field.name, cells_));
       columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
@@ -36,7 +36,8 @@ class TableRows : public RowReader {
         continue;
       }
       for (std::size_t i = 0; i < columns_.size(); ++i)
-        clean_text(values[i] = cells_[columns_[i]], first_line_, faults_);
+        clean_text(values[i] = columns_[i] < cells_.size() ? cells_[columns_[i]] : "", first_line_,
+                   faults_);
       return true;
     }
     return false;
@@ -84,7 +85,7 @@ class TableRows : public RowReader {
   }
 
   FaultSink faults_;
-  std::vector<std::size_t> columns_;  // that are wanted
+  std::vector<std::size_t> columns_;  // that are wanted; one beyond the last is not there
   std::string what_;                  // is wrong with the row
   std::string_view hint_;
 };

@@ -22,7 +22,8 @@ class ClassifierFolder : public testing::TestWithParam<const char*> {
   TempDir dir_;
 };
 INSTANTIATE_TEST_SUITE_P(Encoders, ClassifierFolder,
-                         testing::Values("bert", "electra", "bert-tokens", "electra-tokens"),
+                         testing::Values("bert", "electra", "bert-tokens", "electra-tokens",
+                                         "bert-spans", "electra-spans"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '-', '_');
@@ -55,8 +56,10 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
   const StoredModel model = open_stored_model(dir_.file("hf"), "test");
   EXPECT_EQ(model_type_of(model.tensors), "classify");
   EXPECT_EQ(model.objective.dump(),
-            str(R"({"dropout":0.0,"labels":["a","b","c"],"problem":")",
-                golden.of_tokens() ? "token_labels" : "single_label", R"("})"));
+            golden.of_answers()
+                ? R"({"dropout":0.0,"labels":[],"no_answer":true,"problem":"answer_spans"})"
+                : str(R"({"dropout":0.0,"labels":["a","b","c"],"problem":")",
+                      golden.of_tokens() ? "token_labels" : "single_label", R"("})"));
   EXPECT_TRUE(model.skipped.empty());
   for (const auto& [name, view] : golden.state()) {
     ASSERT_TRUE(model.tensors.contains(name)) << name;
@@ -79,6 +82,9 @@ TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
           "classifier_dropout": null, "hidden_dropout_prob": 0.3})");
   EXPECT_EQ(one->labels.problem, Problem::regression);
   EXPECT_EQ(one->dropout, 0.3);
+  const auto answers = head(R"({"architectures": ["BertForQuestionAnswering"]})");
+  EXPECT_EQ(answers->labels.problem, Problem::answer_spans);
+  EXPECT_FALSE(answers->labels.no_answer);
   const auto refused = [&](const char* json) { return error_of<UsageError>([&] { head(json); }); };
   EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
                           "id2label": {"0": "a", "2": "b"}})"),

@@ -129,5 +129,21 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
   EXPECT_THAT(values(feature("targets", 3), 2), ElementsAre(5, 6, 1, 2, 3, 1));
 }
 
+TEST_F(LabelledExamples, OfWordsThoseThatAreCutOffAreNotCounted) {
+  auto rows = job(file("w.tsv", "text\tlabel\na b c a b c\tno no yes no yes yes\n"));
+  rows.labels.problem = Problem::token_labels;
+  rows.rows.words = true;
+  EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(3, 1));  // four of six words
+}
+
+TEST_F(LabelledExamples, ARowWithoutALabelIsLeftOutWhereThereMustBeOne) {
+  auto rows = job(file("e.tsv", "text\tlabel\na\tno\nb\t\nc\tyes\n"));
+  rows.rows.needs_label = true;
+  EXPECT_EQ(write_labelled_examples(rows).examples, 2u);
+  rows.rows.limits.strict = true;
+  EXPECT_THAT(error_of<UsageError>([&] { write_labelled_examples(rows); }),
+              HasSubstr("e.tsv:3: the label in 'label' is empty"));
+}
+
 }  // namespace
 }  // namespace smelt

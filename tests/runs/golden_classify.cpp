@@ -32,12 +32,14 @@ GoldenClassify::GoldenClassify(std::string kind)
 
 ClassifyTask GoldenClassify::settings(Problem problem) const {
   if (of_tokens()) problem = Problem::token_labels;
+  if (of_answers()) problem = Problem::answer_spans;
   ClassifyTask out{.encoder = parse_encoder(kind_.substr(0, kind_.find('-')), facts_["config"],
                                             "classify_tiny.json"),
                    .seq_length = 12,
                    .labels = {.problem = problem, .names = {"a", "b", "c"}},
                    .dropout = 0};
-  if (problem == Problem::regression) out.labels.names.clear();
+  if (!out.labels.has_classes()) out.labels.names.clear();
+  out.labels.no_answer = of_answers();
   return out;
 }
 
@@ -65,8 +67,13 @@ Batch GoldenClassify::batch(Problem problem) const {
   const char* labels = problem == Problem::single_label  ? "label_ids"
                        : problem == Problem::multi_label ? "several"
                                                          : "numbers";
+  std::vector<const char*> names{"input_ids", "input_mask", "segment_ids"};
+  if (of_answers())
+    names.insert(names.end(), {"start_positions", "end_positions"});
+  else
+    names.push_back(labels);
   Batch out;
-  for (const char* name : {"input_ids", "input_mask", "segment_ids", labels}) {
+  for (const char* name : names) {
     const TensorView& view = file_.at(str(kind_, "/", name));
     out.rows = view.shape.dims[0];
     out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});

@@ -13,12 +13,14 @@ namespace smelt {
 
 class GoldenClassify {
  public:
-  // kind: "bert", "electra", or with heads of tokens "bert-tokens" or "electra-tokens".
+  // kind: "bert", "electra", or with heads of words "bert-tokens" or "electra-tokens", or of
+  // answers "bert-spans" or "electra-spans".
   explicit GoldenClassify(std::string kind);
 
   bool of_tokens() const { return kind_.ends_with("-tokens"); }
-  // Of classes "a", "b", "c", or a regression by the first of the three outputs; of tokens always
-  // token_labels; no dropout.
+  bool of_answers() const { return kind_.ends_with("-spans"); }
+  // Of classes "a", "b", "c", or a regression by the first of the three outputs; of words always
+  // token_labels, of answers answer_spans, which a question may lack; no dropout.
   ClassifyTask settings(Problem problem = Problem::single_label) const;
   const nlohmann::json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;

@@ -15,10 +15,14 @@ namespace {
 class ClassifyGolden : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Encoders, ClassifyGolden, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
-class TokenLabelsGolden : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Encoders, TokenLabelsGolden,
-                         testing::Values("bert-tokens", "electra-tokens"), [](const auto& info) {
-                           return info.param.substr(0, info.param.find('-'));
+class TokensGolden : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Encoders, TokensGolden,
+                         testing::Values("bert-tokens", "electra-tokens", "bert-spans",
+                                         "electra-spans"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
                          });
 
 Probe losses(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
@@ -63,8 +67,9 @@ void expect_golden_gradients(const std::shared_ptr<const Client>& client,
                              const GoldenClassify& golden, const TrainingConfig& config) {
   const auto [loss, gradients] = step_gradients(client, classify_task(golden.settings()), config,
                                                 golden.batch(), golden.state());
-  const double want =
-      golden.facts()["losses"][golden.of_tokens() ? "token_labels" : "single_label"];
+  const double want = golden.facts()["losses"][golden.of_tokens()    ? "token_labels"
+                                               : golden.of_answers() ? "answer_spans"
+                                                                     : "single_label"];
   EXPECT_NEAR(loss, want, kLossTolerance * want);
   EXPECT_EQ(gradients.size(), golden.state().size());
   for (const auto& [name, gradient] : gradients) {
@@ -84,7 +89,7 @@ TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
   expect_golden_gradients(client, golden, config);
 }
 
-TEST_P(TokenLabelsGolden, ScoresAndEveryGradientMatchTheReference) {
+TEST_P(TokensGolden, ScoresAndEveryGradientMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   const ClassifyTask c = golden.settings();
@@ -92,7 +97,9 @@ TEST_P(TokenLabelsGolden, ScoresAndEveryGradientMatchTheReference) {
   batch.arrays.resize(3);
   Prediction scores = class_probabilities(c, 12);
   scores.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
-    return {token_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
+    return {c.labels.problem == Problem::answer_spans
+                ? answer_logits(root, c.encoder, encoder_inputs(in))
+                : token_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
   };
   const Probe got = probe(client, scores, batch, golden.state());
   const auto [difference, size] = distance(got.results[0], golden.values("scores"));

@@ -92,7 +92,8 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
                  .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}}};
   TrainingConfig of = config(Reduction::global);
   of.compute.dtype = DType::bf16;
-  for (const Problem problem : {Problem::single_label, Problem::token_labels}) {
+  for (const Problem problem :
+       {Problem::answer_spans, Problem::single_label, Problem::token_labels}) {
     c.labels.problem = problem;
     const auto program = train_program(classify_task(c), of, placement(Reduction::global));
     EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));

@@ -1,0 +1,41 @@
+// Where a fine-tuned model sees the answers to questions on texts. A text that is too long for the
+// model is read in windows, and its best answer over all of them is taken, as google-research/bert
+// run_squad.py, write_predictions, does; here the best is exact, there one of the 20 best first and
+// last tokens.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ask/classify.h"
+
+namespace smelt {
+
+struct TextQuestion {
+  std::string id = {}, question, context;
+  std::optional<std::vector<std::string>> answers = {};  // that are right, where they are known
+};
+
+struct FoundAnswer {
+  std::string text;                // empty: none
+  std::size_t begin = 0, end = 0;  // its bytes in the context
+  double probability = 0;          // among the 20 best, and none where there may be none
+  double no_answer = 0;  // logit of none, less that of the best answer: above 0 there is none
+};
+
+// In the order of the questions. The classifier is one of answers; where its labels say no_answer a
+// question may have none.
+std::vector<FoundAnswer> find_answers(Classifier& classifier,
+                                      std::span<const TextQuestion> questions);
+
+// {"id", "question", "context", "label": [right answers], "prediction", "probability", "begin",
+// "end" (characters; of an answer)}, and "no_answer" where there may be none; without an id or a
+// label where there is none.
+nlohmann::ordered_json answer_json(const TextQuestion& question, const FoundAnswer& found,
+                                   bool may_have_none);
+
+}  // namespace smelt

@@ -1,0 +1,46 @@
+#include "cli/predict_output.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/stop_signal.h"
+#include "base/words.h"
+#include "store/folder.h"
+
+namespace smelt {
+
+PredictionOutput::PredictionOutput(const PredictFlags& flags) : flags_(flags) {
+  if (flags.out.empty()) return;
+  if (exists(flags.out))
+    throw UsageError(str("predict: --out ", flags.out, " is there already"),
+                     "give another name, or move that file away");
+  remove_abandoned({flags.out});
+  file_.emplace(flags.out);
+}
+
+void PredictionOutput::line(const std::string& text) {
+  if (file_) return file_->write(text + "\n");
+  if (!(std::cout << text << "\n")) throw SystemError("standard output: cannot be written to");
+}
+
+void PredictionOutput::line(const nlohmann::ordered_json& object) {
+  line(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void PredictionOutput::flush() {
+  if (!file_) std::cout.flush();
+}
+
+void PredictionOutput::commit() {
+  if (file_) file_->commit();
+}
+
+void PredictionOutput::check_signal(std::uint64_t done, const char* what) const {
+  if (StopSignal::raised())
+    throw Stopped(str("predict: stopped by a signal after ", counted(done, what),
+                      file_ ? str("; ", flags_.out, " is not written") : ""),
+                  "run it again");
+}
+
+}  // namespace smelt

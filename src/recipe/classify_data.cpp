@@ -1,0 +1,160 @@
+#include "recipe/classify_data.h"
+
+#include <spdlog/spdlog.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "base/words.h"
+#include "examples/labelled_examples.h"
+#include "examples/question_examples.h"
+#include "recipe/classify_fields.h"
+#include "recipe/pipeline.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+double part_of(std::uint64_t part, std::uint64_t of) {
+  return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
+}
+
+std::string or_else(const std::string& said, const char* otherwise) {
+  return said.empty() ? otherwise : said;
+}
+
+LabelledFiles files_of(const Recipe& r, const std::string& input) {
+  const ClassifyData data = classify_data(r);
+  const bool answers = of_answers(r);
+  return {.input = input,
+          .format = parse_file_format(data.format, "data.format"),
+          .text = or_else(data.text, answers ? "question" : "text"),
+          .pair = or_else(data.pair, answers ? "context" : ""),
+          .label = or_else(data.label, answers ? "answers" : "label"),
+          .id = answers ? "id" : "",
+          .words = classify_model(r).problem == Problem::token_labels,
+          .answers = answers,
+          .needs_label = needs_label(classify_model(r).problem),
+          .limits = {.max_bad = data.max_bad}};
+}
+
+// Counted in the rows that are trained on, once for all parts.
+Labels labels_for(const Recipe& r) {
+  const ClassifyData data = classify_data(r);
+  Labels out{.problem = classify_model(r).problem, .names = names_in(data.labels)};
+  if (!out.has_classes() || !out.names.empty()) return out;
+  for (const auto& [name, count] :
+       count_labels(files_of(r, data.train), out.problem, "data.train")) {
+    out.names.push_back(name);
+    if (count == 1)
+      spdlog::warn("data.train: class '{}' has one example alone, which is trained on", name);
+  }
+  return out;
+}
+
+// Rows and the records that they become.
+struct Part {
+  std::string what, input, output;
+  std::optional<RowSplit> split = {};
+  bool scored = false;
+};
+
+std::uint64_t write_questions(const Recipe& r, const Part& part) {
+  const ClassifyData data = classify_data(r);
+  const QuestionSummary s = write_question_examples({.rows = files_of(r, part.input),
+                                                     .what = part.what,
+                                                     .split = part.split,
+                                                     .no_answer = data.no_answer,
+                                                     .vocab = RecipePaths(r).vocab,
+                                                     .tokenizer = tokenizer_flags(r),
+                                                     .seq_length = data.seq_length,
+                                                     .windows = windows_of(data),
+                                                     .output = part.output,
+                                                     .keep_questions = part.scored});
+  spdlog::info(
+      "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
+      counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
+      data.seq_length, percent(part_of(s.unknown, s.tokens)),
+      s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not in their place"));
+  return s.examples;
+}
+
+std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& part) {
+  const LabelledExamplesJob job{.rows = files_of(r, part.input),
+                                .what = part.what,
+                                .split = part.split,
+                                .labels = labels,
+                                .vocab = RecipePaths(r).vocab,
+                                .tokenizer = tokenizer_flags(r),
+                                .seq_length = classify_data(r).seq_length,
+                                .output = part.output};
+  const LabelledSummary s = write_labelled_examples(job);
+  spdlog::info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
+               counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
+               job.seq_length, percent(part_of(s.unknown, s.tokens)));
+  return s.examples;
+}
+
+}  // namespace
+
+ClassifyModel classify_model(const Recipe& r) {
+  return parse_config<ClassifyModel>(r.model, "model");
+}
+ClassifyData classify_data(const Recipe& r) { return parse_config<ClassifyData>(r.data, "data"); }
+bool of_answers(const Recipe& r) { return classify_model(r).problem == Problem::answer_spans; }
+WindowRules windows_of(const ClassifyData& data) {
+  return {.question_tokens = data.question_tokens, .stride = data.doc_stride};
+}
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> out;
+  for (const std::string_view name : split(list, ','))
+    if (!trim(name).empty()) out.emplace_back(trim(name));
+  return out;
+}
+
+std::vector<std::string> labelled_row_files(const Recipe& r) {
+  const ClassifyData data = classify_data(r);
+  if (data.train.empty())
+    throw UsageError("data.train: no labelled texts",
+                     "give files of JSONL, TSV, CSV or Parquet with --set data.train=…");
+  std::vector<std::string> out;
+  for (const auto& [files, what] : {std::pair{data.train, "data.train"},
+                                    {data.validation, "data.validation"},
+                                    {data.test, "data.test"}})
+    if (!files.empty())
+      for (std::string& file : expand_files(files, what)) out.push_back(std::move(file));
+  return out;
+}
+
+std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const ClassifyData data = classify_data(r);
+  const Labels labels = labels_for(r);
+  const auto write = [&](const Part& part) {
+    return of_answers(r) ? write_questions(r, part) : write_texts(r, labels, part);
+  };
+  const auto split = [&](RowSplit::Part part) -> std::optional<RowSplit> {
+    if (!data.validation.empty()) return std::nullopt;
+    return RowSplit{.heldout = data.validation_share,
+                    .seed = static_cast<std::uint64_t>(data.seed),
+                    .part = part};
+  };
+  if (set == ExampleSet::train)
+    return write({.what = "data.train",
+                  .input = data.train,
+                  .output = paths.train_output,
+                  .split = split(RowSplit::Part::train)});
+  if (!data.test.empty())
+    write({.what = "data.test", .input = data.test, .output = paths.test_records, .scored = true});
+  const bool own = !data.validation.empty();
+  return write({.what = own ? "data.validation" : "data.train",
+                .input = own ? data.validation : data.train,
+                .output = paths.heldout_output,
+                .split = split(RowSplit::Part::heldout),
+                .scored = true});
+}
+
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// From a recipe's labelled rows to the records that a classifier is trained on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recipe/objective_type.h"
+#include "recipe/recipe.h"
+
+namespace smelt {
+
+// The files of data.train, data.validation and data.test. UsageError where there is nothing to
+// train on.
+std::vector<std::string> labelled_row_files(const Recipe& recipe);
+
+// Writes the set's records (examples/labelled_examples.h, examples/question_examples.h); how many
+// there are.
+std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);
+
+}  // namespace smelt
