@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -22,13 +23,8 @@ struct MetricsJob {
   std::string predictions, references, against, metrics = "accuracy", command;
   std::string prediction = "prediction", reference = "label";
   ResampleOptions resample;
-  bool samples_given = false;
+  bool samples_given = false, prediction_given = false;
   bool json = false, report = false;
-};
-
-struct Rows {
-  JsonValues predicted, wanted;
-  std::optional<JsonValues> against;
 };
 
 JsonValues read_field(const std::string& path, const std::string& field, const char* flag) {
@@ -46,6 +42,35 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
   }
   return out;
 }
+
+// The fields of a file that metrics score, each read when one wants it.
+class PredictedFields {
+ public:
+  explicit PredictedFields(const MetricsJob& job, const std::string& path)
+      : job_(job), path_(path) {}
+
+  const JsonValues& of(const std::string& field) {
+    auto found = fields_.find(field);
+    if (found == fields_.end())
+      found = fields_.emplace(field, read_field(path_, field, "--prediction")).first;
+    return found->second;
+  }
+  // As the flag says, or the metric.
+  const JsonValues& of_metric(const std::string& metric) {
+    return of(job_.prediction_given ? job_.prediction : predicted_field(metric));
+  }
+
+ private:
+  const MetricsJob& job_;
+  std::string path_;
+  std::map<std::string, JsonValues> fields_;
+};
+
+struct Rows {
+  PredictedFields predicted;
+  JsonValues wanted;
+  std::optional<PredictedFields> against;
+};
 
 // Without samples there is no interval.
 ordered_json as_json(const Interval& i, std::int64_t samples) {
@@ -104,25 +129,27 @@ void count_right(const Metric& metric, std::size_t examples, Scored& out) {
                   "; McNemar's p ", std::setprecision(3), p, "\n");
 }
 
-void score_by_names(const MetricsJob& job, const Rows& rows, Scored& out) {
+void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   if (job.metrics.empty()) return;
   for (const std::string_view word : split(job.metrics, ',')) {
     const std::string name(trim(word));
-    const Metric metric{
-        .name = name,
-        .of = metric_of(name, rows.predicted, rows.wanted),
-        .other = rows.against ? metric_of(name, *rows.against, rows.wanted) : ScoreOf()};
+    const Metric metric{.name = name,
+                        .of = metric_of(name, rows.predicted.of_metric(name), rows.wanted),
+                        .other = rows.against
+                                     ? metric_of(name, rows.against->of_metric(name), rows.wanted)
+                                     : ScoreOf()};
     score(job, metric, rows.wanted.size(), out);
     if (name == "accuracy" && metric.other) count_right(metric, rows.wanted.size(), out);
   }
 }
 
 // Intervals of what is not said of each example would run the command once for each sample.
-void score_by_command(MetricsJob job, const Rows& rows, Scored& out) {
+void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   if (job.command.empty()) return;
-  const auto own = command_metrics(job.command, rows.predicted, rows.wanted);
-  const auto other = rows.against ? command_metrics(job.command, *rows.against, rows.wanted)
-                                  : std::vector<CommandMetric>();
+  const auto own = command_metrics(job.command, rows.predicted.of(job.prediction), rows.wanted);
+  const auto other =
+      rows.against ? command_metrics(job.command, rows.against->of(job.prediction), rows.wanted)
+                   : std::vector<CommandMetric>();
   const std::int64_t samples = job.resample.samples;
   for (const CommandMetric& metric : own) {
     const auto same = std::ranges::find(other, metric.name, &CommandMetric::name);
@@ -139,16 +166,16 @@ void run(const MetricsJob& job) {
   if (job.resample.samples < 0)
     throw UsageError(str("--samples: ", job.resample.samples, " is below 0"),
                      "0 leaves intervals out");
-  Rows rows{.predicted = read_field(job.predictions, job.prediction, "--prediction"),
+  Rows rows{.predicted = PredictedFields(job, job.predictions),
             .wanted = read_field(job.references.empty() ? job.predictions : job.references,
                                  job.reference, "--reference"),
             .against = {}};
-  if (!job.against.empty()) rows.against = read_field(job.against, job.prediction, "--prediction");
+  if (!job.against.empty()) rows.against.emplace(job, job.against);
   Scored out;
   score_by_names(job, rows, out);
   score_by_command(job, rows, out);
   if (job.report) {
-    const NamedConfusion c = confusion_of(rows.predicted, rows.wanted);
+    const NamedConfusion c = confusion_of(rows.predicted.of(job.prediction), rows.wanted);
     const std::string report = classification_report(c.confusion, c.names);
     out.json["report"] = report;
     out.text += str("\n", report);
@@ -175,7 +202,8 @@ void add_metrics_command(CLI::App& app) {
   command->add_option("--metric-command", job->command,
                       "a metric of one's own: reads JSON lines with prediction and reference, "
                       "prints a number, a list of one for each line, or an object of such");
-  command->add_option("--prediction", job->prediction, "field of the predictions");
+  command->add_option("--prediction", job->prediction,
+                      "field of the predictions; of auc-macro and auc-weighted 'probabilities'");
   command->add_option("--reference", job->reference, "field of the references");
   command->add_option("--against", job->against,
                       "another model's predictions: the difference and its paired test");
@@ -185,6 +213,7 @@ void add_metrics_command(CLI::App& app) {
   command->add_flag("--json", job->json, "one JSON object");
   command->callback([job, command] {
     job->samples_given = command->count("--samples") > 0;
+    job->prediction_given = command->count("--prediction") > 0;
     if (!job->command.empty() && command->count("--metric") == 0) job->metrics.clear();
     run(*job);
   });

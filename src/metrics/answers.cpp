@@ -12,35 +12,6 @@
 namespace smelt {
 namespace {
 
-RougeScore rouge_score(double both, double predicted, double wanted) {
-  RougeScore out{.precision = both / std::max(predicted, 1.0),
-                 .recall = both / std::max(wanted, 1.0)};
-  if (out.precision + out.recall > 0)
-    out.f1 = 2 * out.precision * out.recall / (out.precision + out.recall);
-  return out;
-}
-
-// Runs of a-z and 0-9 of the text in lower case.
-std::vector<std::string> rouge_words(std::string_view text) {
-  std::string kept = python_lower(text);
-  for (char& c : kept)
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) c = ' ';
-  return python_split(kept);
-}
-
-std::size_t longest_common(std::span<const std::string> a, std::span<const std::string> b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (const std::string& word : a) {
-    std::size_t diagonal = 0;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      row[j + 1] = word == b[j] ? diagonal + 1 : std::max(above, row[j]);
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 bool is_article(const std::u32string& word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
@@ -96,21 +67,6 @@ AnswerScore squad_score(std::string_view predicted, std::span<const std::string>
     best = {std::max(best.exact, score.exact), std::max(best.f1, score.f1)};
   }
   return any ? best : score_of(given, "");
-}
-
-RougeScore rouge_n(std::string_view predicted, std::string_view wanted, std::size_t n) {
-  const std::vector<std::string> p = rouge_words(predicted), w = rouge_words(wanted);
-  const auto runs = [n](const auto& words) {
-    return words.size() < n ? 0.0 : static_cast<double>(words.size() - n + 1);
-  };
-  return rouge_score(static_cast<double>(shared(ngrams_of(p, n), ngrams_of(w, n))), runs(p),
-                     runs(w));
-}
-
-RougeScore rouge_l(std::string_view predicted, std::string_view wanted) {
-  const std::vector<std::string> p = rouge_words(predicted), w = rouge_words(wanted);
-  return rouge_score(static_cast<double>(longest_common(p, w)), static_cast<double>(p.size()),
-                     static_cast<double>(w.size()));
 }
 
 }  // namespace smelt

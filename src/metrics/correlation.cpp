@@ -76,6 +76,20 @@ double roc_auc(std::span<const double> scores, std::span<const double> wanted) {
   return (sum - positives * (positives + 1) / 2) / (positives * negatives);
 }
 
+double roc_auc_of_classes(std::span<const std::vector<double>> scores,
+                          std::span<const std::size_t> wanted, bool is_weighted) {
+  double sum = 0, weights = 0;
+  for (std::size_t c = 0; c < scores.size(); ++c) {
+    std::vector<double> is;
+    for (const std::size_t one : wanted) is.push_back(one == c ? 1 : 0);
+    const double weight = is_weighted ? std::accumulate(is.begin(), is.end(), 0.0) : 1;
+    if (weight == 0) continue;
+    sum += weight * roc_auc(scores[c], is);
+    weights += weight;
+  }
+  return weights == 0 ? kUndefined : sum / weights;
+}
+
 double mean_squared_error(std::span<const double> predicted, std::span<const double> wanted) {
   expect_pairs(predicted, wanted);
   double sum = 0;

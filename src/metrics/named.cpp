@@ -4,10 +4,12 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "metrics/answers.h"
 #include "metrics/bleu.h"
 #include "metrics/correlation.h"
 #include "metrics/entities.h"
+#include "metrics/rouge.h"
 
 namespace smelt {
 namespace {
@@ -103,6 +105,71 @@ ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side&
   };
 }
 
+// "f1:yes": of the class "yes" against the rest.
+ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
+  const auto colon = metric.find(':');
+  const std::string label(metric.substr(colon + 1)), kind(metric.substr(0, colon));
+  const Classes all = classes_of(predicted, wanted);
+  const auto found = std::ranges::find(all.names, label);
+  if (found == all.names.end())
+    throw UsageError(str("--metric ", metric, ": no example has the label '", label, "'"),
+                     did_you_mean(label, all.names));
+  return [kind, all, c = static_cast<std::size_t>(found - all.names.begin())](Examples examples) {
+    std::int64_t right = 0, said = 0, is = 0;
+    for (const std::size_t e : examples) {
+      said += all.predicted[e] == c ? 1 : 0;
+      is += all.wanted[e] == c ? 1 : 0;
+      right += all.predicted[e] == c && all.wanted[e] == c ? 1 : 0;
+    }
+    const PrecisionRecall score = precision_recall(right, said, is);
+    return kind == "precision" ? score.precision : kind == "recall" ? score.recall : score.f1;
+  };
+}
+
+// Predictions are objects: of each class its probability, or any other score.
+struct ClassScores {
+  Texts names;
+  std::vector<std::vector<double>> scores;  // [class][example]
+};
+
+ClassScores class_scores(const Side& predicted) {
+  ClassScores out;
+  for (std::size_t i = 0; i < predicted.values.size(); ++i) {
+    const json& all = predicted.values[i];
+    if (!all.is_object() || all.size() < 2)
+      refuse(predicted, i, "probabilities of two classes or more by their names");
+    if (i == 0)
+      for (const auto& [name, score] : all.items()) out.names.push_back(name);
+    out.scores.resize(out.names.size());
+    for (std::size_t c = 0; c < out.names.size(); ++c) {
+      const auto score = all.find(out.names[c]);
+      if (all.size() != out.names.size() || score == all.end() || !score->is_number())
+        refuse(predicted, i, str("a probability of each of ", join(out.names, ", ")));
+      out.scores[c].push_back(score->get<double>());
+    }
+  }
+  return out;
+}
+
+ScoreOf class_auc_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
+  const ClassScores all = class_scores(predicted);
+  std::vector<std::size_t> right;
+  for (std::size_t i = 0; i < wanted.values.size(); ++i) {
+    const auto found = std::ranges::find(all.names, label_at(wanted, i));
+    if (found == all.names.end()) refuse(wanted, i, "one of " + join(all.names, ", "));
+    right.push_back(static_cast<std::size_t>(found - all.names.begin()));
+  }
+  return [all, right, is_weighted = metric == "auc-weighted"](Examples examples) {
+    std::vector<std::vector<double>> scores(all.names.size());
+    std::vector<std::size_t> is;
+    for (const std::size_t e : examples) {
+      is.push_back(right[e]);
+      for (std::size_t c = 0; c < scores.size(); ++c) scores[c].push_back(all.scores[c][e]);
+    }
+    return roc_auc_of_classes(scores, is, is_weighted);
+  };
+}
+
 ScoreOf number_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto score = metric == "pearson"    ? pearson
                      : metric == "spearman" ? spearman
@@ -124,13 +191,18 @@ ScoreOf number_metric(std::string_view metric, const Side& predicted, const Side
   };
 }
 
+double rouge_f1(std::string_view metric, const std::string& given, const std::string& right) {
+  const Stems stems = metric.ends_with("-stem") ? Stems::porter : Stems::none;
+  if (metric.starts_with("rougeLsum")) return rouge_l_sum(given, right, stems).f1;
+  if (metric.starts_with("rougeL")) return rouge_l(given, right, stems).f1;
+  return rouge_n(given, right, metric.starts_with("rouge1") ? 1 : 2, stems).f1;
+}
+
 double answer_score(std::string_view metric, const std::string& given, const Texts& right) {
   if (metric == "exact-match") return squad_score(given, right).exact;
   if (metric == "squad-f1") return squad_score(given, right).f1;
   double best = 0;
-  for (const std::string& text : right)
-    best = std::max(best, metric == "rougeL" ? rouge_l(given, text).f1
-                                             : rouge_n(given, text, metric == "rouge1" ? 1 : 2).f1);
+  for (const std::string& text : right) best = std::max(best, rouge_f1(metric, given, text));
   return best;
 }
 
@@ -191,19 +263,37 @@ constexpr Named kMetrics[] = {{"accuracy", class_metric},
                               {"f1-macro", class_metric},
                               {"f1-micro", class_metric},
                               {"f1-weighted", class_metric},
+                              {"precision:LABEL", one_class_metric},
+                              {"recall:LABEL", one_class_metric},
+                              {"f1:LABEL", one_class_metric},
                               {"pearson", number_metric},
                               {"spearman", number_metric},
                               {"mse", number_metric},
                               {"auc", number_metric},
+                              {"auc-macro", class_auc_metric},
+                              {"auc-weighted", class_auc_metric},
                               {"exact-match", answer_metric},
                               {"squad-f1", answer_metric},
                               {"rouge1", answer_metric},
                               {"rouge2", answer_metric},
                               {"rougeL", answer_metric},
+                              {"rougeLsum", answer_metric},
+                              {"rouge1-stem", answer_metric},
+                              {"rouge2-stem", answer_metric},
+                              {"rougeL-stem", answer_metric},
+                              {"rougeLsum-stem", answer_metric},
                               {"bleu", bleu_metric},
                               {"entity-precision", entity_metric},
                               {"entity-recall", entity_metric},
                               {"entity-f1", entity_metric}};
+
+// "f1:yes" is "f1:LABEL".
+bool is_named(std::string_view metric, std::string_view name) {
+  const auto colon = name.find(':');
+  return colon == std::string_view::npos
+             ? metric == name
+             : metric.starts_with(name.substr(0, colon + 1)) && metric.size() > colon + 1;
+}
 
 }  // namespace
 
@@ -223,10 +313,14 @@ std::vector<std::string> metric_names() {
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted) {
   expect_pairs(predicted, wanted);
   for (const Named& named : kMetrics)
-    if (metric == named.name)
+    if (is_named(metric, named.name))
       return named.make(metric, {"prediction", predicted}, {"reference", wanted});
   throw UsageError(str("--metric: '", metric, "' is unknown"),
                    str("give one of ", join(metric_names(), ", ")));
+}
+
+std::string predicted_field(std::string_view metric) {
+  return metric == "auc-macro" || metric == "auc-weighted" ? "probabilities" : "prediction";
 }
 
 NamedConfusion confusion_of(const JsonValues& predicted, const JsonValues& wanted) {

@@ -64,6 +64,40 @@ TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
   EXPECT_EQ(result.text, "exact-match         1.0000\n");
 }
 
+// An evaluation's predictions say both; each metric takes its own field of them.
+TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
+  const std::string rows =
+      file("rows.jsonl",
+           R"({"label": "yes", "prediction": "yes", "probabilities": {"yes": 0.8, "no": 0.2}}
+{"label": "no", "prediction": "yes", "probabilities": {"yes": 0.6, "no": 0.4}}
+{"label": "yes", "prediction": "no", "probabilities": {"yes": 0.4, "no": 0.6}}
+{"label": "no", "prediction": "no", "probabilities": {"yes": 0.1, "no": 0.9}}
+)");
+  const CommandOutput result =
+      run_smelt(str("metrics ", rows, " --metric f1:yes,accuracy,auc-macro --samples 0 --json"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto got = nlohmann::json::parse(result.text)["metrics"];
+  EXPECT_EQ(got["f1:yes"]["value"], 0.5);
+  EXPECT_EQ(got["accuracy"]["value"], 0.5);
+  EXPECT_EQ(got["auc-macro"]["value"], 0.75);
+  expect_refusal(str("metrics ", rows, " --metric f1:yess"),
+                 HasSubstr("--metric f1:yess: no example has the label 'yess'\n  hint: did you"));
+  expect_refusal(str("metrics ", rows, " --metric auc-macro --prediction prediction"),
+                 HasSubstr("the prediction is \"yes\", not probabilities of two classes or more"));
+  const std::string odd = file("odd.jsonl",
+                               R"({"label": "yes", "probabilities": {"yes": 0.8, "no": 0.2}}
+{"label": "so", "probabilities": {"yes": 0.8, "no": 0.2}}
+)");
+  expect_refusal(str("metrics ", odd, " --metric auc-weighted"),
+                 HasSubstr("example 2: the reference is \"so\", not one of no, yes"));
+  const std::string few = file("few.jsonl",
+                               R"({"label": "yes", "probabilities": {"yes": 0.8, "no": 0.2}}
+{"label": "yes", "probabilities": {"yes": 0.8, "of": 0.2}}
+)");
+  expect_refusal(str("metrics ", few, " --metric auc-macro"),
+                 HasSubstr("not a probability of each of no, yes"));
+}
+
 TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
   const std::string good = labels("good.jsonl", 20);
   expect_refusal(str("metrics ", good, " --metric acuracy"),

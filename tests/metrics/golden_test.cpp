@@ -1,15 +1,20 @@
-// Scores against scikit-learn's, scipy's, seqeval's, sacrebleu's and rouge-score's
-// (tools/golden_metrics.py).
+// Scores against scikit-learn's, scipy's, seqeval's, sacrebleu's and rouge-score's, stems against
+// NLTK's (tools/golden_metrics.py).
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "metrics/answers.h"
 #include "metrics/bleu.h"
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "metrics/entities.h"
+#include "metrics/named.h"
+#include "metrics/porter.h"
 #include "metrics/resample.h"
+#include "metrics/rouge.h"
 #include "store/file.h"
 #include "support/paths.h"
 
@@ -55,6 +60,53 @@ TEST(GoldenMetrics, ClassesScoreAndPrintAsInScikitLearn) {
   }
 }
 
+std::vector<std::size_t> all_of(const nlohmann::json& examples) {
+  std::vector<std::size_t> out(examples.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
+TEST(GoldenMetrics, OneNamedClassScoresAsInScikitLearn) {
+  for (const auto& facts : golden("classes")) {
+    JsonValues predicted, wanted;
+    for (const std::size_t c : facts["predicted"]) predicted.push_back(golden("names")[c]);
+    for (const std::size_t c : facts["wanted"]) wanted.push_back(golden("names")[c]);
+    const Confusion c(4, facts["predicted"].get<std::vector<std::size_t>>(),
+                      facts["wanted"].get<std::vector<std::size_t>>());
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (c.wanted(i) + c.predicted(i) == 0) continue;
+      const std::string name = golden("names")[i];
+      const auto score = [&](const std::string& kind) {
+        return metric_of(kind + ":" + name, predicted, wanted)(all_of(facts["wanted"]));
+      };
+      expect_close(
+          PrecisionRecall{
+              .precision = score("precision"), .recall = score("recall"), .f1 = score("f1")},
+          facts["by_class"][i]);
+    }
+  }
+}
+
+TEST(GoldenMetrics, ProbabilitiesOfClassesScoreAsInScikitLearn) {
+  for (const auto& facts : golden("probabilities")) {
+    JsonValues predicted, wanted;
+    for (const auto& row : facts["probabilities"]) {
+      nlohmann::json by_name;
+      for (std::size_t c = 0; c < row.size(); ++c) by_name["class " + std::to_string(c)] = row[c];
+      predicted.push_back(by_name);
+    }
+    for (const int c : facts["wanted"]) wanted.push_back("class " + std::to_string(c));
+    for (const char* kind : {"macro", "weighted"}) {
+      const double got =
+          metric_of(std::string("auc-") + kind, predicted, wanted)(all_of(facts["wanted"]));
+      if (facts[kind].is_null())
+        EXPECT_TRUE(std::isnan(got)) << got;
+      else
+        EXPECT_NEAR(got, facts[kind].get<double>(), kClose);
+    }
+  }
+}
+
 TEST(GoldenMetrics, NumbersScoreAsInScipyAndScikitLearn) {
   for (const auto& facts : golden("numbers")) {
     const auto predicted = facts["predicted"].get<Numbers>();
@@ -92,6 +144,27 @@ TEST(GoldenMetrics, TextsScoreAsInSacrebleuAndRougeScore) {
   }
   EXPECT_NEAR(bleu(one), facts["bleu"][0].get<double>(), kClose);
   EXPECT_NEAR(bleu(two), facts["bleu"][1].get<double>(), kClose);
+}
+
+TEST(GoldenMetrics, WordsHaveNltksStems) {
+  const auto& facts = golden("stems");
+  EXPECT_GT(facts.size(), 700u);
+  for (const auto& [word, stem] : facts.items()) EXPECT_EQ(porter_stem(word), stem) << word;
+}
+
+TEST(GoldenMetrics, LinesAndStemsScoreAsInRougeScore) {
+  for (const auto& row : golden("summaries")) {
+    const auto predicted = row["predicted"].get<std::string>();
+    const auto wanted = row["wanted"].get<std::string>();
+    SCOPED_TRACE(predicted + " | " + wanted);
+    for (const auto& [stems, facts] :
+         {std::pair{Stems::none, row["plain"]}, {Stems::porter, row["stems"]}}) {
+      expect_close(rouge_n(predicted, wanted, 1, stems), facts["rouge1"]);
+      expect_close(rouge_n(predicted, wanted, 2, stems), facts["rouge2"]);
+      expect_close(rouge_l(predicted, wanted, stems), facts["rougeL"]);
+      expect_close(rouge_l_sum(predicted, wanted, stems), facts["rougeLsum"]);
+    }
+  }
 }
 
 TEST(GoldenMetrics, McNemarIsTheExactBinomialTest) {
