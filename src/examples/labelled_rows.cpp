@@ -75,8 +75,9 @@ bool LabelledRows::open_next() {
     fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
   const bool is_squad = files_.answers && files_.format == FileFormat::by_name &&
                         lower_case_name(path).ends_with(".json");
-  reader_ = open_rows(path, is_squad ? FileFormat::squad : files_.format, fields,
-                      [this, path](const TextFault& fault) { faults_.add(fault, path); });
+  const auto tell = [this, path](const TextFault& fault) { faults_.add(fault, path); };
+  reader_ = open_rows(path, is_squad ? FileFormat::squad : files_.format, fields, tell,
+                      files_.header);
   return true;
 }
 

@@ -18,6 +18,7 @@ struct LabelledFiles {
   FileFormat format = FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // columns; an empty one is not read
   std::string id = {};                                    // column that a row's may be in
+  Header header = Header::names;                          // of tables
   bool words = false;                                     // labels are of each word: see words_in()
   bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
                              // .json is SQuAD's

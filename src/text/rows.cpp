@@ -59,15 +59,21 @@ FileFormat format_of(const std::string& path, FileFormat said) {
 }
 
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
-                                     const std::vector<Field>& fields, FaultSink faults) {
+                                     const std::vector<Field>& fields, FaultSink faults,
+                                     Header header) {
   CHECK(!fields.empty());
-  switch (format_of(path, format)) {
+  format = format_of(path, format);
+  if (header != Header::names && format != FileFormat::tsv && format != FileFormat::csv)
+    throw UsageError(
+        str(path, ": header is '", word_of(header, kHeaders), "', but ", name(format), " has none"),
+        "leave it out: only a TSV or CSV begins with a line of its columns' names");
+  switch (format) {
     case FileFormat::jsonl:
       return open_jsonl(path, fields, std::move(faults));
     case FileFormat::tsv:
-      return open_tsv(path, fields, std::move(faults));
+      return open_tsv(path, fields, header, std::move(faults));
     case FileFormat::csv:
-      return open_csv(path, fields, std::move(faults));
+      return open_csv(path, fields, header, std::move(faults));
     case FileFormat::parquet:
       return open_parquet(path, fields, std::move(faults));
     case FileFormat::conll:

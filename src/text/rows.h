@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/choice.h"
 #include "text/faults.h"
 
 namespace smelt {
@@ -35,6 +36,16 @@ struct Field {
   bool is_optional = false;  // "" where a row, or a table, has none; of Parquet and CoNLL it is not
 };
 
+// What the first line of a TSV or CSV is.
+enum class Header {
+  names,    // of the columns
+  none,     // a row as the others
+  skipped,  // passed over
+};
+inline constexpr NamedValues<Header, 3> kHeaders{
+    {{"names", Header::names}, {"none", Header::none}, {"skipped", Header::skipped}}};
+constexpr const NamedValues<Header, 3>& words_of(Header) { return kHeaders; }
+
 class RowReader {
  public:
   virtual ~RowReader() = default;
@@ -49,8 +60,12 @@ class RowReader {
 };
 
 // Memory is bounded by a row, in Parquet by a page of each wanted column. UsageError when the file
-// cannot be opened, has no such fields, or is text, which has none.
+// cannot be opened, has no such fields, or is text, which has none. Without names in its header a
+// table's field is a column's number: from 1, or from the last, which is -1; its rows may have any
+// number of columns then, those that are wanted among them. UsageError for another such name, and
+// for another format than TSV and CSV.
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
-                                     const std::vector<Field>& fields, FaultSink faults);
+                                     const std::vector<Field>& fields, FaultSink faults,
+                                     Header header = Header::names);
 
 }  // namespace smelt

@@ -1,6 +1,9 @@
 #include "text/table_rows.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -10,28 +13,39 @@
 namespace smelt {
 namespace {
 
+constexpr std::int64_t kNoColumn = 0;  // of a field that a table lacks
+
+// Of "3" or "-1"; not of 0.
+std::optional<std::int64_t> column_by_number(std::string_view name) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
+  return number;
+}
+
 class TableRows : public RowReader {
  public:
-  TableRows(const std::string& path, FaultSink faults) : lines_(path), faults_(std::move(faults)) {}
+  TableRows(const std::string& path, Header header, FaultSink faults)
+      : lines_(path), faults_(std::move(faults)), has_names_(header == Header::names) {}
 
   // Before the first next().
-  void read_header(const std::vector<Field>& fields) {
-    if (next_row() && !read_cells())
-      throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
-    columns_in_header_ = cells_.size();
+  void begin(const std::vector<Field>& fields, Header header) {
+    if (has_names_) return read_header(fields);
+    if (header == Header::skipped) read_line_of_names();
     for (const Field& field : fields) {
-      const auto found = std::ranges::find(cells_, field.name);
-      if (found == cells_.end() && !field.is_optional)
-        throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
-                         did_you_mean(field.name, cells_));
-      columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
+      const auto number = column_by_number(field.name);
+      if (!number && !field.is_optional)
+        throw UsageError(str(lines_.path(), ": '", field.name, "' is no column's number"),
+                         "give numbers from 1, or from the last, -1: columns have no names where "
+                         "header is 'none' or 'skipped'");
+      numbers_.push_back(number.value_or(kNoColumn));
     }
   }
 
   bool next(std::vector<std::string>& values) override {
-    values.resize(columns_.size());
+    values.resize(std::max(columns_.size(), numbers_.size()));
     while (next_row()) {
-      if (!read_cells() || !fits_header()) {
+      if (!read_cells() || !(has_names_ ? fits_header() : has_columns())) {
         faults_({.line = first_line_, .what = what_, .hint = std::string(hint_)});
         continue;
       }
@@ -61,15 +75,31 @@ class TableRows : public RowReader {
     hint_ = hint;
     return false;
   }
-  bool is_header() const { return columns_in_header_ == 0; }
+  // Of the row that is read; 0 where any number will do.
+  std::size_t columns_wanted() const { return columns_in_header_; }
 
   LineReader lines_;
   std::string line_;
   std::vector<std::string> cells_;
-  std::size_t columns_in_header_ = 0;
   std::int64_t first_line_ = 0;  // of the row
 
  private:
+  void read_line_of_names() {
+    if (next_row() && !read_cells())
+      throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
+  }
+  void read_header(const std::vector<Field>& fields) {
+    read_line_of_names();
+    columns_in_header_ = cells_.size();
+    for (const Field& field : fields) {
+      const auto found = std::ranges::find(cells_, field.name);
+      if (found == cells_.end() && !field.is_optional)
+        throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
+                         did_you_mean(field.name, cells_));
+      columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
+    }
+  }
+
   bool next_row() {
     cells_.clear();
     do
@@ -84,9 +114,29 @@ class TableRows : public RowReader {
                   hint_of_columns());
   }
 
+  // Those that are wanted by their numbers.
+  bool has_columns() {
+    const auto n = static_cast<std::int64_t>(cells_.size());
+    columns_.clear();
+    for (const std::int64_t number : numbers_) {
+      const std::int64_t column = number == kNoColumn ? n
+                                  : number > 0          ? number - 1
+                                                        : n + number;
+      if (column < 0 || (column >= n && number != kNoColumn))
+        return refuse(str("no column ", number, " among ", n),
+                      "columns are counted from 1, or from the last, which is -1");
+      columns_.push_back(static_cast<std::size_t>(column));
+    }
+    return true;
+  }
+
   FaultSink faults_;
-  std::vector<std::size_t> columns_;  // that are wanted; one beyond the last is not there
-  std::string what_;                  // is wrong with the row
+  bool has_names_;
+  std::size_t columns_in_header_ = 0;
+  // That are wanted, of the row; one beyond the last is not there.
+  std::vector<std::size_t> columns_;
+  std::vector<std::int64_t> numbers_;  // likewise, where they have no names
+  std::string what_;                   // is wrong with the row
   std::string_view hint_;
 };
 
@@ -155,11 +205,11 @@ class CsvRows : public TableRows {
 
   // For one more cell: so that no row fills the memory with cells that are of no use.
   bool has_room() {
-    if (is_header() && cells_.size() == kMostColumns)
+    if (columns_wanted() == 0 && cells_.size() == kMostColumns)
       return refuse(str("more than ", kMostColumns, " columns"),
                     "is it a table that begins with its columns' names?");
-    if (!is_header() && cells_.size() == columns_in_header_)
-      return refuse(str("more columns than the ", columns_in_header_, " of the first line"),
+    if (columns_wanted() > 0 && cells_.size() == columns_wanted())
+      return refuse(str("more columns than the ", columns_wanted(), " of the first line"),
                     kQuoteCommas);
     return true;
   }
@@ -172,22 +222,22 @@ class CsvRows : public TableRows {
 
 template <class Rows>
 std::unique_ptr<RowReader> open(const std::string& path, const std::vector<Field>& fields,
-                                FaultSink faults) {
-  auto rows = std::make_unique<Rows>(path, std::move(faults));
-  rows->read_header(fields);
+                                Header header, FaultSink faults) {
+  auto rows = std::make_unique<Rows>(path, header, std::move(faults));
+  rows->begin(fields, header);
   return rows;
 }
 
 }  // namespace
 
 std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::vector<Field>& fields,
-                                    FaultSink faults) {
-  return open<TsvRows>(path, fields, std::move(faults));
+                                    Header header, FaultSink faults) {
+  return open<TsvRows>(path, fields, header, std::move(faults));
 }
 
 std::unique_ptr<RowReader> open_csv(const std::string& path, const std::vector<Field>& fields,
-                                    FaultSink faults) {
-  return open<CsvRows>(path, fields, std::move(faults));
+                                    Header header, FaultSink faults) {
+  return open<CsvRows>(path, fields, header, std::move(faults));
 }
 
 }  // namespace smelt

@@ -39,18 +39,19 @@ class Rows : public testing::Test {
     return dir_.file(name);
   }
   std::vector<Row> read(const std::string& path, const std::vector<Field>& fields = kTextAndLabel,
-                        FileFormat format = FileFormat::by_name) {
-    const auto rows =
-        open_rows(path, format, fields, [&](const TextFault& fault) { faults_.add(fault, path); });
+                        FileFormat format = FileFormat::by_name, Header header = Header::names) {
+    const auto tell = [&](const TextFault& fault) { faults_.add(fault, path); };
+    const auto rows = open_rows(path, format, fields, tell, header);
     std::vector<Row> out;
     for (Row row; rows->next(row);) out.push_back(row);
     EXPECT_EQ(rows->bytes_read(), read_file(path).size());
     return out;
   }
   // Strictly.
-  std::string refusal(const std::string& path, const std::vector<Field>& fields = kTextAndLabel) {
+  std::string refusal(const std::string& path, const std::vector<Field>& fields = kTextAndLabel,
+                      Header header = Header::names) {
     faults_ = TextFaults({.strict = true});
-    return error_of<UsageError>([&] { read(path, fields); });
+    return error_of<UsageError>([&] { read(path, fields, FileFormat::by_name, header); });
   }
 
   TempDir dir_;
@@ -78,6 +79,35 @@ std::shared_ptr<arrow::Table> table_of(
 
 std::shared_ptr<arrow::Array> texts(const std::vector<std::optional<std::string>>& values) {
   return column<arrow::StringBuilder>(values);
+}
+
+const std::vector<Field> kSecondAndLast{{.name = "2"}, {.name = "-1", .is_text = false}};
+
+TEST_F(Rows, ATableWithoutNamesHasNumbers) {
+  const std::string tsv = write("a.tsv", "\xef\xbb\xbfg\t\"one\t\t1\n\ng\ttwo\t2\r\n");
+  EXPECT_THAT(read(tsv, kSecondAndLast, FileFormat::by_name, Header::none),
+              ElementsAre(Row{"\"one", "1"}, Row{"two", "2"}));
+  EXPECT_THAT(read(tsv, {{.name = "-2"}, {.name = "1"}}, FileFormat::by_name, Header::skipped),
+              ElementsAre(Row{"two", "g"}));
+  const std::string csv = write("a.csv", "\"a\nb\",c\nx,\"y\nz\",1,2\n");
+  EXPECT_THAT(read(csv, kSecondAndLast, FileFormat::by_name, Header::skipped),
+              ElementsAre(Row{"y\nz", "2"}));
+  EXPECT_THAT(read(write("none.tsv", ""), kSecondAndLast, FileFormat::by_name, Header::skipped),
+              ElementsAre());
+}
+
+TEST_F(Rows, WhatNumbersDoNotFitIsRefused) {
+  const std::string tsv = write("a.tsv", "a\tb\tc\nonly\n");
+  EXPECT_THAT(refusal(tsv, kSecondAndLast, Header::none),
+              HasSubstr("a.tsv:2: no column 2 among 1\n  hint: columns are counted from 1"));
+  EXPECT_THAT(refusal(tsv, {{.name = "-2"}}, Header::none), HasSubstr("no column -2 among 1"));
+  for (const char* name : {"text", "0", "1x", ""})
+    EXPECT_THAT(refusal(tsv, {{.name = name}}, Header::none),
+                HasSubstr(str("a.tsv: '", name, "' is no column's number\n  hint: give numbers")));
+  EXPECT_THAT(refusal(write("a.csv", "\"open\n1,2\n"), {{.name = "1"}}, Header::skipped),
+              HasSubstr("a.csv:1: a quote is left open to the file's end"));
+  EXPECT_THAT(refusal(write("a.jsonl", "{}\n"), {{.name = "1"}}, Header::none),
+              HasSubstr("a.jsonl: header is 'none', but jsonl has none\n  hint: leave it out"));
 }
 
 TEST_F(Rows, GiveTheWantedFieldsInTheirOrderFromEveryFormat) {
