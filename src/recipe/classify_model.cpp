@@ -1,6 +1,7 @@
 #include "recipe/classify_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/figures.h"
@@ -8,6 +9,7 @@
 #include "data/example_source.h"
 #include "examples/labelled_rows.h"
 #include "format/config.h"
+#include "metrics/correlation.h"
 #include "metrics/entities.h"
 #include "recipe/encoder_source.h"
 #include "recipe/pipeline.h"
@@ -105,10 +107,11 @@ OrderedJson entities_json(const std::vector<std::string>& words,
   return out;
 }
 
-// Lines of predictions, and what those of entities come to.
+// Lines of predictions, and what those of entities or numbers come to.
 struct Told {
   std::string lines;
   EntityCounts entities = {};
+  std::vector<double> said = {}, is = {};
 
   void add(const OrderedJson& line) {
     lines += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
@@ -143,12 +146,32 @@ Told tell_texts(Classifier& classifier, const LabelledBatch& batch) {
   Told told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     OrderedJson line = text_json(classifier.tokenizer(), texts[i]);
-    line["label"] = said_json(labels, batch.label(labels, i));
+    const std::vector<float> label = batch.label(labels, i);
+    line["label"] = said_json(labels, label);
     line["prediction"] = said_json(labels, numbers[i]);
     if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
     told.add(line);
+    if (labels.problem != Problem::regression) continue;
+    told.said.push_back(numbers[i].front());
+    told.is.push_back(label.front());
   }
   return told;
+}
+
+// What is said of all examples, beside the lines. A correlation with a constant is 0.
+std::vector<MeasuredValue> measures_of(const Told& told, const Labels& labels) {
+  if (labels.problem == Problem::regression) {
+    const double value = spearman(told.said, told.is);
+    return {{.name = "spearman",
+             .value = std::isnan(value) ? 0 : value,
+             .weight = static_cast<double>(told.is.size())}};
+  }
+  if (labels.problem != Problem::token_labels || !has_entities(labels)) return {};
+  const PrecisionRecall score = told.entities.score();
+  const auto all = static_cast<double>(told.entities.wanted);
+  return {{.name = "entity_precision", .value = score.precision, .weight = all},
+          {.name = "entity_recall", .value = score.recall, .weight = all},
+          {.name = "entity_f1", .value = score.f1, .weight = all}};
 }
 
 }  // namespace
@@ -205,22 +228,19 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   Classifier classifier =
       classifier_of(r, {.batch_size = r.eval.batch_size, .devices = r.train.devices});
   const bool of_words = task.labels.problem == Problem::token_labels;
-  EntityCounts entities;
+  Told all;
   OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
     const Batch batch = source->examples_in_order(first, count);
     const Told told = of_words ? tell_words(classifier, {batch}) : tell_texts(classifier, {batch});
     file.write(told.lines);
-    entities += told.entities;
+    all.entities += told.entities;
+    all.said.insert(all.said.end(), told.said.begin(), told.said.end());
+    all.is.insert(all.is.end(), told.is.begin(), told.is.end());
   }
   file.commit();
-  if (!of_words || !has_entities(task.labels)) return {};
-  const PrecisionRecall score = entities.score();
-  const auto all = static_cast<double>(entities.wanted);
-  return {{.name = "entity_precision", .value = score.precision, .weight = all},
-          {.name = "entity_recall", .value = score.recall, .weight = all},
-          {.name = "entity_f1", .value = score.f1, .weight = all}};
+  return measures_of(all, task.labels);
 }
 
 ClassifyJob classify_job(const ClassifyTask& task) {

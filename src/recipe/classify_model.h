@@ -15,7 +15,7 @@ ClassifyJob classify_job(const ClassifyTask& task);
 // What a classifier says of the examples of eval.split, a JSON object each: text (of its pieces, a
 // pair's as "pair"), label, prediction, probabilities; of token_labels lists of those, and
 // entities; into RecipePaths's `predictions`. Of entities precision, recall and F1
-// (metrics/entities.h).
+// (metrics/entities.h), of numbers Spearman's correlation.
 std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
 
 // As JSON holds them: a class, a list of classes, or a number; not of token_labels.
