@@ -9,6 +9,7 @@
 #include "base/choice.h"
 #include "console/number_check.h"
 #include "console/text_flags.h"
+#include "examples/glue.h"
 #include "examples/row_overview.h"
 
 namespace smelt {
@@ -17,7 +18,7 @@ namespace {
 struct OverviewFlags {
   std::vector<std::string> files;
   LabelledFiles columns;
-  std::string format = "auto", problem = "single_label";
+  std::string format = "auto", problem = "single_label", header = "names", glue;
   RowOverviewJob job;
   bool json = false;
 };
@@ -32,7 +33,29 @@ std::vector<std::string> split_names(const std::vector<std::string>& files) {
   return std::set(out.begin(), out.end()).size() == out.size() ? out : files;
 }
 
-void overview(OverviewFlags f) {
+// Its files and what they hold.
+void take_glue(OverviewFlags& f, const CLI::App& command) {
+  for (const char* flag :
+       {"--format", "--header", "--field", "--pair-field", "--label-field", "--problem"})
+    if (command.count(flag) > 0)
+      throw UsageError(str("data overview: --glue with ", flag),
+                       "the task says it; without --glue any files are read");
+  if (f.files.size() != 1)
+    throw UsageError(str("data overview: --glue with ", f.files.size(), " files"),
+                     "give the folder of the task's files, or of all tasks' folders");
+  const GlueTask& task = glue_task(f.glue, "--glue");
+  const GlueFiles files = glue_files(task, f.files.front());
+  f.files = {files.train, files.dev};
+  if (!files.other.empty()) f.files.push_back(files.other);
+  f.columns = glue_rows(task, "");
+  f.header = word_of(task.header, kHeaders);
+  f.format = name(f.columns.format);
+  f.problem = word_of(task.problem, kProblems);
+}
+
+void overview(OverviewFlags f, const CLI::App& command) {
+  if (!f.glue.empty()) take_glue(f, command);
+  f.columns.header = choose_of("--header", f.header, kHeaders);
   f.job.are_classes = f.problem != "text_to_text";
   if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, kProblems);
   f.columns.format = parse_file_format(f.format);
@@ -58,10 +81,17 @@ void add_data_overview_command(CLI::App& data) {
   command
       ->add_option("files", f->files,
                    "JSONL, TSV, CSV, Parquet or CoNLL; what is trained on first, then validation "
-                   "and test")
+                   "and test; of --glue a folder")
       ->required();
   command->add_option("--format", f->format, "where a file's name does not say it")
       ->capture_default_str();
+  command
+      ->add_option("--header", f->header,
+                   "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
+                   "1, or from the last, -1")
+      ->capture_default_str();
+  command->add_option("--glue", f->glue,
+                      "a task of GLUE: cola, sst, mrpc, qqp, sts, mnli, qnli, rte or wnli");
   command->add_option("--field", f->columns.text, "the text")->capture_default_str();
   command->add_option("--pair-field", f->columns.pair, "a second text");
   command->add_option("--label-field", f->columns.label, "the label, or the text to answer with")
@@ -78,7 +108,7 @@ void add_data_overview_command(CLI::App& data) {
       ->capture_default_str();
   add_tokenizer_flags(*command, f->job.tokenizer);
   command->add_flag("--json", f->json, "one JSON object");
-  command->callback([f] { overview(*f); });
+  command->callback([f, command] { overview(*f, *command); });
 }
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -106,6 +107,22 @@ std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
   return reader.labels().problem == Problem::single_label ? label.classes.front() : 0;
 }
 
+// The rows of the job's part, by `wanted`, in the order of its examples.
+void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
+                 const std::function<void(LabelledRow, const std::string& place)>& give) {
+  for (const bool is_swapped : {false, true}) {
+    if (is_swapped && !job.both_orders) return;
+    auto rows = is_swapped ? LabelledRows::quiet(job.rows, job.what)
+                           : rows_to_write(job.rows, job.what, job.split);
+    std::size_t number = 0;
+    for (LabelledRow row; rows.next(row); ++number) {
+      if ((job.split && !wanted.at(number)) || (is_swapped && trim(row.pair).empty())) continue;
+      if (is_swapped) std::swap(row.text, row.pair);
+      give(std::move(row), rows.place());
+    }
+  }
+}
+
 nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
   return {{"kind", "classify"},
           {"files", {path_name(job.output)}},
@@ -138,13 +155,10 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     return encoded;
   });
   LabelledSummary out;
-  auto rows = rows_to_write(job.rows, job.what, job.split);
-  std::size_t number = 0;
-  for (LabelledRow row; rows.next(row); ++number) {
-    if (job.split && !wanted.at(number)) continue;
-    (void)label_of(reader, row, rows.place());  // which says what is wrong with it
+  each_row_of(job, wanted, [&](LabelledRow row, const std::string& place) {
+    (void)label_of(reader, row, place);  // which says what is wrong with it
     records.add(std::move(row));
-  }
+  });
   static_cast<RowCounts&>(out) = records.finish();
   out.of_class.assign(of_class.begin(), of_class.end());
   if (out.examples == 0)

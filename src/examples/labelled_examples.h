@@ -18,6 +18,7 @@ struct LabelledExamplesJob {
   LabelledFiles rows;
   std::string what = "data.train";  // names rows.input in messages
   std::optional<RowSplit> split = {};
+  bool both_orders = false;  // then all pairs once more, the second text first
   Labels labels;
   std::string vocab;  // word pieces
   TokenizerFlags tokenizer;

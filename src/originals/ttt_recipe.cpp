@@ -13,8 +13,6 @@
 namespace smelt {
 namespace {
 
-using FieldValues = std::map<std::string, std::string>;
-
 // What the original downloads, and from where a user gets it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kModels{
     {{"bert-base-uncased", "google-bert/bert-base-uncased"},

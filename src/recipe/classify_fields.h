@@ -9,6 +9,7 @@
 
 #include "format/labels.h"
 #include "recipe/recipe.h"
+#include "text/rows.h"
 #include "tokenize/answer_windows.h"
 
 namespace smelt {
@@ -34,6 +35,9 @@ void visit_fields(C& c, Visitor&& visit) {
 struct ClassifyData {
   std::string train, validation, test;
   std::string format = "auto", text, pair, label, labels;
+  Header header = Header::names;
+  bool both_orders = false;
+  std::string glue, glue_folder = "glue_data";
   std::int64_t seq_length = 128;
   std::string lengths = "auto";
   bool no_answer = false;
@@ -64,6 +68,17 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("labels", c.labels,
         "the classes' names in their order, with commas between; empty: those of data.train, "
         "sorted");
+  visit("header", c.header,
+        "first line of a TSV or CSV: names of its columns; none: a row as the others, skipped: "
+        "passed over; in both columns are numbers, from 1 or from the last, -1");
+  visit("both_orders", c.both_orders,
+        "train on each pair a second time, its second text first: where their order says nothing");
+  visit(
+      "glue", c.glue,
+      "a task of GLUE (cola, sst, mrpc, qqp, sts, mnli, qnli, rte, wnli): its files and what they "
+      "hold, for fields of data: and model.problem that are not set");
+  visit("glue_folder", c.glue_folder,
+        "of data.glue: the folder of the task's files, or of all tasks' folders");
   visit("seq_length", c.seq_length, "tokens per example; longer texts are cut");
   visit(
       "lengths", c.lengths,

@@ -18,6 +18,7 @@
 #include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
 #include "recipe/encoder_source.h"
+#include "recipe/glue_preset.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
@@ -111,6 +112,8 @@ void check_classify(const Recipe& r) {
   checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
                  {"model.problem", "data.pair"}, "labels of words, and data.pair",
                  "labels are of the words of one text: leave data.pair empty");
+  checks.require(!data.both_orders || !data.pair.empty(), {"data.both_orders", "data.pair"},
+                 "data.both_orders, and no second text", "name its column with data.pair");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
                  "data.records and data.train are given", "give one of the two");
   if (of_answers(r)) {
@@ -168,6 +171,12 @@ std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) 
            .weight = static_cast<double>(e.examples)}};
 }
 
+std::string comparing_metric(const Recipe& r) {
+  if (const std::string metric = glue_metric(r); !metric.empty()) return metric;
+  if (of_answers(r)) return "squad-f1";
+  return classify_model(r).problem == Problem::regression ? "pearson" : "accuracy";
+}
+
 void export_classifier(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const ClassifyTask task = finished_classifier(r);
@@ -206,6 +215,9 @@ ObjectiveType classify_objective() {
     return of_answers(r) ? write_answer_predictions(r)
                          : write_class_predictions(r, finished_classifier(r));
   };
+  type.preset = glue_preset;
+  type.metric = comparing_metric;
+  type.remark = glue_remark;
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;
   type.questions = {QuestionFor<ClassifyJob>(of_model(

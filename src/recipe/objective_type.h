@@ -43,6 +43,8 @@ struct ObjectiveType {
   std::string help;                               // a line
   std::vector<ConfigField> model, data;           // the fields under model: and data:
   std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
+  // What fields that are set, as they are written, say of those that are not, by their paths.
+  std::function<FieldValues(const FieldValues& set)> preset = {};
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
   std::string records = "tfrecord";  // what files of its examples end in
@@ -71,6 +73,8 @@ struct ObjectiveType {
   std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
                                                    std::shared_ptr<const Client>, const Placement&)>
       sampler = {};
+  // What runs are compared by unless said otherwise (metrics/named.h).
+  std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
   BaselineMeasures baseline = {};  // empty: none
   bool shards = false;             // make_examples makes as many as data.shards says
   bool sentencepiece = false;      // the vocabulary may be a SentencePiece model

@@ -5,15 +5,16 @@
 
 namespace smelt {
 
-ReadPredictions read_predictions(const std::string& path) {
+ReadPredictions read_predictions(const std::string& path, const std::string& field) {
   ReadPredictions out;
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
     const auto row = nlohmann::json::parse(line, nullptr, false);
-    if (!row.is_object() || !row.contains("prediction") || !row.contains("label"))
-      throw UsageError(str(path, ":", lines.number(), ": no prediction with its label"),
-                       "remove the file: the evaluation writes it again");
-    out.said.push_back(row["prediction"]);
+    if (!row.is_object() || !row.contains(field) || !row.contains("label"))
+      throw UsageError(str(path, ":", lines.number(), ": no ", field, " with its label"),
+                       "remove the file: the evaluation writes it again; probabilities are of "
+                       "texts' classes alone");
+    out.said.push_back(row[field]);
     out.is.push_back(row["label"]);
   }
   return out;

@@ -10,7 +10,8 @@ namespace smelt {
 struct ReadPredictions {
   JsonValues said, is;
 };
-// Of RecipePaths's `predictions`. UsageError for a line without "prediction" and "label".
-ReadPredictions read_predictions(const std::string& path);
+// Of RecipePaths's `predictions`; `field` is what is scored (metrics/named.h). UsageError for a
+// line without it or "label".
+ReadPredictions read_predictions(const std::string& path, const std::string& field = "prediction");
 
 }  // namespace smelt

@@ -215,11 +215,21 @@ std::string type_name(const Settings& settings) {
   return found == settings.end() ? "bert" : found->second.value.Scalar();
 }
 
-Recipe recipe_of_settings(const Settings& settings, const std::string& path) {
+// With what they say of fields that are not set.
+void add_preset(const ObjectiveType& type, const std::string& origin, Settings& settings) {
+  if (!type.preset) return;
+  FieldValues set;
+  for (const auto& [field, setting] : settings) set[field] = setting.value.Scalar();
+  for (const auto& [field, value] : type.preset(set))
+    settings.emplace(field, Setting{YAML::Node(value), origin});
+}
+
+Recipe recipe_of_settings(Settings settings, const std::string& path) {
   const auto type = settings.find("model.type");
   Recipe recipe;
   recipe.type =
       &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
+  add_preset(*recipe.type, path, settings);
   const Sections sections = sections_of(*recipe.type);
   check_names(settings, sections);
   for (const auto& [section, fields] : sections) {
@@ -278,15 +288,15 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   Settings settings = read_settings(path, over);
   // The folder may have been moved.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
-  return recipe_of_settings(settings, path);
+  return recipe_of_settings(std::move(settings), path);
 }
 
-Recipe recipe_of(const std::map<std::string, std::string>& fields, const std::string& origin,
+Recipe recipe_of(const FieldValues& fields, const std::string& origin,
                  const std::vector<std::string>& over) {
   Settings settings;
   for (const auto& [field, value] : fields) settings[field] = {YAML::Node(value), origin};
   add_settings(over, settings);
-  return recipe_of_settings(settings, origin);
+  return recipe_of_settings(std::move(settings), origin);
 }
 
 }  // namespace smelt

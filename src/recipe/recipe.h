@@ -20,6 +20,8 @@ struct ObjectiveType;
 struct StepProgram;
 struct TrainJob;
 
+using FieldValues = std::map<std::string, std::string>;  // by their paths, as YAML has them
+
 struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
   std::int64_t max_lines = 0;
@@ -161,7 +163,7 @@ Recipe load_recipe(const std::string& path, const std::vector<std::string>& sett
 
 // The same of fields by their paths alone, which `origin` gives in messages, and settings over
 // them.
-Recipe recipe_of(const std::map<std::string, std::string>& fields, const std::string& origin,
+Recipe recipe_of(const FieldValues& fields, const std::string& origin,
                  const std::vector<std::string>& settings = {});
 
 }  // namespace smelt

@@ -71,6 +71,7 @@ class Trials {
       throw UsageError(str("finetune: a model of type ", base_.type->name,
                            " predicts nothing of single examples"),
                        "take a recipe of model.type classify");
+    metric_ = job.metric.empty() ? base_.type->metric(base_) : job.metric;
     against_ = job.against;
     if (job.against_fresh)
       for (std::string& setting : fresh_settings(base_)) against_.push_back(std::move(setting));
@@ -78,7 +79,7 @@ class Trials {
 
   TrialsSummary run() {
     TrialsSummary out;
-    out.metric = job_.metric;
+    out.metric = metric_;
     for (const auto& choice : choices(job_.grid)) {
       const ScoreOf first = run_kind(choice, "trials", out.trials);
       if (against_.empty()) continue;
@@ -137,17 +138,18 @@ class Trials {
     spdlog::info("finetune: {}", folder);
     run_recipe(recipe);
     const std::string path = RecipePaths(recipe).predictions;
-    const ReadPredictions predicted = read_predictions(path);
+    const ReadPredictions predicted = read_predictions(path, predicted_field(metric_));
     if (examples_ == 0) labels_ = predicted.is;
     examples_ = predicted.said.size();
     if (predicted.is != labels_)
       throw UsageError(str(path, ": not the examples of the other runs"),
                        "leave data: out of --grid and --against, or remove the folder");
-    return metric_of(job_.metric, predicted.said, predicted.is);
+    return metric_of(metric_, predicted.said, predicted.is);
   }
 
   const TrialsJob& job_;
   Recipe base_;
+  std::string metric_;
   std::vector<std::string> against_;
   std::size_t examples_ = 0;
   JsonValues labels_;

@@ -20,8 +20,8 @@ struct TrialsJob {
   std::vector<std::string> grid;
   // Settings of another kind of run that each is held against: "train.init=". Empty: none.
   std::vector<std::string> against;
-  bool against_fresh = false;       // settings that begin with fresh weights instead of train.init
-  std::string metric = "accuracy";  // metrics/named.h
+  bool against_fresh = false;  // settings that begin with fresh weights instead of train.init
+  std::string metric = {};     // metrics/named.h; empty: as the type of model says
   ResampleOptions resample;
 };
 

@@ -65,6 +65,30 @@ TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
   EXPECT_THAT(values(feature("is_real_example", 0), 2), ElementsAre(1, 1));
 }
 
+TEST_F(LabelledExamples, PairsStandThereInBothOrders) {
+  auto rows = job(file("r.tsv", "text\tpair\tlabel\na\tb\tyes\na\t \tno\nb\tc c\tno\n"));
+  rows.rows.pair = "pair";
+  rows.both_orders = true;
+  const LabelledSummary s = write_labelled_examples(rows);
+  EXPECT_EQ(s.examples, 5u);
+  EXPECT_THAT(s.of_class, ElementsAre(3, 2));
+  EXPECT_THAT(values(feature("input_ids", 6), 5),
+              ElementsAre(2, 5, 3, 6, 3, 0, 2, 5, 3, 0, 0, 0, 2, 6, 3, 7, 7, 3,  //
+                          2, 6, 3, 5, 3, 0, 2, 7, 7, 3, 6, 3));
+  EXPECT_THAT(values(feature("label_ids", 0), 5), ElementsAre(1, 0, 0, 1, 0));
+}
+
+// What is held out is not trained on in the other order either.
+TEST_F(LabelledExamples, BothOrdersKeepToTheirPart) {
+  std::string rows = "text\tpair\tlabel\n";
+  for (int i = 0; i < 40; ++i) rows += str("a\tb\t", i % 2 == 0 ? "yes" : "no", "\n");
+  auto of = job(file("r.tsv", rows));
+  of.rows.pair = "pair";
+  of.both_orders = true;
+  of.split = RowSplit{.heldout = 0.25};
+  EXPECT_THAT(write_labelled_examples(of).of_class, ElementsAre(30, 30));
+}
+
 TEST_F(LabelledExamples, EveryRowIsInOneOfTheTwoParts) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 5000; ++i) rows += str("a b c\t", i % 5 == 0 ? "yes" : "no", "\n");
