@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 // In the order in which the official writer places them: the widest first.
-constexpr std::array<std::pair<DType, std::string_view>, 11> kDTypes{{{DType::u64, "U64"},
+constexpr std::array<std::pair<DType, std::string_view>, 12> kDTypes{{{DType::u64, "U64"},
                                                                       {DType::s64, "I64"},
                                                                       {DType::f64, "F64"},
                                                                       {DType::f32, "F32"},
@@ -29,6 +29,7 @@ constexpr std::array<std::pair<DType, std::string_view>, 11> kDTypes{{{DType::u6
                                                                       {DType::bf16, "BF16"},
                                                                       {DType::f16, "F16"},
                                                                       {DType::u16, "U16"},
+                                                                      {DType::s8, "I8"},
                                                                       {DType::u8, "U8"},
                                                                       {DType::pred, "BOOL"}}};
 

@@ -35,7 +35,7 @@ std::vector<T> tensor_values(const TensorView& tensor) {
   return values;
 }
 
-// F32, F64, BF16, F16, I32, I64, U8, U16, U32, U64 or BOOL.
+// F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
 std::string_view safetensors_dtype(DType dtype);
 
 // Hands the file to `write` piece by piece, each tensor's data unchanged and uncopied. The same

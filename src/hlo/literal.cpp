@@ -44,6 +44,8 @@ std::string element_text(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::pred:
       return read<std::uint8_t>(at) != 0 ? "true" : "false";
+    case DType::s8:
+      return str(static_cast<int>(read<std::int8_t>(at)));
     case DType::s32:
       return str(read<std::int32_t>(at));
     case DType::s64:

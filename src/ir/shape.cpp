@@ -15,7 +15,8 @@ struct DTypeInfo {
   enum Kind { kPred, kSigned, kUnsigned, kFloat } kind;
 };
 
-constexpr std::array<DTypeInfo, 11> kInfo{{{"i1", 1, DTypeInfo::kPred},
+constexpr std::array<DTypeInfo, 12> kInfo{{{"i1", 1, DTypeInfo::kPred},
+                                           {"i8", 1, DTypeInfo::kSigned},
                                            {"i32", 4, DTypeInfo::kSigned},
                                            {"i64", 8, DTypeInfo::kSigned},
                                            {"ui8", 1, DTypeInfo::kUnsigned},

@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-enum class DType : std::uint8_t { pred, s32, s64, u8, u16, u32, u64, bf16, f16, f32, f64 };
+enum class DType : std::uint8_t { pred, s8, s32, s64, u8, u16, u32, u64, bf16, f16, f32, f64 };
 
-// StableHLO's word for the type: i1, i32, i64, ui8, ui16, ui32, ui64, bf16, f16, f32, f64.
+// StableHLO's word for the type: i1, i8, i32, i64, ui8, ui16, ui32, ui64, bf16, f16, f32, f64.
 std::string_view dtype_name(DType dtype);
 std::size_t dtype_size_bytes(DType dtype);
 bool is_float(DType dtype);

@@ -32,6 +32,12 @@ constinit const Op kConvert{
                  return Tensors{convert(in[0], DType::f64), convert(in[1], DType::f64),
                                 convert(in[2], DType::f64), convert(in[1], DType::u8)};
                }},
+              {"of eight bits",
+               {{{DType::s8, {5}}, -128, 128}, f64_input({3})},
+               [](Graph&, Inputs in) {
+                 return Tensors{convert(in[0], DType::f64), convert(in[0], DType::s32),
+                                convert(in[1], DType::s8)};
+               }},
               {"there and back", {f64_input({4})}, [](Graph&, Inputs in) {
                  return Tensors{convert(convert(in[0], DType::f32), DType::f64)};
                }}};

@@ -33,6 +33,8 @@ void put_element(std::vector<std::byte>& out, double value, DType dtype) {
   switch (dtype) {
     case DType::pred:
       return put<std::uint8_t>(out, value != 0);
+    case DType::s8:
+      return put_integer<std::int8_t>(out, value, dtype);
     case DType::s32:
       return put_integer<std::int32_t>(out, value, dtype);
     case DType::s64:

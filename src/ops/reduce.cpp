@@ -71,6 +71,8 @@ Tensor spread(Tensor y, const Node& node) {
 
 Tensor least_value(Graph& graph, DType dtype) {
   switch (dtype) {
+    case DType::s8:
+      return constant(graph, std::numeric_limits<std::int8_t>::min(), dtype);
     case DType::s32:
       return constant(graph, std::numeric_limits<std::int32_t>::min(), dtype);
     case DType::s64:

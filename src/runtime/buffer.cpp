@@ -9,7 +9,8 @@ namespace {
 
 using pjrt::ElementType;
 
-constexpr std::array<std::pair<DType, ElementType>, 11> kTypes{{{DType::pred, ElementType::pred},
+constexpr std::array<std::pair<DType, ElementType>, 12> kTypes{{{DType::pred, ElementType::pred},
+                                                                {DType::s8, ElementType::s8},
                                                                 {DType::s32, ElementType::s32},
                                                                 {DType::s64, ElementType::s64},
                                                                 {DType::u8, ElementType::u8},

@@ -19,6 +19,8 @@ constexpr bool holds(DType dtype) {
     case DType::pred:
     case DType::u8:
       return std::same_as<T, std::uint8_t>;
+    case DType::s8:
+      return std::same_as<T, std::int8_t>;
     case DType::bf16:
     case DType::f16:
     case DType::u16:

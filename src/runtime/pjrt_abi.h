@@ -59,6 +59,7 @@ enum class ErrorCode : int { ok = 0, unknown = 2, resource_exhausted = 8, unimpl
 
 enum class ElementType : int {
   pred = 1,
+  s8 = 2,
   s32 = 4,
   s64 = 5,
   u8 = 6,

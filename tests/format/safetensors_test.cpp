@@ -87,12 +87,14 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
   const std::vector<double> doubles{0.25};
   const std::vector<std::uint32_t> words{4000000000U};
   const std::vector<std::uint64_t> longs{std::uint64_t{1} << 63};
+  const std::vector<std::int8_t> codes{-128, 127, -1, 0};
   TensorMap tensors = small_tensors();
   tensors["b"] = view(DType::bf16, {1, 2}, halves);
   tensors["h"] = view(DType::f16, {2}, halves);
   tensors["u"] = view(DType::u16, {2}, halves);
   tensors["d"] = view(DType::f64, {1}, doubles);
   tensors["\u00e9 \"quoted\""] = view(DType::u32, {1}, words);
+  tensors["codes"] = view(DType::s8, {2, 2}, codes);
   tensors["long"] = view(DType::u64, {1}, longs);
   const TempDir dir;
   const std::string bytes = safetensors_bytes(tensors, {{"format", "pt"}});
@@ -102,6 +104,7 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
                       " ", dir.file("ours"), " ", dir.file("theirs")));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("b bfloat16 [1, 2] sum 3\n"));
+  EXPECT_THAT(result.text, HasSubstr("codes int8 [2, 2] sum -2\n"));
   EXPECT_THAT(result.text, HasSubstr("d float64 [1] sum 0.25\n"));
   EXPECT_THAT(result.text, HasSubstr("flags bool [3] sum 2\n"));
   EXPECT_THAT(result.text, HasSubstr("h float16 [2] sum 3.875\n"));

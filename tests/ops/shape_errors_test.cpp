@@ -63,6 +63,7 @@ TEST_F(ShapeErrors, AreToldOfLeaves) {
             "constant: 2 values for f32[3]");
   EXPECT_EQ(message([&] { constant(graph, 0.5, DType::s32); }), "constant: 0.5 is no value of i32");
   EXPECT_EQ(message([&] { constant(graph, 256, DType::u8); }), "constant: 256 is no value of ui8");
+  EXPECT_EQ(message([&] { constant(graph, -129, DType::s8); }), "constant: -129 is no value of i8");
   EXPECT_EQ(message([&] { constant(graph, -1, DType::u32); }), "constant: -1 is no value of ui32");
   EXPECT_EQ(message([&] { iota(graph, {DType::pred, {2}}, 0); }), "iota: i1[2] is not of numbers");
   EXPECT_EQ(message([&] { iota(graph, {DType::s32, {2}}, 1); }), "iota: i32[2] has no axis 1");

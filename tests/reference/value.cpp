@@ -23,6 +23,8 @@ std::uint64_t wrapped(DType dtype, std::uint64_t bits) {
   switch (dtype) {
     case DType::pred:
       return bits & 1;
+    case DType::s8:
+      return static_cast<std::uint64_t>(static_cast<std::int8_t>(bits));
     case DType::u8:
       return static_cast<std::uint8_t>(bits);
     case DType::u16:

@@ -94,6 +94,7 @@ TEST(Abi, ConstantsAreTheOfficialOnes) {
   same(pjrt::ErrorCode::resource_exhausted, PJRT_Error_Code_RESOURCE_EXHAUSTED);
   same(pjrt::ErrorCode::unimplemented, PJRT_Error_Code_UNIMPLEMENTED);
   same(pjrt::ElementType::pred, PJRT_Buffer_Type_PRED);
+  same(pjrt::ElementType::s8, PJRT_Buffer_Type_S8);
   same(pjrt::ElementType::s32, PJRT_Buffer_Type_S32);
   same(pjrt::ElementType::s64, PJRT_Buffer_Type_S64);
   same(pjrt::ElementType::u8, PJRT_Buffer_Type_U8);

@@ -61,8 +61,9 @@ TEST_F(CpuPlugin, AddsTwoArrays) {
 
 TEST_F(CpuPlugin, CarriesEveryElementTypeThereAndBack) {
   const auto client = open_device("cpu");
-  for (const DType dtype : {DType::pred, DType::s32, DType::s64, DType::u8, DType::u16, DType::u32,
-                            DType::u64, DType::bf16, DType::f16, DType::f32, DType::f64}) {
+  for (const DType dtype :
+       {DType::pred, DType::s8, DType::s32, DType::s64, DType::u8, DType::u16, DType::u32,
+        DType::u64, DType::bf16, DType::f16, DType::f32, DType::f64}) {
     const Shape shape{.dtype = dtype, .dims = {3, 1, 5}};
     std::vector<std::byte> in(shape.size_bytes());
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = std::byte(dtype == DType::pred ? i % 2 : i);
