@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <set>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "checkpoint/folder_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "models/encoder.h"
 #include "store/folder.h"
@@ -115,43 +115,11 @@ std::string modern_name(std::string name) {
   return name;
 }
 
-constexpr const char *kWeightsFile = "model.safetensors",
-                     *kWeightsIndex = "model.safetensors.index.json";
-
-std::string weights_path(const std::string& folder) {
-  const std::string index = join_path(folder, kWeightsIndex);
-  return exists(index) ? index : join_path(folder, kWeightsFile);
-}
-
-// The files that an index names, each once.
-std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
-  const json index = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  const json map = index.is_object() ? index.value("weight_map", json()) : json();
-  std::vector<std::string> files;
-  if (map.is_object())
-    for (const auto& [name, file] : map.items())
-      if (file.is_string()) files.push_back(file.get<std::string>());
-  std::ranges::sort(files);
-  files.erase(std::ranges::unique(files).begin(), files.end());
-  if (files.empty())
-    throw UsageError(str(path, ": names no files under weight_map"), "download the folder again");
-  for (std::string& file : files) {
-    if (file.find('/') != std::string::npos)
-      throw UsageError(str(path, ": names ", file, ", which is not in its folder"),
-                       "download the folder again");
-    file = join_path(folder, file);
-  }
-  return files;
-}
-
 // All weights by today's names; whatever their type, as f32.
 LazyTensors folder_weights(const std::string& folder, std::string_view base) {
-  const std::string path = weights_path(folder);
-  const bool one = path.ends_with(kWeightsFile);
   LazyTensors out;
-  for (const std::string& file : one ? std::vector{path} : indexed_files(folder, path))
-    for (auto& [name, tensor] : open_safetensors(file))
-      out.emplace(modern_name(name), as_dtype(std::move(tensor), DType::f32));
+  for (auto& [name, tensor] : plain_weights(folder, read_model_config(folder)))
+    out.emplace(modern_name(name), as_dtype(std::move(tensor), DType::f32));
   if (!out.contains("embeddings.word_embeddings.weight")) return out;
   LazyTensors based;
   for (auto& [name, tensor] : out) based.emplace(str(base, name), std::move(tensor));
@@ -166,39 +134,6 @@ LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterNam
     tensors.emplace(name.hugging_face, as_dtype(relaid(found, name.transposed), dtype));
   }
   return tensors;
-}
-
-void write_weights_file(const std::string& path, const LazyTensors& tensors) {
-  OutputFile file(path);
-  write_safetensors(tensors, {{"format", "pt"}},
-                    [&](std::string_view piece) { file.write(piece); });
-  file.commit();
-}
-
-void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
-                   std::uint64_t shard_bytes) {
-  std::vector<LazyTensors> parts(1);
-  std::uint64_t held = 0, total = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const std::uint64_t size = tensor.shape.size_bytes();
-    if (held > 0 && held + size > shard_bytes) {
-      parts.emplace_back();
-      held = 0;
-    }
-    parts.back().emplace(name, tensor);
-    held += size;
-    total += size;
-  }
-  if (parts.size() == 1) return write_weights_file(directory.file(kWeightsFile), tensors);
-  json map = json::object();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    char file[80];
-    std::snprintf(file, sizeof file, "model-%05zu-of-%05zu.safetensors", i + 1, parts.size());
-    write_weights_file(directory.file(file), parts[i]);
-    for (const auto& [name, tensor] : parts[i]) map[name] = file;
-  }
-  const json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-  write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
 }
 
 }  // namespace

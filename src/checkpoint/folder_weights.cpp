@@ -1,0 +1,128 @@
+#include "checkpoint/folder_weights.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "checkpoint/int8_weights.h"
+#include "checkpoint/lazy_files.h"
+#include "format/crc32c.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *kWeightsFile = "model.safetensors",
+                     *kWeightsIndex = "model.safetensors.index.json", *kChecksums = "crc32c";
+
+// The files that an index names, each once.
+std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
+  const json index = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  const json map = index.is_object() ? index.value("weight_map", json()) : json();
+  std::vector<std::string> files;
+  if (map.is_object())
+    for (const auto& [name, file] : map.items())
+      if (file.is_string()) files.push_back(file.get<std::string>());
+  std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
+  if (files.empty())
+    throw UsageError(str(path, ": names no files under weight_map"), "download the folder again");
+  for (std::string& file : files) {
+    if (file.find('/') != std::string::npos)
+      throw UsageError(str(path, ": names ", file, ", which is not in its folder"),
+                       "download the folder again");
+    file = join_path(folder, file);
+  }
+  return files;
+}
+
+// What compress.json says of the tensors' bytes; null where it is not there.
+json checksums_of(const std::string& folder) {
+  const std::string path = join_path(folder, kCompressedFile);
+  if (!exists(path)) return {};
+  const json said = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  if (!said.is_object() || !said.contains(kChecksums) || !said[kChecksums].is_object())
+    throw UsageError(str(path, ": no ", kChecksums, " of tensors in it"), "copy the folder again");
+  return said[kChecksums];
+}
+
+LazyTensor held_to(LazyTensor tensor, const json& crc, std::string what) {
+  return {tensor.shape, [read = std::move(tensor.read), crc, what = std::move(what)] {
+            std::vector<std::byte> bytes = read();
+            const std::uint32_t is =
+                crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+            if (crc != is)
+              throw UsageError(str(what, " is damaged: its crc32c is ", is, ", ", kCompressedFile,
+                                   " says ", crc.dump()),
+                               "copy the folder again, or make it anew");
+            return bytes;
+          }};
+}
+
+void write_weights_file(const std::string& path, const LazyTensors& tensors) {
+  OutputFile file(path);
+  write_safetensors(tensors, {{"format", "pt"}},
+                    [&](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
+}  // namespace
+
+std::string weights_path(const std::string& folder) {
+  const std::string index = join_path(folder, kWeightsIndex);
+  return exists(index) ? index : join_path(folder, kWeightsFile);
+}
+
+std::vector<std::string> weights_files(const std::string& folder) {
+  const std::string path = weights_path(folder);
+  return path.ends_with(kWeightsFile) ? std::vector{path} : indexed_files(folder, path);
+}
+
+LazyTensors stored_weights(const std::string& folder) {
+  const json checksums = checksums_of(folder);
+  LazyTensors out;
+  for (const std::string& file : weights_files(folder))
+    for (auto& [name, tensor] : open_safetensors(file)) {
+      if (checksums.contains(name))
+        tensor = held_to(std::move(tensor), checksums[name], str(file, ": '", name, "'"));
+      out.emplace(name, std::move(tensor));
+    }
+  return out;
+}
+
+LazyTensors plain_weights(const std::string& folder, const json& config) {
+  const std::string where = join_path(folder, "config.json");
+  if (!is_quantized(config, where)) return stored_weights(folder);
+  return without_codes(stored_weights(folder), weights_path(folder));
+}
+
+void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
+                   std::uint64_t shard_bytes) {
+  std::vector<LazyTensors> parts(1);
+  std::uint64_t held = 0, total = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const std::uint64_t size = tensor.shape.size_bytes();
+    if (held > 0 && held + size > shard_bytes) {
+      parts.emplace_back();
+      held = 0;
+    }
+    parts.back().emplace(name, tensor);
+    held += size;
+    total += size;
+  }
+  if (parts.size() == 1) return write_weights_file(directory.file(kWeightsFile), tensors);
+  json map = json::object();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    char file[80];
+    std::snprintf(file, sizeof file, "model-%05zu-of-%05zu.safetensors", i + 1, parts.size());
+    write_weights_file(directory.file(file), parts[i]);
+    for (const auto& [name, tensor] : parts[i]) map[name] = file;
+  }
+  const json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
+}
+
+}  // namespace smelt

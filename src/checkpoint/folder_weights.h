@@ -1,0 +1,38 @@
+// The weights of a Hugging Face folder: model.safetensors, or several files that
+// model.safetensors.index.json names. Where compress.json lies beside them and holds their
+// checksums (docs/formats/compressed.md), a tensor that is read is held to its own.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "format/lazy_tensor.h"
+#include "store/file.h"
+
+namespace smelt {
+
+// Beside the weights of a folder that `smelt compress` has made.
+inline constexpr const char* kCompressedFile = "compress.json";
+
+// Of the one file, or of the index.
+std::string weights_path(const std::string& folder);
+// The files of weights.
+std::vector<std::string> weights_files(const std::string& folder);
+
+// By the files' own names and as their types are. UsageError for what cannot be read; on reading,
+// for a tensor that is not the one that compress.json speaks of.
+LazyTensors stored_weights(const std::string& folder);
+
+// The same with what is held in eight bits (format/int8_rows.h) as f32, without the scales. Of
+// compressed-tensors' formats "int-quantized" is read, of weights alone, with a scale for each row
+// or one for the whole. UsageError for a folder that is quantized in another way, and for codes
+// without fitting scales. `config` is the folder's config.json.
+LazyTensors plain_weights(const std::string& folder, const nlohmann::json& config);
+
+// In files of at most so many bytes each, but for a tensor that has more. A tensor is read when it
+// is due.
+void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
+                   std::uint64_t shard_bytes);
+
+}  // namespace smelt

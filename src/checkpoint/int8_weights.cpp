@@ -1,0 +1,114 @@
+#include "checkpoint/int8_weights.h"
+
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "checkpoint/lazy_files.h"
+#include "format/int8_rows.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
+
+template <class T>
+std::vector<T> values_of(const LazyTensor& tensor) {
+  const std::vector<std::byte> bytes = tensor.read();
+  std::vector<T> out(bytes.size() / sizeof(T));
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+[[noreturn]] void refuse_way(const std::string& where, const char* field, const json& said,
+                             const char* wanted) {
+  throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
+                       ", read is \"", wanted, "\""),
+                   "take the model as it was before it was quantized");
+}
+
+const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
+                           const LazyTensors& tensors, const std::string& where) {
+  const auto found = tensors.find(name + kScaleSuffix);
+  if (found == tensors.end())
+    throw UsageError(
+        str(where, ": '", name, "' is ", codes.shape, " without '", name, kScaleSuffix, "'"),
+        "copy the folder again, or make it anew");
+  const Shape& shape = found->second.shape;
+  const bool whole = shape.elements() == 1;
+  const bool rows = codes.shape.rank() == 2 && shape.dims == Dims{codes.shape.dims[0], 1};
+  if (!is_float(shape.dtype) || !(whole || rows))
+    throw UsageError(str(where, ": '", found->first, "' is ", shape, " for ", codes.shape,
+                         ": neither one for each row nor one for all"),
+                     "take a model that is quantized by channel");
+  if (tensors.contains(name + kZeroPoint))
+    throw UsageError(str(where, ": '", name, kZeroPoint, "': codes that are not about 0"),
+                     "take a model that is quantized symmetrically");
+  return found->second;
+}
+
+Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
+  const auto values = values_of<float>(matrix);
+  for (const float x : values)
+    if (!std::isfinite(x))
+      throw UsageError(str(what, " holds ", x, ", which has no code"),
+                       "take a model whose weights are finite");
+  return int8_rows(values, static_cast<std::size_t>(matrix.shape.dims[0]));
+}
+
+}  // namespace
+
+bool is_quantized(const json& config, const std::string& where) {
+  const auto found = config.is_object() ? config.find(kQuantizationConfig) : config.end();
+  if (!config.is_object() || found == config.end() || found->is_null()) return false;
+  const json said = found->is_object() ? *found : json::object();
+  const json method = said.value("quant_method", json()), format = said.value("format", json());
+  if (method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
+  if (format != kIntQuantized) refuse_way(where, "format", format, kIntQuantized);
+  const json groups = said.value("config_groups", json::object());
+  for (const json& group : groups)
+    if (group.is_object() && !group.value("input_activations", json()).is_null())
+      spdlog::warn("{}: activations are computed in floats here, not in eight bits", where);
+  return true;
+}
+
+LazyTensors without_codes(LazyTensors tensors, const std::string& where) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.shape.dtype != DType::s8 || !name.ends_with(kWeight)) {
+      out.emplace(name, tensor);
+      continue;
+    }
+    const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
+    out.emplace(name, LazyTensor{{DType::f32, tensor.shape.dims}, [codes = tensor, scale] {
+                                   return bytes_of(int8_values(
+                                       values_of<std::int8_t>(codes), values_of<float>(scale),
+                                       static_cast<std::size_t>(codes.shape.dims[0])));
+                                 }});
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.shape.dtype == DType::s8) out.erase(name + kScaleSuffix);
+  return out;
+}
+
+CodedTensor coded(const LazyTensor& matrix, const std::string& what) {
+  CHECK(matrix.shape.rank() == 2, what, " ", matrix.shape);
+  const LazyTensor plain = as_dtype(matrix, DType::f32);
+  const Dims& dims = matrix.shape.dims;
+  return {.codes = {{DType::s8, dims},
+                    [plain, what] { return bytes_of(coded_rows(plain, what).codes); }},
+          .scales = {{DType::f32, {dims[0], 1}},
+                     [plain, what] { return bytes_of(coded_rows(plain, what).scales); }}};
+}
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// Weights in eight bits as compressed-tensors' folders of format "int-quantized" hold them: beside
+// "<module>.weight" i8 [rows,columns] lies "<module>.weight_scale" [rows,1] or [1], and config.json
+// has a quantization_config. docs/formats/compressed.md.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "format/lazy_tensor.h"
+
+namespace smelt {
+
+inline constexpr const char *kQuantizationConfig = "quantization_config",
+                            *kQuantMethod = "compressed-tensors", *kIntQuantized = "int-quantized",
+                            *kScaleSuffix = "_scale";
+
+// Whether a config.json says so. UsageError, which `where` begins, for another way than that one;
+// a word is logged where it wants activations rounded, which are not.
+bool is_quantized(const nlohmann::json& config, const std::string& where);
+
+// Codes times scales as f32, in the codes' place. UsageError beginning with `where` for codes
+// without a scale or with one of another shape, and for zero points.
+LazyTensors without_codes(LazyTensors tensors, const std::string& where);
+
+// The i8 codes and f32 scales [rows,1] of a matrix of floats [rows,columns].
+struct CodedTensor {
+  LazyTensor codes, scales;
+};
+// Each reads the matrix when it is read. UsageError then, beginning with `what`, for a value that
+// is not finite.
+CodedTensor coded(const LazyTensor& matrix, const std::string& what);
+
+}  // namespace smelt

@@ -1,0 +1,66 @@
+#include "format/int8_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr float kCodesToEachSide = 127.5F;
+// Added to and taken from a small number it leaves the nearest whole one, of two the even one:
+// there is no room for a fraction. Faster than a call of nearbyint().
+constexpr float kToWhole = 0x1.8p23F;
+constexpr float kLeastScale = std::numeric_limits<float>::epsilon();
+
+}  // namespace
+
+Int8Rows int8_rows(std::span<const float> values, std::size_t rows) {
+  CHECK(rows > 0 && values.size() % rows == 0, values.size(), " values in ", rows, " rows");
+  const std::size_t columns = values.size() / rows;
+  Int8Rows out;
+  out.codes.reserve(values.size());
+  out.scales.reserve(rows);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = values.subspan(r * columns, columns);
+    float most = 0;
+    for (const float x : row) most = std::max(most, std::fabs(x));
+    CHECK(std::isfinite(most), "row ", r);
+    const float scale = std::max(most / kCodesToEachSide, kLeastScale);
+    out.scales.push_back(scale);
+    for (const float x : row) {
+      const float code = std::clamp(x / scale, -128.0F, 127.0F);
+      out.codes.push_back(static_cast<std::int8_t>((code + kToWhole) - kToWhole));
+    }
+  }
+  return out;
+}
+
+std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
+                               std::size_t rows) {
+  CHECK(rows > 0 && codes.size() % rows == 0 && (scales.size() == rows || scales.size() == 1),
+        codes.size(), " codes, ", rows, " rows, ", scales.size(), " scales");
+  const std::size_t columns = codes.size() / rows;
+  std::vector<float> out(codes.size());
+  for (std::size_t r = 0; r < rows; ++r) {
+    const float scale = scales[scales.size() == 1 ? 0 : r];
+    for (std::size_t c = r * columns; c < (r + 1) * columns; ++c)
+      out[c] = static_cast<float>(codes[c]) * scale;
+  }
+  return out;
+}
+
+double signal_to_noise_db(std::span<const float> values, std::span<const float> said) {
+  CHECK(values.size() == said.size(), values.size(), " and ", said.size());
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = values[i], error = x - said[i];
+    signal += x * x;
+    noise += error * error;
+  }
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+}  // namespace smelt
