@@ -11,6 +11,7 @@
 #include "cli/cmd_clean.h"
 #include "cli/cmd_cloud.h"
 #include "cli/cmd_compile.h"
+#include "cli/cmd_compress.h"
 #include "cli/cmd_convert.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
@@ -64,7 +65,7 @@ const std::vector<CommandGroup> kCommands{
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",
      {add_predict_command, add_fill_command, add_generate_command, add_detect_command,
-      add_convert_command, add_inspect_command, add_metrics_command}},
+      add_convert_command, add_compress_command, add_inspect_command, add_metrics_command}},
     {"Runs", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
     {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
     {kOriginals,

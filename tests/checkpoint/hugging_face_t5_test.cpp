@@ -15,13 +15,13 @@
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
 #include "format/crc32c.h"
+#include "runs/golden_t5.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
 #include "support/paths.h"
-#include "tokenize/sentencepiece_trainer.h"
 #include "tokenize/sentinels.h"
 
 namespace smelt {
@@ -30,22 +30,6 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr std::int64_t kPieces = 12, kSentinels = 20;  // all that its few words give
-
-std::string tiny_sentencepiece() {
-  std::vector<std::string> texts;
-  for (int i = 0; i < 200; ++i)
-    texts.push_back(str("a bad bed, a dab ", i % 7 < 3 ? "cab" : "ebb"));
-  std::size_t next = 0;
-  return train_sentencepiece(
-      [&](std::string& text) {
-        if (next == texts.size()) return false;
-        text = texts[next++];
-        return true;
-      },
-      {.size = kPieces});
-}
 
 class T5Folder : public testing::TestWithParam<std::string> {
  protected:
@@ -57,7 +41,7 @@ class T5Folder : public testing::TestWithParam<std::string> {
     const std::string prefix = GetParam() + "/param/";
     for (const auto& [name, view] : golden_.tensors())
       if (name.starts_with(prefix)) state_[name.substr(prefix.size())] = view;
-    write_file(dir_.file("run/vocab.model"), tiny_sentencepiece());
+    write_file(dir_.file("run/vocab.model"), golden_t5_vocabulary());
   }
   const TensorView& golden(const std::string& name) const {
     return golden_.at(str(GetParam(), "/", name));
@@ -67,7 +51,7 @@ class T5Folder : public testing::TestWithParam<std::string> {
     save_checkpoint(dir_.file("run/model"), 10, state_,
                     {{"task", "t5"},
                      {"model", config_json(config_)},
-                     {"data", {{"window", {{"sentinels", kSentinels}}}}},
+                     {"data", {{"window", {{"sentinels", kGoldenT5Sentinels}}}}},
                      {"vocabulary_crc32c", crc32c(read_file(dir_.file("run/vocab.model")))}});
   }
   Converted convert(const std::string& from, const std::string& to, ModelForm form) const {
@@ -133,12 +117,12 @@ TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
   tokenizer->encode("a bad cab", ids);
   ids.push_back(id_of_piece(*tokenizer, "vocab", "</s>"));
   EXPECT_THAT(result.text, HasSubstr(str("ids ", join(ids, " "), "\n")));
-  EXPECT_THAT(result.text, HasSubstr(str("sentinels ", kPieces + kSentinels - 1, " ",
-                                         kPieces + kSentinels - 2)));
+  EXPECT_THAT(result.text, HasSubstr(str("sentinels ", kGoldenT5Pieces + kGoldenT5Sentinels - 1,
+                                         " ", kGoldenT5Pieces + kGoldenT5Sentinels - 2)));
 }
 
 TEST_P(T5Folder, GivesItsWeightsToARun) {
-  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kSentinels,
+  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   const GivenWeights given = load_weights(dir_.file("hf"));
   EXPECT_EQ(given.parameters.size(), state_.size());
@@ -158,10 +142,10 @@ TEST_P(T5Folder, NamesWhatDoesNotFit) {
                         "vocab_size 53\n  hint: use the vocabulary"));
   T5Config wide = config_;
   wide.d_ff = 25;
-  EXPECT_THAT(refusal(wide, kSentinels), HasSubstr("the config asks for f32[16,25]"));
+  EXPECT_THAT(refusal(wide, kGoldenT5Sentinels), HasSubstr("the config asks for f32[16,25]"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("none")));
 
-  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kSentinels,
+  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   json other = json::parse(read_file(dir_.file("hf/config.json")));
   other["feed_forward_proj"] = "gated-silu";

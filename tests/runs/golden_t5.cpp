@@ -2,11 +2,29 @@
 
 #include <algorithm>
 
+#include "checkpoint/hugging_face_t5.h"
+#include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "store/file.h"
 #include "support/paths.h"
+#include "tokenize/sentencepiece_trainer.h"
 
 namespace smelt {
+
+// All pieces that its few words give.
+std::string golden_t5_vocabulary() {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 200; ++i)
+    texts.push_back(str("a bad bed, a dab ", i % 7 < 3 ? "cab" : "ebb"));
+  std::size_t next = 0;
+  return train_sentencepiece(
+      [&](std::string& text) {
+        if (next == texts.size()) return false;
+        text = texts[next++];
+        return true;
+      },
+      {.size = kGoldenT5Pieces});
+}
 
 GoldenT5::GoldenT5(std::string kind)
     : kind_(std::move(kind)),
@@ -33,6 +51,13 @@ TensorMap GoldenT5::state() const {
   for (const auto& [name, view] : file_.tensors())
     if (name.starts_with(prefix)) state[name.substr(prefix.size())] = view;
   return state;
+}
+
+void GoldenT5::write_folder(const std::string& folder) const {
+  const TempDir dir;
+  write_file(dir.file("vocab.model"), golden_t5_vocabulary());
+  export_hugging_face_t5(folder, settings().model, dir.file("vocab.model"), kGoldenT5Sentinels,
+                         lazy_tensors(state()), {});
 }
 
 Batch GoldenT5::batch() const {

@@ -12,6 +12,10 @@
 
 namespace smelt {
 
+// A SentencePiece model of so many pieces, for sentinels on top: of "a bad cab" and the like.
+inline constexpr std::int64_t kGoldenT5Pieces = 12, kGoldenT5Sentinels = 20;
+std::string golden_t5_vocabulary();
+
 class GoldenT5 {
  public:
   // kind: "small" (relu, tied) or "gated" (gated gelu, untied).
@@ -23,6 +27,8 @@ class GoldenT5 {
   std::vector<float> values(const std::string& name) const;
   TensorMap state() const;  // parameters alone
   Batch batch() const;
+  // As a Hugging Face folder, with the vocabulary below and its sentinels.
+  void write_folder(const std::string& folder) const;
 
  private:
   std::string kind_;

@@ -1,0 +1,144 @@
+#include "cli/cmd_compress.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/figures.h"
+#include "base/words.h"
+#include "compress/prune.h"
+#include "compress/quantize.h"
+
+namespace smelt {
+namespace {
+
+struct QuantizeFlags {
+  QuantizeJob job;
+  std::string weights = "int8";
+  bool json = false;
+};
+
+// "53.9 to 13.9 MB (0.258 of it)"
+std::string sizes_text(std::uint64_t before, std::uint64_t after) {
+  const auto megabytes = [](std::uint64_t bytes) {
+    return rounded(static_cast<double>(bytes) / 1e6, 2);
+  };
+  return str(megabytes(before), " to ", megabytes(after), " MB (", rounded(share(after, before), 3),
+             " of it)");
+}
+
+nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
+  nlohmann::ordered_json loss = nlohmann::ordered_json::object();
+  for (const Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
+  return {{"out", job.to},
+          {"bytes_before", done.bytes_before},
+          {"bytes", done.bytes},
+          {"sqnr_db", loss},
+          {"kept", done.kept}};
+}
+
+void run_quantize(const QuantizeFlags& f) {
+  const Quantized done = quantize_weights(f.job);
+  if (f.json) {
+    std::cout << quantized_json(f.job, done).dump() << "\n";
+    return;
+  }
+  std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
+            << " in eight bits, " << done.kept.size() << " as they were; "
+            << sizes_text(done.bytes_before, done.bytes) << "\n";
+  constexpr std::size_t kTold = 3;
+  auto worst = done.tensors;
+  std::ranges::stable_sort(worst, {}, &Quantized::Tensor::sqnr_db);
+  worst.resize(std::min(worst.size(), kTold));
+  for (const Quantized::Tensor& tensor : worst)
+    std::cout << "  lost most: " << tensor.name << ", " << rounded(tensor.sqnr_db, 1)
+              << " dB of signal to noise\n";
+}
+
+void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
+  command
+      .add_option("model", from,
+                  "a fine-tuned BERT or ELECTRA, or a T5: a run's folder, a checkpoint or a "
+                  "Hugging Face folder")
+      ->required();
+  command.add_option("--out", out, "the folder to make")->required();
+}
+
+void add_quantize(CLI::App& compress) {
+  auto f = std::make_shared<QuantizeFlags>();
+  auto* command = compress.add_subcommand(
+      "quantize", "weights in eight bits: a smaller folder, computed with floats when loaded");
+  add_model_and_out(*command, f->job.from, f->job.to);
+  command->add_option("--weights", f->weights, "int8: each output channel by a scale of its own")
+      ->check(CLI::IsMember({"int8"}))
+      ->capture_default_str();
+  command->add_flag("--embeddings", f->job.embeddings,
+                    "the tables, too, each row by its own scale");
+  command->add_option("--keep", f->job.keep,
+                      "matrices that stay as they are: a pattern of names, as '*.wo'; may be given "
+                      "several times");
+  command->add_flag("--json", f->json, "a JSON object instead of lines");
+  command->callback([f] { run_quantize(*f); });
+}
+
+struct PruneFlags {
+  PruneJob job;
+  std::int64_t layers = 0, decoder_layers = 0;
+  bool json = false;
+};
+
+nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
+  nlohmann::ordered_json stacks = nlohmann::ordered_json::object();
+  for (const Pruned::Stack& stack : done.stacks)
+    stacks[stack.what] = {{"before", stack.before}, {"kept", stack.kept}};
+  return {{"out", job.to},
+          {"parameters_before", done.parameters_before},
+          {"parameters", done.parameters},
+          {"bytes_before", done.bytes_before},
+          {"bytes", done.bytes},
+          {"stacks", stacks}};
+}
+
+void run_prune(PruneFlags& f, const CLI::App& command) {
+  if (command.count("--layers") > 0) f.job.layers.count = f.layers;
+  if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
+  const Pruned done = prune_model(f.job);
+  if (f.json) {
+    std::cout << pruned_json(f.job, done).dump() << "\n";
+    return;
+  }
+  std::cout << f.job.to << ": " << done.parameters << " of " << done.parameters_before
+            << " parameters; " << sizes_text(done.bytes_before, done.bytes) << "\n";
+  for (const Pruned::Stack& stack : done.stacks)
+    std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
+              << join(stack.kept, ", ") << "\n";
+}
+
+void add_prune(CLI::App& compress) {
+  auto f = std::make_shared<PruneFlags>();
+  auto* command = compress.add_subcommand(
+      "prune", "cut layers out: fewer parameters, and faster with every program that loads it");
+  add_model_and_out(*command, f->job.from, f->job.to);
+  command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
+  command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
+      ->delimiter(',');
+  command->add_option("--decoder-layers", f->decoder_layers, "the same of a T5's decoder");
+  command->add_option("--keep-decoder-layers", f->job.decoder_layers.kept, "the same, by number")
+      ->delimiter(',');
+  command->add_flag("--json", f->json, "a JSON object instead of lines");
+  command->callback([f, command] { run_prune(*f, *command); });
+}
+
+}  // namespace
+
+void add_compress_command(CLI::App& app) {
+  auto* command = app.add_subcommand("compress", "a smaller model of a fine-tuned one");
+  command->require_subcommand(1);
+  add_prune(*command);
+  add_quantize(*command);
+}
+
+}  // namespace smelt

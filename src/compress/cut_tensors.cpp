@@ -1,0 +1,66 @@
+#include "compress/cut_tensors.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+std::int64_t whole_number(const SourceFolder& source, const nlohmann::json& value,
+                          const std::string& field) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
+    throw UsageError(str(source.where, ": config.json: ", field, " is ", value.dump()),
+                     "copy the folder again");
+  return value.get<std::int64_t>();
+}
+
+}  // namespace
+
+std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
+  const auto stack = [&](std::string what, std::string prefix, std::string field,
+                         const nlohmann::json& said) {
+    const std::int64_t layers = whole_number(source, said, field);
+    return LayerStack{std::move(what), std::move(prefix), std::move(field), layers};
+  };
+  const nlohmann::json& c = source.config;
+  const auto said = [&](const char* field) { return c.value(field, nlohmann::json()); };
+  if (source.kind == CompressKind::classifier)
+    return {stack("layers", str(c.value("model_type", "bert"), ".encoder.layer."),
+                  "num_hidden_layers", said("num_hidden_layers"))};
+  const auto decoder = said("num_decoder_layers");
+  return {stack("layers", "encoder.block.", "num_layers", said("num_layers")),
+          stack("decoder layers", "decoder.block.", "num_decoder_layers",
+                decoder.is_null() ? said("num_layers") : decoder)};
+}
+
+std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of) {
+  CHECK(count >= 1 && count <= of, count, " of ", of);
+  std::vector<std::int64_t> out{0};
+  // i (of - 1) / (count - 1), to the nearest.
+  for (std::int64_t i = 1; i < count; ++i)
+    out.push_back((2 * i * (of - 1) + count - 1) / (2 * (count - 1)));
+  return out;
+}
+
+void keep_layers(CompressedFolder& folder, const LayerStack& stack,
+                 const std::vector<std::int64_t>& kept) {
+  LazyTensors out;
+  for (auto& [name, tensor] : folder.tensors) {
+    const bool shared = name.find("relative_attention_bias") != std::string::npos;
+    if (!name.starts_with(stack.prefix) || shared) {
+      out.emplace(name, std::move(tensor));
+      continue;
+    }
+    char* rest = nullptr;
+    const std::int64_t number = std::strtoll(name.c_str() + stack.prefix.size(), &rest, 10);
+    const auto found = std::ranges::find(kept, number);
+    if (found != kept.end())
+      out.emplace(str(stack.prefix, found - kept.begin(), rest), std::move(tensor));
+  }
+  folder.tensors = std::move(out);
+  folder.config[stack.field] = kept.size();
+}
+
+}  // namespace smelt

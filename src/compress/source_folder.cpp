@@ -1,0 +1,136 @@
+#include "compress/source_folder.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "checkpoint/convert.h"
+#include "checkpoint/folder_weights.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/int8_weights.h"
+#include "checkpoint/stored_model.h"
+#include "format/crc32c.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json";
+// Beside weights and config; what else lies there is the training's, or of other programs.
+constexpr std::array kFilesBeside{"vocab.txt",
+                                  "spiece.model",
+                                  "tokenizer.json",
+                                  "tokenizer_config.json",
+                                  "special_tokens_map.json",
+                                  "added_tokens.json",
+                                  "generation_config.json",
+                                  "LICENSE"};
+
+CompressKind kind_of(const StoredModel& model) {
+  const std::string type = model_type_of(model.tensors);
+  if (type == "classify") return CompressKind::classifier;
+  if (type == "t5") return CompressKind::t5;
+  throw UsageError(str("compress: ", model.where, " is ",
+                       type.empty() ? "a model that smelt has no name for"
+                                    : str("a pre-trained model (", type, ")"),
+                       ", not one that was fine-tuned"),
+                   "fine-tune it first (model.type classify), or name a T5");
+}
+
+// Whether the path itself is a Hugging Face folder.
+bool is_folder_of_transformers(const StoredModel& model, const std::string& path) {
+  return model.form == ModelForm::hugging_face && hugging_face_folders(path) == std::vector{path};
+}
+
+json earlier_steps(const std::string& folder) {
+  const std::string path = join_path(folder, kCompressedFile);
+  if (!exists(path)) return json::array();
+  const json said = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  return said.is_object() ? said.value("steps", json::array()) : json::array();
+}
+
+// Of the files' bytes one after another.
+std::uint32_t weights_crc32c(const std::string& folder) {
+  std::uint32_t crc = 0;
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (const std::string& path : weights_files(folder)) {
+    InputFile file(path);
+    while (const std::size_t got = file.read(piece)) crc = crc32c({piece.data(), got}, crc);
+  }
+  return crc;
+}
+
+// Each notes its checksum when it is read.
+LazyTensors with_checksums(const LazyTensors& tensors, json& checksums) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors)
+    out.emplace(name, LazyTensor{tensor.shape, [read = tensor.read, name = name, &checksums] {
+                                   std::vector<std::byte> bytes = read();
+                                   checksums[name] = crc32c(
+                                       {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+                                   return bytes;
+                                 }});
+  return out;
+}
+
+std::uint64_t size_of_files(const std::string& folder, const std::vector<std::string>& names) {
+  std::uint64_t size = 0;
+  for (const std::string& name : names) size += file_size(join_path(folder, name));
+  return size;
+}
+
+}  // namespace
+
+SourceFolder open_source_folder(const std::string& path) {
+  const StoredModel model = open_stored_model(path, "compress");
+  SourceFolder out{.where = path,
+                   .folder = path,
+                   .kind = kind_of(model),
+                   .config = {},
+                   .tensors = {},
+                   .files = {},
+                   .steps = {},
+                   .work = {}};
+  if (!is_folder_of_transformers(model, path)) {
+    const auto work =
+        std::make_shared<WorkFolder>(temporary_work_folder("compress", str(path, ::getpid())));
+    work->begin({{"compress", str(path, ::getpid())}});
+    out.folder = work->file("hf");
+    convert_checkpoint({.from = path, .to = out.folder, .form = ModelForm::hugging_face});
+    out.work = work;
+  }
+  out.config = read_model_config(out.folder);
+  if (is_quantized(out.config, join_path(out.folder, kConfigFile)))
+    throw UsageError(str("compress: ", path, ": its weights are in eight bits already"),
+                     "take the model that it was made of");
+  out.tensors = stored_weights(out.folder);
+  for (const char* name : kFilesBeside)
+    if (const std::string file = join_path(out.folder, name); exists(file))
+      out.files.push_back({name, read_file(file, kSmallFileBytes)});
+  for (const FolderFile& file : out.files) out.bytes += file.content.size();
+  out.bytes += file_size(join_path(out.folder, kConfigFile));
+  for (const std::string& file : weights_files(out.folder)) out.bytes += file_size(file);
+  out.steps = earlier_steps(out.folder);
+  return out;
+}
+
+std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
+                                      const CompressedFolder& made) {
+  json checksums = json::object(), steps = source.steps, step = made.step;
+  OutputDirectory directory(to);
+  write_weights(directory, with_checksums(made.tensors, checksums), FolderForm().shard_bytes);
+  for (const FolderFile& file : source.files) write_file(directory.file(file.name), file.content);
+  step["from"] = {{"path", source.where}, {"weights_crc32c", weights_crc32c(source.folder)}};
+  steps.push_back(step);
+  const json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
+  write_file(directory.file(kCompressedFile), said.dump(2) + "\n");
+  write_file(directory.file(kConfigFile), made.config.dump(2) + "\n");
+  directory.commit();
+  return size_of_files(to, list_folder(to));
+}
+
+}  // namespace smelt

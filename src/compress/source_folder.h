@@ -1,0 +1,45 @@
+// What is compressed: a fine-tuned BERT or ELECTRA, or a T5, as its Hugging Face folder; and the
+// folder that becomes of it. Tensors go by Hugging Face's names. docs/compress.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "checkpoint/model_folder.h"
+#include "examples/work_folder.h"
+
+namespace smelt {
+
+enum class CompressKind { classifier, t5 };
+
+struct SourceFolder {
+  std::string where;   // as it was named
+  std::string folder;  // with config.json
+  CompressKind kind = CompressKind::classifier;
+  nlohmann::json config;                   // of config.json
+  LazyTensors tensors;                     // as they are stored
+  std::vector<FolderFile> files;           // tokenizer and what else goes along
+  nlohmann::json steps;                    // an array: how it was compressed before
+  std::uint64_t bytes = 0;                 // of all that goes along, weights and config included
+  std::shared_ptr<const WorkFolder> work;  // where it was converted to, if it had to be
+};
+
+// A Hugging Face folder, or any other model that smelt opens, which is then converted in a
+// temporary folder. UsageError as open_stored_model() has it, and for a model that is not
+// fine-tuned, an ELECTRA's generator among them, and for one whose weights are in eight bits.
+SourceFolder open_source_folder(const std::string& path);
+
+struct CompressedFolder {
+  nlohmann::json config;
+  LazyTensors tensors;
+  nlohmann::json step;  // what was done, for compress.json; its "from" is added
+};
+// Returns the bytes of all its files. UsageError when `to` holds something already, or as reading a
+// tensor ends; then nothing is written.
+std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
+                                      const CompressedFolder& made);
+
+}  // namespace smelt

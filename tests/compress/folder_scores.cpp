@@ -1,0 +1,74 @@
+#include "compress/folder_scores.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "recipe/stored_answers.h"
+#include "store/file.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+std::vector<TextPairIds> golden_texts(const GoldenClassify& golden) {
+  const Batch batch = golden.batch();
+  const auto rows = static_cast<std::size_t>(batch.rows);
+  std::vector<TextPairIds> out(rows);
+  const auto at = [&](std::size_t feature, std::size_t i) {
+    return batch.arrays[feature].values<std::int32_t>()[i];
+  };
+  const std::size_t S = batch.arrays[0].values<std::int32_t>().size() / rows;
+  for (std::size_t i = 0; i < rows * S; ++i) {
+    TextPairIds& text = out[i / S];
+    if (at(1, i) == 0) continue;
+    text.ids.push_back(at(0, i));
+    if (at(2, i) == 0) text.first = text.ids.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
+                                                 const std::string& folder) {
+  StoredModelFlags flags;
+  flags.precision = "f32_exact";
+  return StoredAnswers("predict", folder, flags).classifier({}).classify(golden_texts(golden));
+}
+
+void expect_transformers_scores(const GoldenClassify& golden, const std::string& folder,
+                                const std::vector<std::vector<float>>& scores) {
+  TensorMap inputs;
+  const Batch batch = golden.batch();
+  for (const auto& [i, name] : {std::pair{0, "input_ids"}, {1, "input_mask"}, {2, "segment_ids"}})
+    inputs[name] = {batch.arrays[static_cast<std::size_t>(i)].shape,
+                    batch.arrays[static_cast<std::size_t>(i)].bytes};
+  const TempDir dir;
+  write_file(dir.file("in"), safetensors_bytes(inputs));
+  const auto result =
+      run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", folder,
+                      " --inputs ", dir.file("in"), " --outputs ", dir.file("out")));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const SafetensorsFile out(read_file(dir.file("out")), "out");
+  const auto logits = tensor_values<float>(out.at("class_logits"));
+  ASSERT_EQ(logits.size(), 3 * scores.size());
+  for (std::size_t row = 0; row < scores.size(); ++row)  // log p, but for what p add up to
+    for (std::size_t c = 1; c < 3; ++c)
+      EXPECT_NEAR(std::log(scores[row][c] / scores[row][0]), logits[3 * row + c] - logits[3 * row],
+                  1e-5);
+}
+
+GoldenAnswers answers_of_folder(const std::string& folder) {
+  GenerateOptions with;
+  with.search.most_tokens = 8;
+  with.search.beams = 2;
+  const std::vector<std::string> texts{"a bad cab", "a bed, a dab"};
+  GoldenAnswers out;
+  for (const auto& found : StoredAnswers("generate", folder, {}).generator(with).answer(texts))
+    out.emplace_back(found.at(0).ids, found.at(0).score);
+  return out;
+}
+
+}  // namespace smelt

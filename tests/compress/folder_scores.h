@@ -1,0 +1,24 @@
+// What the tiny golden models' folders answer: by smelt, and by transformers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runs/golden_classify.h"
+
+namespace smelt {
+
+// Probabilities of the golden batch's rows.
+std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
+                                                 const std::string& folder);
+
+// Expects transformers' logits of the folder to be those scores, up to 1e-5.
+void expect_transformers_scores(const GoldenClassify& golden, const std::string& folder,
+                                const std::vector<std::vector<float>>& scores);
+
+// A T5's best answers to a few texts by beams, with their scores.
+using GoldenAnswers = std::vector<std::pair<std::vector<std::int32_t>, float>>;
+GoldenAnswers answers_of_folder(const std::string& folder);
+
+}  // namespace smelt

@@ -1,0 +1,255 @@
+// Folders with weights in eight bits: what lies in them, who computes the same from them.
+#include "compress/quantize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/bert_names.h"
+#include "checkpoint/convert.h"
+#include "checkpoint/hugging_face_classifier.h"
+#include "compress/folder_scores.h"
+#include "format/crc32c.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Whether the tiny model of this name is a T5.
+bool is_t5(const std::string& kind) { return kind == "small" || kind == "gated"; }
+
+class QuantizedFolder : public testing::TestWithParam<const char*> {
+ protected:
+  void write_source() const {
+    const std::string kind = GetParam();
+    if (is_t5(kind)) return GoldenT5(kind).write_folder(dir_.file("hf"));
+    GoldenClassify(kind).write_folder(dir_.file("hf"));
+  }
+  Quantized quantize(const QuantizeJob& with = {}) const {
+    QuantizeJob job = with;
+    job.from = dir_.file("hf");
+    job.to = dir_.file("int8");
+    return quantize_weights(job);
+  }
+  void check_by_numpy(const std::string& arguments = "") const {
+    const auto result =
+        run_command(str(oracle_python(), " ", source_path("tools/check_int8_folder.py"), " ",
+                        dir_.file("int8"), " --source ", dir_.file("hf"), " ", arguments));
+    EXPECT_EQ(result.status, 0) << result.text;
+  }
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedFolder,
+                         testing::Values("bert", "electra", "bert-tokens", "small", "gated"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST_P(QuantizedFolder, HoldsTheCodesOfTheRuleAndAllElseAsItWas) {
+  REQUIRE_ORACLE();
+  write_source();
+  for (const bool embeddings : {false, true}) {
+    std::filesystem::remove_all(dir_.file("int8"));
+    const Quantized done = quantize({.embeddings = embeddings});
+    check_by_numpy();
+    std::uint64_t bytes = 0;
+    for (const auto& file : std::filesystem::directory_iterator(dir_.file("int8")))
+      bytes += file.file_size();
+    EXPECT_EQ(done.bytes, bytes);
+    for (const Quantized::Tensor& tensor : done.tensors) EXPECT_GT(tensor.sqnr_db, 30);
+    for (const std::string& name : list_folder(dir_.file("hf"))) {
+      if (name.starts_with("model.") || name == "config.json") continue;
+      EXPECT_EQ(read_file(dir_.file("int8/" + name)), read_file(dir_.file("hf/" + name))) << name;
+    }
+  }
+}
+
+TEST_P(QuantizedFolder, SaysWhereItIsFromAndWhatWasLost) {
+  write_source();
+  const Quantized done = quantize({.keep = {"*.0.*"}});
+  const json said = json::parse(read_file(dir_.file("int8/compress.json")));
+  EXPECT_EQ(said["format"], "smelt compress 1");
+  ASSERT_EQ(said["steps"].size(), 1);
+  const json& step = said["steps"][0];
+  EXPECT_EQ(step["method"], "weights int8");
+  EXPECT_EQ(step["from"]["path"], dir_.file("hf"));
+  EXPECT_EQ(step["from"]["weights_crc32c"], crc32c(read_file(dir_.file("hf/model.safetensors"))));
+  EXPECT_EQ(step["keep"], json::array({"*.0.*"}));
+  EXPECT_EQ(step["sqnr_db"].size(), done.tensors.size());
+  EXPECT_EQ(step["kept"], json(done.kept));
+  EXPECT_NE(step["sqnr_db"].begin().key().find(".1."), std::string::npos);
+}
+
+TEST_P(QuantizedFolder, GivesSmeltTheWeightsThatItsCodesSay) {
+  REQUIRE_ORACLE();
+  write_source();
+  quantize({.embeddings = true});
+  check_by_numpy("--plain " + dir_.file("plain"));
+  const StoredModel in_codes = open_stored_model(dir_.file("int8"), "test"),
+                    plain = open_stored_model(dir_.file("plain"), "test"),
+                    before = open_stored_model(dir_.file("hf"), "test");
+  ASSERT_EQ(in_codes.tensors.size(), plain.tensors.size());
+  EXPECT_TRUE(in_codes.skipped.empty());
+  bool other = false;
+  for (const auto& [name, tensor] : plain.tensors) {
+    EXPECT_EQ(in_codes.tensors.at(name).read(), tensor.read()) << name;
+    other = other || before.tensors.at(name).read() != tensor.read();
+  }
+  EXPECT_TRUE(other);
+  convert_checkpoint({.from = dir_.file("int8"), .to = dir_.file("tf/model.ckpt")});
+  EXPECT_EQ(open_stored_model(dir_.file("tf/model.ckpt"), "test").tensors.size(),
+            plain.tensors.size());
+}
+
+// transformers' scores of what the codes say, against smelt's of the folder itself.
+class ClassifierInCodes : public QuantizedFolder {};
+INSTANTIATE_TEST_SUITE_P(Models, ClassifierInCodes, testing::Values("bert", "electra"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(ClassifierInCodes, HasTheScoresOfWhatItsCodesSay) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  write_source();
+  quantize({.embeddings = true});
+  check_by_numpy("--plain " + dir_.file("plain"));
+  const GoldenClassify golden(GetParam());
+  const auto ours = scores_of_folder(golden, dir_.file("int8"));
+  EXPECT_EQ(ours, scores_of_folder(golden, dir_.file("plain")));
+  EXPECT_NE(ours, scores_of_folder(golden, dir_.file("hf")));
+  expect_transformers_scores(golden, dir_.file("plain"), ours);
+}
+
+class T5InCodes : public QuantizedFolder {};
+INSTANTIATE_TEST_SUITE_P(Models, T5InCodes, testing::Values("small", "gated"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(T5InCodes, GivesTheAnswersOfWhatItsCodesSay) {
+  REQUIRE_PLUGIN("cpu");
+  write_source();
+  quantize({.embeddings = true});
+  convert_checkpoint(
+      {.from = dir_.file("int8"), .to = dir_.file("plain"), .form = ModelForm::hugging_face});
+  EXPECT_EQ(answers_of_folder(dir_.file("int8")), answers_of_folder(dir_.file("plain")));
+  EXPECT_NE(answers_of_folder(dir_.file("int8")), answers_of_folder(dir_.file("hf")));
+}
+
+class Quantize : public testing::Test {
+ protected:
+  void SetUp() override { GoldenClassify("bert").write_folder(dir_.file("hf")); }
+  std::string refusal(const QuantizeJob& with, const std::string& from = "hf") const {
+    QuantizeJob job = with;
+    job.from = dir_.file(from);
+    job.to = dir_.file("int8");
+    return error_of<UsageError>([&] { quantize_weights(job); });
+  }
+  TempDir dir_;
+};
+
+TEST_F(Quantize, LeavesTheSourceAndWhatIsThereAlone) {
+  const std::string weights = read_file(dir_.file("hf/model.safetensors"));
+  const auto before = std::filesystem::last_write_time(dir_.file("hf"));
+  EXPECT_EQ(refusal({}), "no error");
+  const std::string made = read_file(dir_.file("int8/model.safetensors"));
+  EXPECT_THAT(refusal({.embeddings = true}), HasSubstr("int8"));
+  EXPECT_EQ(read_file(dir_.file("int8/model.safetensors")), made);
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { quantize_weights({.from = dir_.file("hf"), .to = dir_.file("hf")}); }),
+              HasSubstr("hf"));
+  EXPECT_EQ(read_file(dir_.file("hf/model.safetensors")), weights);
+  EXPECT_EQ(std::filesystem::last_write_time(dir_.file("hf")), before);
+  EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf", "int8"));
+}
+
+// Of widths as they are: the vocabulary's files and what stays in floats count, too.
+TEST_F(Quantize, LeavesAboutAQuarterOfTheBytesWithEmbeddings) {
+  ClassifyTask task = GoldenClassify("bert").settings();
+  auto& sizes = std::get<BertConfig>(task.encoder);
+  sizes.hidden_size = 384;
+  sizes.num_hidden_layers = 6;
+  sizes.num_attention_heads = 6;
+  sizes.intermediate_size = 1536;
+  sizes.vocab_size = 2000;
+  json config = encoder_config_json(task.encoder);
+  config[kNumLabels] = 3;
+  LazyTensors parameters;
+  for (const ParameterName& name : bert_names(config)) {
+    if (name.original.starts_with("cls/")) continue;
+    parameters.emplace(name.original, LazyTensor{name.shape, [shape = name.shape] {
+                                                   return std::vector<std::byte>(shape.size_bytes(),
+                                                                                 std::byte{0x3d});
+                                                 }});
+  }
+  HuggingFaceClassifier model{
+      .encoder = task.encoder, .labels = task.labels, .dropout = 0, .folder = {}};
+  model.folder.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+  for (int i = 5; i < 2000; ++i) model.folder.vocab_txt += str("word", i, "\n");
+  export_hugging_face(dir_.file("usual"), std::move(model), parameters, {});
+  const Quantized done =
+      quantize_weights({.from = dir_.file("usual"), .to = dir_.file("int8"), .embeddings = true});
+  EXPECT_LE(static_cast<double>(done.bytes), 0.27 * static_cast<double>(done.bytes_before));
+  EXPECT_GE(static_cast<double>(done.bytes), 0.25 * static_cast<double>(done.bytes_before));
+}
+
+TEST_F(Quantize, TakesARunsFolderAsItsOwnCheckpointIs) {
+  convert_checkpoint(
+      {.from = dir_.file("hf"), .to = dir_.file("run/model"), .form = ModelForm::smelt});
+  EXPECT_EQ(refusal({}, "run"), "no error");
+  QuantizeJob direct{.from = dir_.file("hf"), .to = dir_.file("direct")};
+  quantize_weights(direct);
+  EXPECT_EQ(read_file(dir_.file("int8/model.safetensors")),
+            read_file(dir_.file("direct/model.safetensors")));
+}
+
+TEST_F(Quantize, AChangedByteOfTheFolderIsFoundWhenItIsLoaded) {
+  refusal({});
+  const std::string path = dir_.file("int8/model.safetensors");
+  std::string bytes = read_file(path);
+  bytes[bytes.size() - 5] ^= 1;
+  write_file(path, bytes);
+  const auto load = [&] {
+    for (const auto& [name, tensor] : open_stored_model(dir_.file("int8"), "predict").tensors)
+      tensor.read();
+  };
+  EXPECT_THAT(error_of<UsageError>(load), HasSubstr("is damaged: its crc32c is"));
+}
+
+TEST_F(Quantize, NamesWhatItCannotTake) {
+  EXPECT_THAT(refusal({.keep = {"*.wo"}}),
+              HasSubstr("compress: --keep *.wo fits no matrix\n  hint: they are called as "
+                        "bert.encoder.layer."));
+  EXPECT_THAT(refusal({.keep = {"*"}}), HasSubstr("no matrix is left to quantize"));
+  refusal({});
+  QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
+  EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
+              HasSubstr("its weights are in eight bits already\n  hint: take the model that"));
+  EXPECT_FALSE(exists(dir_.file("again")));
+  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  config["architectures"] = {"BertModel"};
+  SafetensorsFile weights(read_file(dir_.file("hf/model.safetensors")), "hf");
+  TensorMap plain = weights.tensors();
+  plain.erase("classifier.weight");
+  plain.erase("classifier.bias");
+  write_file(dir_.file("pre/config.json"), config.dump());
+  write_file(dir_.file("pre/model.safetensors"), safetensors_bytes(plain, weights.metadata()));
+  EXPECT_THAT(refusal({}, "pre"), HasSubstr("is a pre-trained model (bert), not one that was "
+                                            "fine-tuned\n  hint: fine-tune it first"));
+  EXPECT_THAT(refusal({}, "none"), HasSubstr("compress: "));
+}
+
+}  // namespace
+}  // namespace smelt
