@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -20,9 +21,9 @@ std::int64_t power_of_two(std::int64_t least) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
 }
 
-MemoryAdvice advice() {
-  return {"generate: the model with these texts",
-          "lower --batch, --max-length, --max-inputs or --beams"};
+double memory_of_machine() {
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
 }
 
 }  // namespace
@@ -40,22 +41,45 @@ Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, Slic
   (void)job_.answers(kLeastInputs, job_.search);  // refuses what does not fit
 }
 
-void Generator::check_memory(std::int64_t rows, std::int64_t S) const {
-  if (job_.device != "cpu") return;
-  const double kept = job_.bytes(rows * rows_of_text(job_.search), S, job_.search.most_tokens);
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
-  if (kept > memory)
-    throw UsageError(str("generate: ", counted(rows, "text"), " of ", S, " tokens with answers of ",
-                         job_.search.most_tokens, " take about ", bytes_text(kept),
-                         ", more than this machine's memory of ", bytes_text(memory)),
-                     advice().hint);
+MemoryAdvice Generator::advice() const {
+  return {"generate: the model with these texts", job_.hint};
+}
+
+std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> left) {
+  const auto asked = std::min(left.size(), static_cast<std::size_t>(job_.batch_size));
+  const double memory = memory_of_machine();
+  for (std::size_t count = asked;; count = (count + 1) / 2) {
+    const auto [rows, S] = sizes_of(left.first(count));
+    // What all rows share lies on each device, which has less memory than its machine.
+    const std::int64_t of_machine = job_.device == "cpu" ? rows * rows_of_text(job_.search) : 0;
+    const double kept = job_.bytes(of_machine, S, job_.search.most_tokens);
+    if (kept <= memory) {
+      if (count < asked && !std::exchange(told_of_memory_, true))
+        spdlog::info("generate: {} at a time, as {} do not fit into the machine's memory",
+                     counted(count, "text"), asked);
+      return count;
+    }
+    if (count == 1)
+      throw UsageError(
+          str("generate: ", counted(rows, "text"), " of ", S, " tokens with answers of ",
+              job_.search.most_tokens, " take about ", bytes_text(kept),
+              ", more than this machine's memory of ", bytes_text(memory)),
+          job_.hint);
+  }
+}
+
+Generator::BatchSizes Generator::sizes_of(std::span<const std::vector<std::int32_t>> inputs) const {
+  std::int64_t longest = kLeastInputs;
+  for (const auto& ids : inputs) longest = std::max(longest, std::ssize(ids));
+  const std::int64_t shards = placement_.row_shards();
+  const std::int64_t rows = std::min(job_.batch_size, power_of_two(std::ssize(inputs)));
+  return {.rows = std::max((rows + shards - 1) / shards * shards, shards),
+          .S = std::min(power_of_two(longest), std::max(job_.most_inputs, longest))};
 }
 
 const Generator::Asking& Generator::asking(std::int64_t rows, std::int64_t S) {
   const auto found = askings_.find({rows, S});
   if (found != askings_.end()) return found->second;
-  check_memory(rows, S);
   Asking made{.program = predict_program(job_.answers(S, job_.search), rows,
                                          {.exact_products = job_.exact_products}, placement_),
               .step = nullptr};
@@ -86,13 +110,7 @@ std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::st
 
 std::vector<std::vector<Answer>> Generator::of_batch(
     std::span<const std::vector<std::int32_t>> inputs, std::int64_t first) {
-  std::int64_t longest = kLeastInputs;
-  for (const auto& ids : inputs) longest = std::max(longest, std::ssize(ids));
-  const std::int64_t S = std::min(power_of_two(longest), std::max(job_.most_inputs, longest));
-  const std::int64_t shards = placement_.row_shards();
-  const std::int64_t rows = std::max<std::int64_t>(
-      (std::min(job_.batch_size, power_of_two(std::ssize(inputs))) + shards - 1) / shards * shards,
-      shards);
+  const auto [rows, S] = sizes_of(inputs);
   const Asking& asked = asking(rows, S);
   Batch batch = empty_batch(asked.program.features, rows);
   for (std::size_t row = 0; row < inputs.size(); ++row)
@@ -117,13 +135,19 @@ std::vector<std::vector<Answer>> Generator::of_batch(
   for (std::size_t i = 0; i < inputs.size() * A; ++i) {
     if (scores[i] < kNoAnswer) continue;
     const std::span<const std::int32_t> said(ids.data() + i * T, T);
-    const auto stop =
-        std::ranges::find_if(said, [&](std::int32_t id) { return id == job_.end || id == 0; });
-    const bool ended = stop != said.end() && *stop == job_.end;
-    out[i / A].push_back({.text = job_.decode({said.begin(), stop}),
-                          .ids = {said.begin(), stop + (ended ? 1 : 0)},
-                          .score = scores[i]});
+    out[i / A].push_back(answer_of(said, scores[i]));
   }
+  return out;
+}
+
+// Padding that is said within an answer counts in its score, and is no text, as in transformers.
+Answer Generator::answer_of(std::span<const std::int32_t> said, float score) const {
+  const auto end = std::ranges::find(said, job_.end);
+  std::vector<std::int32_t> words(said.begin(), end);
+  std::erase(words, 0);
+  Answer out{.text = job_.decode(words), .ids = {said.begin(), end}, .score = score};
+  while (end == said.end() && !out.ids.empty() && out.ids.back() == 0) out.ids.pop_back();
+  if (end != said.end()) out.ids.push_back(job_.end);
   return out;
 }
 
@@ -137,7 +161,7 @@ std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<s
                                                    std::int64_t first) {
   std::vector<std::vector<Answer>> out;
   for (std::size_t at = 0; at < all.size();) {
-    const std::size_t count = std::min(all.size() - at, static_cast<std::size_t>(job_.batch_size));
+    const std::size_t count = next_batch(all.subspan(at));
     auto of = of_batch(all.subspan(at, count), first + static_cast<std::int64_t>(at));
     std::ranges::move(of, std::back_inserter(out));
     at += count;

@@ -26,6 +26,8 @@ struct GenerateOptions {
   std::int64_t batch_size = 32;    // texts at a time
   std::int64_t seed = 12345;       // of samples
   std::int64_t devices = 1;
+  // What helps where memory is short, in the command's own words.
+  std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
 };
 
 struct GenerateJob : GenerateOptions {
@@ -37,7 +39,7 @@ struct GenerateJob : GenerateOptions {
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
   // Bytes of what is kept of so many rows of S input tokens and T of answers, about.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
-  std::int32_t end = 1;
+  std::int32_t end = 1, unknown = -1;  // -1: none
 
   nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
@@ -62,8 +64,8 @@ class Generator {
             std::string where, std::shared_ptr<const void> owner = {});
 
   // search.answers to each text, the best first. `first` is the number of the first text: samples
-  // depend on a text's number, not on its batch. UsageError for answers beyond the machine's
-  // memory, before anything runs.
+  // depend on a text's number, not on its batch. Batches are smaller where batch_size texts are
+  // beyond the machine's memory, which is told; UsageError where one is, before anything runs.
   std::vector<std::vector<Answer>> answer(std::span<const std::string> texts,
                                           std::int64_t first = 0);
   // The same of texts that are ids already.
@@ -79,8 +81,16 @@ class Generator {
   const Asking& asking(std::int64_t rows, std::int64_t S);
   std::vector<std::vector<Answer>> of_batch(std::span<const std::vector<std::int32_t>> inputs,
                                             std::int64_t first);
+  Answer answer_of(std::span<const std::int32_t> said, float score) const;
   std::vector<std::vector<std::int32_t>> encode(std::span<const std::string> texts) const;
-  void check_memory(std::int64_t rows, std::int64_t S) const;
+  // So many texts' rows, and the length that they are filled up to.
+  struct BatchSizes {
+    std::int64_t rows, S;
+  };
+  BatchSizes sizes_of(std::span<const std::vector<std::int32_t>> inputs) const;
+  // Of the texts that are left those that are answered at a time.
+  std::size_t next_batch(std::span<const std::vector<std::int32_t>> left);
+  MemoryAdvice advice() const;
 
   std::shared_ptr<const Client> client_;
   GenerateJob job_;
@@ -90,6 +100,7 @@ class Generator {
   std::shared_ptr<const void> owner_;
   std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
   std::unique_ptr<const ModelState> state_;                          // on the devices
+  bool told_of_memory_ = false;
 };
 
 // Of the newest checkpoint of job.model_dir.
