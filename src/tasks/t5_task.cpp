@@ -43,9 +43,11 @@ Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor
     out.losses.push_back(over("z_loss", square(found.log_sum), counted));
     out.losses.back().factor = c.settings.z_loss;
   }
-  if (c.settings.loss_over == LossOver::examples)
-    for (Measure& loss : out.losses)
-      loss.weight = constant(root.graph(), static_cast<double>(targets.dim(0)), DType::f32);
+  if (c.settings.loss_over == LossOver::examples) {
+    // Rows without targets only fill a batch up.
+    const Tensor examples = reduce_sum(reduce_max(reshape(counted, targets.dims()), {1}), {0});
+    for (Measure& loss : out.losses) loss.weight = examples;
+  }
   if (root.training()) return out;
   const Tensor right = as_weights(compare(found.best, labels, Compare::eq));
   out.metrics.push_back(over("target_accuracy", right, counted));

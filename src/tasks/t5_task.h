@@ -14,7 +14,7 @@ namespace smelt {
 // What the sum of a batch's losses is taken over.
 enum class LossOver {
   tokens,    // of targets, without padding: t5's
-  examples,  // ttt's, as Keras' compute_average_loss over the batch
+  examples,  // that have targets: ttt's, as Keras' compute_average_loss over the batch
 };
 inline constexpr NamedValues<LossOver, 2> kLossOver{
     {{"tokens", LossOver::tokens}, {"examples", LossOver::examples}}};
