@@ -1,5 +1,6 @@
 #include "examples/text_to_text_examples.h"
 
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 
@@ -21,46 +22,84 @@ bool fit(std::vector<std::int32_t>& ids, std::int64_t length) {
   return is_long;
 }
 
-}  // namespace
+// Encodes rows on several threads and counts what they lose.
+class AnswerEncoder {
+ public:
+  explicit AnswerEncoder(const TextToTextExamplesJob& job) : job_(job) {}
 
-TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
-  const auto wanted = wanted_rows(job.rows, job.what, job.split,
-                                  [](const LabelledRow&, const std::string&) { return 0; });
-  std::atomic<std::uint64_t> cut_targets = 0;
-  RowRecords records(job.output, [&](const LabelledRow& row) {
-    auto inputs = job.encode(job.prefix + row.text), targets = job.encode(row.label);
-    EncodedRow out{.record = {}, .tokens = inputs.size()};
-    const bool long_target = fit(targets, job.targets_length);
-    out.is_cut = fit(inputs, job.inputs_length) || long_target;
-    if (long_target) ++cut_targets;
+  EncodedRow encode(const LabelledRow& row) {
+    auto inputs = job_.encode(job_.prefix + row.text), targets = job_.encode(row.label);
+    EncodedRow out{.record = {}, .tokens = inputs.size(), .unknown = unknown_in(inputs)};
+    if (out.unknown > 0) ++texts_;
+    if (unknown_in(targets) > 0) ++targets_;
+    const bool long_target = fit(targets, job_.targets_length);
+    out.is_cut = fit(inputs, job_.inputs_length) || long_target;
+    if (long_target) ++cut_;
     ExampleWriter example;
     example.integers("inputs", inputs);
     example.integers("targets", targets);
     append_record(out.record, example.take());
-    return std::vector{std::move(out)};
-  });
+    return out;
+  }
+  TextToTextSummary summary(RowCounts counts) const {
+    return {std::move(counts), cut_, texts_, targets_};
+  }
+
+ private:
+  std::size_t unknown_in(const std::vector<std::int32_t>& ids) const {
+    return static_cast<std::size_t>(std::ranges::count(ids, job_.unknown));
+  }
+
+  const TextToTextExamplesJob& job_;
+  std::atomic<std::uint64_t> cut_ = 0, texts_ = 0, targets_ = 0;
+};
+
+nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
+                                           const TextToTextSummary& s) {
+  return {{"kind", "text_to_text"},
+          {"files", {path_name(job.output)}},
+          {"examples", s.examples},
+          {"inputs_length", job.inputs_length},
+          {"targets_length", job.targets_length},
+          {"prefix", job.prefix},
+          {"cut", s.cut},
+          {"cut_targets", s.cut_targets},
+          {"unknown_texts", s.unknown_texts},
+          {"unknown_targets", s.unknown_targets},
+          {"vocabulary",
+           {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
+          {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+}
+
+std::string kept_line(const LabelledRow& row) {
+  const nlohmann::ordered_json out{{"text", row.text}, {"label", row.label}};
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string rows_beside(const std::string& records) { return records + ".rows.jsonl"; }
+
+TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
+  const auto wanted = wanted_rows(job.rows, job.what, job.split,
+                                  [](const LabelledRow&, const std::string&) { return 0; });
+  AnswerEncoder encoder(job);
+  RowRecords records(job.output, [&](const LabelledRow& row) { return std::vector{encoder.encode(row)}; });
+  std::optional<OutputFile> kept;
+  if (job.keeps_rows) kept.emplace(rows_beside(job.output));
   auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;
-  for (LabelledRow row; rows.next(row); ++number)
-    if (!job.split || wanted.at(number)) records.add(std::move(row));
-  TextToTextSummary out;
-  static_cast<RowCounts&>(out) = records.finish();
-  out.cut_targets = cut_targets;
+  for (LabelledRow row; rows.next(row); ++number) {
+    if (job.split && !wanted.at(number)) continue;
+    if (kept) kept->write(kept_line(row));
+    records.add(std::move(row));
+  }
+  TextToTextSummary out = encoder.summary(records.finish());
   if (out.examples == 0)
     throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
                      "give rows of texts and answers");
-  const nlohmann::ordered_json described{
-      {"kind", "text_to_text"},
-      {"files", {path_name(job.output)}},
-      {"examples", out.examples},
-      {"inputs_length", job.inputs_length},
-      {"targets_length", job.targets_length},
-      {"prefix", job.prefix},
-      {"cut", out.cut},
-      {"cut_targets", out.cut_targets},
-      {"vocabulary",
-       {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}}};
-  write_file(job.output + ".json", described.dump(2) + "\n");
+  write_file(job.output + ".json", answers_description(job, out).dump(2) + "\n");
+  if (kept) kept->commit();
   records.commit();
   return out;
 }

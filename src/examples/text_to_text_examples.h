@@ -21,13 +21,21 @@ struct TextToTextExamplesJob {
   // Ids of a text with their end.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::int64_t inputs_length = 512, targets_length = 114;
-  std::string vocab;   // what the ids are of
-  std::string output;  // replaced if there
+  std::int32_t unknown = -1;  // the id of what the vocabulary has no piece for
+  std::string vocab;          // what the ids are of
+  std::string output;         // replaced if there
+  bool keeps_rows = false;    // as rows_beside() has them
 };
 
 struct TextToTextSummary : RowCounts {  // cut: whose text or answer is longer
   std::uint64_t cut_targets = 0;
+  // Rows that hold what the vocabulary has no piece for: in their text, in their answer.
+  std::uint64_t unknown_texts = 0, unknown_targets = 0;
 };
+
+// The file beside such records that has each row's "text" and "label" as they were written: a line
+// of JSON for each record.
+std::string rows_beside(const std::string& records);
 
 // As write_labelled_examples() has it. What is longer loses its end, but for the last id.
 TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job);

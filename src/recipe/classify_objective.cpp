@@ -13,7 +13,7 @@
 #include "checkpoint/lazy_files.h"
 #include "data/description.h"
 #include "format/config.h"
-#include "recipe/answer_predictions.h"
+#include "recipe/span_predictions.h"
 #include "recipe/classify_data.h"
 #include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
@@ -212,7 +212,7 @@ ObjectiveType classify_objective() {
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
-    return of_answers(r) ? write_answer_predictions(r)
+    return of_answers(r) ? write_span_predictions(r)
                          : write_class_predictions(r, finished_classifier(r));
   };
   type.preset = glue_preset;

@@ -107,10 +107,14 @@ Evaluation with_more_measures(const Recipe& r, Evaluation e) {
   return e;
 }
 
-// Of a checkpoint that is evaluated once, not of each that is followed.
-Evaluation with_predictions(const Recipe& r, Evaluation e) {
+// A checkpoint that is evaluated once, unlike each that is followed: with predictions, too. The
+// figures are kept before, as those may turn out to need more memory than there is.
+Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Evaluation&)>& keep) {
+  Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
+  keep(e);
   if (!r.type->write_predictions) return e;
   for (MeasuredValue& m : r.type->write_predictions(r)) e.measures.push_back(std::move(m));
+  keep(e);
   return e;
 }
 
@@ -250,19 +254,19 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
 }
 
 Evaluation evaluate_model(const Recipe& r) {
-  const Evaluation e = with_predictions(r, with_more_measures(r, evaluate(recipe_evaluation(r))));
-  write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
-  return e;
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+  });
 }
 
 Evaluation evaluate_and_try_to_keep(const Recipe& r) {
-  const Evaluation e = with_predictions(r, with_more_measures(r, evaluate(recipe_evaluation(r))));
-  try {
-    write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
-  } catch (const Error& error) {
-    spdlog::warn("eval: the figures are not kept: {}", error.what());
-  }
-  return e;
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    try {
+      write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+    } catch (const Error& error) {
+      spdlog::warn("eval: the figures are not kept: {}", error.what());
+    }
+  });
 }
 
 void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {

@@ -65,6 +65,7 @@ class T5Text {
   }
 
   std::int32_t end() const { return end_; }
+  std::int32_t unknown() const { return tokenizer_->unknown(); }
   std::int64_t ids() const { return sentinels_.ids; }
 
  private:
@@ -117,6 +118,7 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
                       static_cast<double>(T));
   };
   job.end = text->end();
+  job.unknown = text->unknown();
   job.model = config_json(model);
   return job;
 }

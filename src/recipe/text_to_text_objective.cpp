@@ -1,8 +1,6 @@
 // model.type: text_to_text.
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
@@ -10,9 +8,9 @@
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/stored_model.h"
-#include "data/example_source.h"
 #include "examples/text_to_text_examples.h"
 #include "format/config.h"
+#include "recipe/answer_predictions.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
@@ -24,8 +22,6 @@
 
 namespace smelt {
 namespace {
-
-constexpr std::uint64_t kAnswersAtOnce = 1024;
 
 struct AnswerModel {
   std::string like;
@@ -181,6 +177,7 @@ GenerateJob answer_job(const Recipe& r) {
 std::uint64_t write_answers(const Recipe& r, const std::string& what, const std::string& input,
                             const std::string& output, std::optional<RowSplit> split) {
   const AnswerData data = answer_data(r);
+  const GenerateJob pieces = answer_job(r);
   TextToTextExamplesJob job{.rows = {.input = input,
                                      .format = parse_file_format(data.format, "data.format"),
                                      .text = data.source,
@@ -189,14 +186,21 @@ std::uint64_t write_answers(const Recipe& r, const std::string& what, const std:
                             .what = what,
                             .split = split,
                             .prefix = data.prefix,
-                            .encode = answer_job(r).encode,
+                            .encode = pieces.encode,
                             .inputs_length = data.inputs_length,
                             .targets_length = data.targets_length,
+                            .unknown = pieces.unknown,
                             .vocab = RecipePaths(r).vocab,
-                            .output = output};
+                            .output = output,
+                            .keeps_rows = output != RecipePaths(r).train_output};
   const TextToTextSummary s = write_text_to_text(job);
   spdlog::info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
                counted(s.examples, "example"), what, s.cut, s.cut_targets, data.targets_length);
+  if (s.unknown_texts + s.unknown_targets > 0)
+    spdlog::warn(
+        "data: {} and {} of {} hold what the vocabulary has no piece for: the model reads a blank "
+        "there, and can never say these answers",
+        counted(s.unknown_texts, "text"), counted(s.unknown_targets, "answer"), what);
   return s.examples;
 }
 
@@ -218,55 +222,6 @@ std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
   return write_answers(r, own ? "data.validation" : "data.train",
                        own ? data.validation : data.train, paths.heldout_output,
                        split(RowSplit::Part::heldout));
-}
-
-// Ids up to their end.
-std::vector<std::int32_t> row_of(const HostArray& array, std::size_t row, std::int32_t end) {
-  const auto all = array.values<std::int32_t>();
-  const auto length = static_cast<std::size_t>(array.shape.dims[1]);
-  std::vector<std::int32_t> out;
-  for (const std::int32_t id : all.subspan(row * length, length)) {
-    if (id == 0) break;
-    out.push_back(id);
-    if (id == end) break;
-  }
-  return out;
-}
-
-std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
-  if (!ids.empty() && ids.back() == job.end) ids.pop_back();
-  return job.decode(ids);
-}
-
-std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
-  const RecipePaths paths(r);
-  const AnswerData data = answer_data(r);
-  GenerateOptions options{.batch_size = r.eval.batch_size};
-  options.search.most_tokens = data.targets_length;
-  options.most_inputs = data.inputs_length;
-  Generator generator = generator_of(r, options);
-  const GenerateJob& job = generator.job();
-  const auto source = open_examples({.input = paths.scored, .features = answer_task(r).features});
-  OutputFile file(paths.predictions);
-  double right = 0;
-  for (std::uint64_t first = 0; first < source->size(); first += kAnswersAtOnce) {
-    const auto count = std::min(kAnswersAtOnce, source->size() - first);
-    const Batch batch = source->examples_in_order(first, count);
-    std::vector<std::vector<std::int32_t>> inputs;
-    for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
-    const auto answers = generator.answer(std::span<const std::vector<std::int32_t>>(inputs));
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string label = text_of(job, row_of(batch.arrays[1], i, job.end));
-      const std::string said = answers[i].empty() ? "" : answers[i].front().text;
-      right += said == label ? 1 : 0;
-      const nlohmann::ordered_json line{
-          {"text", text_of(job, inputs[i])}, {"label", label}, {"prediction", said}};
-      file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    }
-  }
-  file.commit();
-  const auto all = static_cast<double>(source->size());
-  return {{.name = "exact_match", .value = right / all, .weight = all}};
 }
 
 void export_answers(const Recipe& r, const std::string& folder) {
@@ -307,7 +262,12 @@ ObjectiveType text_to_text_objective() {
   type.make_examples = make_answers;
   type.task = answer_task;
   type.model_files = answer_files_of_model;
-  type.write_predictions = write_answer_predictions;
+  type.write_predictions = [](const Recipe& r) {
+    const AnswerData data = answer_data(r);
+    return write_answer_predictions(r, {.features = answer_task(r).features,
+                                        .inputs_length = data.inputs_length,
+                                        .targets_length = data.targets_length});
+  };
   type.export_folder = export_answers;
   type.questions = {QuestionFor<GenerateJob>(of_model(answer_job, [](const StoredModel& m) {
     return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.extra_ids);

@@ -141,6 +141,8 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
     ids.push_back(1);
     return ids;
   };
+  job.unknown = 5;  // d
+  job.keeps_rows = true;
   job.prefix = "c";
   job.inputs_length = 6;
   job.targets_length = 3;
@@ -149,6 +151,13 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
   const TextToTextSummary s = write_text_to_text(job);
   EXPECT_EQ(s.cut, 1u);
   EXPECT_EQ(s.cut_targets, 1u);
+  EXPECT_EQ(s.unknown, 1u);
+  EXPECT_EQ(s.unknown_texts, 1u);
+  EXPECT_EQ(s.unknown_targets, 2u);
+  EXPECT_THAT(read_file(job.output + ".json"), HasSubstr("\"unknown_targets\": 2"));
+  EXPECT_EQ(read_file(rows_beside(job.output)),
+            "{\"text\":\"abc\",\"label\":\"de\"}\n"
+            "{\"text\":\"abcdefgh\",\"label\":\"abcd\"}\n");
   EXPECT_THAT(values(feature("inputs", 6), 2), ElementsAre(4, 2, 3, 4, 1, 0, 4, 2, 3, 4, 5, 1));
   EXPECT_THAT(values(feature("targets", 3), 2), ElementsAre(5, 6, 1, 2, 3, 1));
 }

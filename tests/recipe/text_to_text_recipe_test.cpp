@@ -11,6 +11,7 @@
 #include "recipe/stored_answers.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -73,6 +74,20 @@ class TextToText : public testing::Test {
   TempDir dir_;
 };
 
+// A batch of one row of two is filled up.
+TEST_F(TextToText, RowsThatFillABatchUpCountInNoLoss) {
+  run("m", {"model.loss_over=examples"});
+  const auto scored = [&](const char* batch) {
+    return evaluate_model(
+        recipe("m", {"model.loss_over=examples", str("eval.batch_size=", batch)}));
+  };
+  const Evaluation e = scored("3"), filled = scored("4");
+  EXPECT_EQ(filled.examples, 6);
+  EXPECT_EQ(filled.measure("target_loss").weight, 6);
+  EXPECT_NEAR(filled.measure("target_loss").value, e.measure("target_loss").value, 1e-4);
+  EXPECT_NEAR(filled.loss, e.loss, 1e-4);
+}
+
 TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders) {
   const Evaluation e = run("m", {"data.prefix=a cat likes "});
   EXPECT_EQ(e.examples, 6);
@@ -88,8 +103,8 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
   LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line);) {
     const auto row = nlohmann::json::parse(line);
-    EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("a cat likes "));
-    texts.push_back(row["text"]);
+    EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("the cat sees "));
+    texts.push_back("a cat likes " + row["text"].get<std::string>());
     said.push_back(row["prediction"]);
   }
   ASSERT_EQ(texts.size(), 6u);
@@ -101,6 +116,45 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
     for (std::size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(got[i].front().text, said[i]) << folder;
   }
+}
+
+TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
+  std::string rows;
+  for (int i = 0; i < 10; ++i)
+    rows += str(R"({"source": "the cat sees )", i, R"(", "target": "{)", i,
+                R"(} a dog likes the cat )", "and some birds follow it\"}\n");
+  write_file(dir_.file("rows.jsonl"), rows);
+  const std::vector<std::string> few{"data.targets_length=4", "eval.steps=1"};
+  const Evaluation e = run("m", few);
+  EXPECT_THAT(log_.text(), HasSubstr("hold what the vocabulary has no piece for"));
+  EXPECT_EQ(e.measure("exact_match").weight, 4) << "eval.steps is one batch of four";
+  EXPECT_EQ(e.measure("exact_match").value, 0);
+  const std::string predictions = dir_.file("m/model/predictions.jsonl"),
+                    kept = dir_.file("m/data/heldout.tfrecord.rows.jsonl");
+  std::string answered;
+  int lines = 0;
+  LineReader told(predictions);
+  for (std::string line; told.next(line); ++lines) {
+    auto row = nlohmann::json::parse(line);
+    EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("the cat sees "));
+    EXPECT_THAT(row["label"].get<std::string>(),
+                testing::MatchesRegex("\\{.\\} a dog .* follow it"));
+    if (lines != 1) row["label"] = str(" ", row["prediction"].get<std::string>(), " ");
+    answered += row.dump() + "\n";
+  }
+  ASSERT_EQ(lines, 4);
+  write_file(kept, answered);
+  EXPECT_EQ(evaluate_model(recipe("m", few)).measure("exact_match").value, 0.75);
+
+  // The scored figures are kept, whatever becomes of the answers.
+  write_file(kept, "{}\n");
+  remove_file(dir_.file("m/model/eval_results.txt"));
+  EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
+              HasSubstr("heldout.tfrecord.rows.jsonl:1: no row of the record beside it"));
+  EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), HasSubstr("target_loss = "));
+  remove_file(kept);
+  (void)evaluate_model(recipe("m", few));
+  EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl is not there: answers are compared with"));
 }
 
 TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {

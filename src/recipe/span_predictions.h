@@ -1,0 +1,17 @@
+// What a model of answers says of a run's held-out questions.
+#pragma once
+
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "step/report.h"
+
+namespace smelt {
+
+// The questions of eval.split (examples/question_examples.h), each a line as ask/answer_spans.h has
+// it, into RecipePaths's `predictions`; what they come to: exact_match and f1 as SQuAD's own
+// program computes them (metrics/answers.h). Nothing, and a warning, where the records' questions
+// are not there.
+std::vector<MeasuredValue> write_span_predictions(const Recipe& recipe);
+
+}  // namespace smelt
