@@ -175,8 +175,8 @@ void run(const MetricsJob& job) {
   score_by_names(job, rows, out);
   score_by_command(job, rows, out);
   if (job.report) {
-    const NamedConfusion c = confusion_of(rows.predicted.of(job.prediction), rows.wanted);
-    const std::string report = classification_report(c.confusion, c.names);
+    const NamedCounts c = counts_of(rows.predicted.of(job.prediction), rows.wanted);
+    const std::string report = classification_report(c.counts, c.names);
     out.json["report"] = report;
     out.text += str("\n", report);
   }

@@ -76,8 +76,8 @@ bool LabelledRows::open_next() {
   const bool is_squad = files_.answers && files_.format == FileFormat::by_name &&
                         lower_case_name(path).ends_with(".json");
   const auto tell = [this, path](const TextFault& fault) { faults_.add(fault, path); };
-  reader_ = open_rows(path, is_squad ? FileFormat::squad : files_.format, fields, tell,
-                      files_.header);
+  reader_ =
+      open_rows(path, is_squad ? FileFormat::squad : files_.format, fields, tell, files_.header);
   return true;
 }
 

@@ -84,7 +84,8 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   const auto wanted = wanted_rows(job.rows, job.what, job.split,
                                   [](const LabelledRow&, const std::string&) { return 0; });
   AnswerEncoder encoder(job);
-  RowRecords records(job.output, [&](const LabelledRow& row) { return std::vector{encoder.encode(row)}; });
+  RowRecords records(job.output,
+                     [&](const LabelledRow& row) { return std::vector{encoder.encode(row)}; });
   std::optional<OutputFile> kept;
   if (job.keeps_rows) kept.emplace(rows_beside(job.output));
   auto rows = rows_to_write(job.rows, job.what, job.split);

@@ -24,9 +24,9 @@ void report_row(std::ostream& out, std::size_t width, const std::string& name,
 
 }  // namespace
 
-Confusion::Confusion(std::size_t classes, std::span<const std::size_t> predicted,
-                     std::span<const std::size_t> wanted)
-    : Confusion(classes) {
+ClassCounts::ClassCounts(std::size_t classes, std::span<const std::size_t> predicted,
+                         std::span<const std::size_t> wanted)
+    : ClassCounts(classes) {
   if (predicted.size() != wanted.size())
     throw UsageError(
         str("classes: ", predicted.size(), " predictions for ", wanted.size(), " references"),
@@ -40,28 +40,14 @@ Confusion::Confusion(std::size_t classes, std::span<const std::size_t> predicted
   }
 }
 
-std::int64_t Confusion::wanted(std::size_t c) const {
-  std::int64_t sum = 0;
-  for (std::size_t p = 0; p < classes_; ++p) sum += count(c, p);
-  return sum;
-}
-
-std::int64_t Confusion::predicted(std::size_t c) const {
-  std::int64_t sum = 0;
-  for (std::size_t w = 0; w < classes_; ++w) sum += count(w, c);
-  return sum;
-}
-
-std::int64_t Confusion::right() const {
-  std::int64_t sum = 0;
-  for (std::size_t c = 0; c < classes_; ++c) sum += count(c, c);
-  return sum;
-}
-
-std::int64_t Confusion::total() const {
-  std::int64_t sum = 0;
-  for (const std::int64_t n : counts_) sum += n;
-  return sum;
+void ClassCounts::add(std::span<const std::size_t> predicted, std::span<const std::size_t> wanted) {
+  for (const std::size_t c : predicted) {
+    ++predicted_[c];
+    right_[c] += std::ranges::binary_search(wanted, c) ? 1 : 0;
+  }
+  for (const std::size_t c : wanted) ++wanted_[c];
+  all_right_ += std::ranges::equal(predicted, wanted) ? 1 : 0;
+  ++total_;
 }
 
 PrecisionRecall precision_recall(std::int64_t right, std::int64_t predicted, std::int64_t wanted) {
@@ -95,45 +81,50 @@ PrecisionRecall weighted_average(std::span<const PrecisionRecall> classes) {
   return {share(sum.precision, n), share(sum.recall, n), share(sum.f1, n), sum.support};
 }
 
-double accuracy(const Confusion& confusion) {
-  return share(static_cast<double>(confusion.right()), static_cast<double>(confusion.total()));
+double accuracy(const ClassCounts& counts) {
+  return share(static_cast<double>(counts.right()), static_cast<double>(counts.total()));
 }
 
-std::vector<PrecisionRecall> by_class(const Confusion& confusion) {
+std::vector<PrecisionRecall> by_class(const ClassCounts& counts) {
   std::vector<PrecisionRecall> out;
-  for (std::size_t c = 0; c < confusion.classes(); ++c)
-    out.push_back(
-        precision_recall(confusion.count(c, c), confusion.predicted(c), confusion.wanted(c)));
+  for (std::size_t c = 0; c < counts.classes(); ++c)
+    out.push_back(precision_recall(counts.right(c), counts.predicted(c), counts.wanted(c)));
   return out;
 }
 
-PrecisionRecall micro_average(const Confusion& confusion) {
-  return precision_recall(confusion.right(), confusion.total(), confusion.total());
+PrecisionRecall micro_average(const ClassCounts& counts) {
+  std::int64_t right = 0, predicted = 0, wanted = 0;
+  for (std::size_t c = 0; c < counts.classes(); ++c) {
+    right += counts.right(c);
+    predicted += counts.predicted(c);
+    wanted += counts.wanted(c);
+  }
+  return precision_recall(right, predicted, wanted);
 }
 
-double matthews(const Confusion& confusion) {
+double matthews(const ClassCounts& counts) {
   double both = 0, predicted = 0, wanted = 0;
-  for (std::size_t c = 0; c < confusion.classes(); ++c) {
-    const auto p = static_cast<double>(confusion.predicted(c));
-    const auto w = static_cast<double>(confusion.wanted(c));
+  for (std::size_t c = 0; c < counts.classes(); ++c) {
+    const auto p = static_cast<double>(counts.predicted(c));
+    const auto w = static_cast<double>(counts.wanted(c));
     both += p * w;
     predicted += p * p;
     wanted += w * w;
   }
-  const auto total = static_cast<double>(confusion.total());
-  const double covariance = total * static_cast<double>(confusion.right()) - both;
+  const auto total = static_cast<double>(counts.total());
+  const double covariance = total * static_cast<double>(counts.right()) - both;
   return share(covariance, std::sqrt((total * total - predicted) * (total * total - wanted)));
 }
 
-std::string classification_report(const Confusion& confusion, std::span<const std::string> names,
+std::string classification_report(const ClassCounts& counts, std::span<const std::string> names,
                                   int digits) {
-  CHECK(names.size() == confusion.classes(), names.size(), " names");
+  CHECK(names.size() == counts.classes(), names.size(), " names");
   std::vector<PrecisionRecall> rows;
   std::vector<std::string> named;
   std::size_t width = std::string_view("weighted avg").size();
-  const std::vector<PrecisionRecall> all = by_class(confusion);
+  const std::vector<PrecisionRecall> all = by_class(counts);
   for (std::size_t c = 0; c < all.size(); ++c) {
-    if (confusion.predicted(c) + confusion.wanted(c) == 0) continue;
+    if (counts.predicted(c) + counts.wanted(c) == 0) continue;
     rows.push_back(all[c]);
     named.push_back(names[c]);
     width = std::max(width, to_code_points(names[c]).size());
@@ -145,7 +136,7 @@ std::string classification_report(const Confusion& confusion, std::span<const st
   out << "\n\n" << std::fixed << std::setprecision(digits);
   for (std::size_t r = 0; r < rows.size(); ++r) report_row(out, width, named[r], rows[r]);
   out << '\n' << std::setw(static_cast<int>(width)) << "accuracy" << std::string(22, ' ');
-  out << std::setw(9) << accuracy(confusion) << ' ' << std::setw(9) << confusion.total() << '\n';
+  out << std::setw(9) << accuracy(counts) << ' ' << std::setw(9) << counts.total() << '\n';
   report_row(out, width, "macro avg", macro_average(rows));
   report_row(out, width, "weighted avg", weighted_average(rows));
   return out.str();

@@ -9,27 +9,30 @@
 
 namespace smelt {
 
-// How often class `wanted` was predicted as `given`.
-class Confusion {
+// How often each class was predicted, was wanted, and was both.
+class ClassCounts {
  public:
-  explicit Confusion(std::size_t classes) : classes_(classes), counts_(classes * classes) {}
+  explicit ClassCounts(std::size_t classes)
+      : right_(classes), predicted_(classes), wanted_(classes) {}
   // UsageError for a class that is not below `classes`, or lists of different lengths.
-  Confusion(std::size_t classes, std::span<const std::size_t> predicted,
-            std::span<const std::size_t> wanted);
+  ClassCounts(std::size_t classes, std::span<const std::size_t> predicted,
+              std::span<const std::size_t> wanted);
 
-  void add(std::size_t predicted, std::size_t wanted) { ++counts_[wanted * classes_ + predicted]; }
-  std::size_t classes() const { return classes_; }
-  std::int64_t count(std::size_t wanted, std::size_t predicted) const {
-    return counts_[wanted * classes_ + predicted];
+  void add(std::size_t predicted, std::size_t wanted) {
+    add(std::span(&predicted, 1), std::span(&wanted, 1));
   }
-  std::int64_t wanted(std::size_t c) const;
-  std::int64_t predicted(std::size_t c) const;
-  std::int64_t right() const;
-  std::int64_t total() const;
+  // An example of several classes, or of none; both lists ascend.
+  void add(std::span<const std::size_t> predicted, std::span<const std::size_t> wanted);
+  std::size_t classes() const { return wanted_.size(); }
+  std::int64_t right(std::size_t c) const { return right_[c]; }
+  std::int64_t predicted(std::size_t c) const { return predicted_[c]; }
+  std::int64_t wanted(std::size_t c) const { return wanted_[c]; }
+  std::int64_t right() const { return all_right_; }  // examples of which all is right
+  std::int64_t total() const { return total_; }      // examples
 
  private:
-  std::size_t classes_;
-  std::vector<std::int64_t> counts_;  // [wanted, predicted]
+  std::vector<std::int64_t> right_, predicted_, wanted_;
+  std::int64_t all_right_ = 0, total_ = 0;
 };
 
 // A quotient by zero is 0. Support: how many there are to find.
@@ -41,15 +44,15 @@ PrecisionRecall precision_recall(std::int64_t right, std::int64_t predicted, std
 PrecisionRecall macro_average(std::span<const PrecisionRecall> classes);
 PrecisionRecall weighted_average(std::span<const PrecisionRecall> classes);  // by support
 
-double accuracy(const Confusion& confusion);
-std::vector<PrecisionRecall> by_class(const Confusion& confusion);
-PrecisionRecall micro_average(const Confusion& confusion);
+double accuracy(const ClassCounts& counts);
+std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
+PrecisionRecall micro_average(const ClassCounts& counts);
 // Matthews' correlation, of any number of classes (Gorodkin 2004); 0 where one side has one class.
-double matthews(const Confusion& confusion);
+double matthews(const ClassCounts& counts);
 
 // The text of sklearn.metrics.classification_report; `names` in the order to print, one a class.
 // A class that is neither predicted nor wanted is left out.
-std::string classification_report(const Confusion& confusion, std::span<const std::string> names,
+std::string classification_report(const ClassCounts& counts, std::span<const std::string> names,
                                   int digits = 2);
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -61,7 +62,7 @@ Texts answers_at(const Side& side, std::size_t i) {
   return texts_at(side, i, "a text or a list of texts");
 }
 
-double of_confusion(std::string_view metric, const Confusion& c) {
+double of_counts(std::string_view metric, const ClassCounts& c) {
   if (metric == "accuracy") return accuracy(c);
   if (metric == "matthews") return matthews(c);
   PrecisionRecall score = micro_average(c);
@@ -69,7 +70,7 @@ double of_confusion(std::string_view metric, const Confusion& c) {
     std::vector<PrecisionRecall> there;
     for (std::size_t i = 0; i < c.classes(); ++i)
       if (c.predicted(i) + c.wanted(i) > 0)
-        there.push_back(precision_recall(c.count(i, i), c.predicted(i), c.wanted(i)));
+        there.push_back(precision_recall(c.right(i), c.predicted(i), c.wanted(i)));
     score = metric.ends_with("-macro") ? macro_average(there) : weighted_average(there);
   }
   if (metric.starts_with("precision")) return score.precision;
@@ -97,11 +98,41 @@ Classes classes_of(const Side& predicted, const Side& wanted) {
   return out;
 }
 
+// The numbers of an example's classes, ascending.
+using ClassSets = std::vector<std::vector<std::size_t>>;
+
+ClassSets class_sets(const Side& side, std::map<std::string, std::size_t>& numbers) {
+  ClassSets out;
+  for (std::size_t i = 0; i < side.values.size(); ++i) {
+    std::set<std::size_t> classes;
+    const Texts labels = texts_at(side, i, "a list of labels");
+    for (const std::string& label : labels)
+      classes.insert(numbers.try_emplace(label, numbers.size()).first->second);
+    if (classes.size() != labels.size()) refuse(side, i, "a list of different labels");
+    out.emplace_back(classes.begin(), classes.end());
+  }
+  return out;
+}
+
+// Each example may have any number of classes.
+ScoreOf set_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
+  if (metric == "matthews") refuse(wanted, 0, "one label");
+  std::map<std::string, std::size_t> numbers;
+  const ClassSets said = class_sets(predicted, numbers), is = class_sets(wanted, numbers);
+  return [metric = std::string(metric), said, is, classes = numbers.size()](Examples examples) {
+    ClassCounts counts(classes);
+    for (const std::size_t e : examples) counts.add(said[e], is[e]);
+    return of_counts(metric, counts);
+  };
+}
+
 ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
+  if (!wanted.values.empty() && wanted.values.front().is_array())
+    return set_metric(metric, predicted, wanted);
   return [metric = std::string(metric), c = classes_of(predicted, wanted)](Examples examples) {
-    Confusion confusion(c.names.size());
-    for (const std::size_t e : examples) confusion.add(c.predicted[e], c.wanted[e]);
-    return of_confusion(metric, confusion);
+    ClassCounts counts(c.names.size());
+    for (const std::size_t e : examples) counts.add(c.predicted[e], c.wanted[e]);
+    return of_counts(metric, counts);
   };
 }
 
@@ -323,10 +354,10 @@ std::string predicted_field(std::string_view metric) {
   return metric == "auc-macro" || metric == "auc-weighted" ? "probabilities" : "prediction";
 }
 
-NamedConfusion confusion_of(const JsonValues& predicted, const JsonValues& wanted) {
+NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted) {
   expect_pairs(predicted, wanted);
   const Classes c = classes_of({"prediction", predicted}, {"reference", wanted});
-  return {c.names, Confusion(c.names.size(), c.predicted, c.wanted)};
+  return {c.names, ClassCounts(c.names.size(), c.predicted, c.wanted)};
 }
 
 }  // namespace smelt

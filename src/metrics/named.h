@@ -19,14 +19,14 @@ std::vector<std::string> metric_names();
 // accuracy, matthews, {precision,recall,f1}-{macro,micro,weighted}: labels are texts, whole numbers
 //   or booleans; averages are over the classes that the examples have. {precision,recall,f1}:LABEL:
 //   of the class of that name, which the examples must have.
+//   Lists of different labels will do, too, of examples that have any number of classes: accuracy
+//   is the share of those of which all is right, and matthews is not defined.
 // auc-macro, auc-weighted: the prediction is an object, of each class its probability; the
-// reference
-//   is one of their names.
+//   reference is one of their names.
 // pearson, spearman, mse, auc: numbers; of auc the reference is 0 or 1.
 // exact-match, squad-f1, rouge1, rouge2, rougeL, rougeLsum (F; "-stem" behind it: of stems), bleu:
-// a
-//   text; the reference may be a list of them, whose best counts. entity-{precision,recall,f1}:
-//   lists of labels (micro).
+//   a text; the reference may be a list of them, whose best counts.
+// entity-{precision,recall,f1}: lists of labels (micro).
 // All are in [0, 1] as far as they are shares, bleu is in [0, 100]. UsageError for an unknown name,
 // and naming the example (from 1) whose value has another type.
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
@@ -37,10 +37,10 @@ std::string predicted_field(std::string_view metric);
 // UsageError where there are more of one than of the other.
 void expect_pairs(const JsonValues& predicted, const JsonValues& wanted);
 
-struct NamedConfusion {
+struct NamedCounts {
   std::vector<std::string> names;  // sorted
-  Confusion confusion;
+  ClassCounts counts;
 };
-NamedConfusion confusion_of(const JsonValues& predicted, const JsonValues& wanted);
+NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted);
 
 }  // namespace smelt

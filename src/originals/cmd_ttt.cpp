@@ -52,10 +52,10 @@ void tell_predictions(const TttFlags& f, const Recipe& r, const std::string& par
     std::iota(all.begin(), all.end(), std::size_t{0});
     text << part << "_eval_bleu: " << metric_of("bleu", p.said, p.is)(all) << "\n";
   } else {
-    const NamedConfusion c = confusion_of(p.said, p.is);
+    const NamedCounts c = counts_of(p.said, p.is);
     text << part << "_eval_report:\n"
-         << classification_report(c.confusion, c.names, 4) << part
-         << "_eval_acc: " << accuracy(c.confusion) << "\n";
+         << classification_report(c.counts, c.names, 4) << part
+         << "_eval_acc: " << accuracy(c.counts) << "\n";
   }
   write_file(join_path(r.out, part + "_report.txt"), text.str());
   std::cout << text.str() << std::flush;

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -10,9 +11,12 @@
 #include "base/words.h"
 #include "examples/labelled_examples.h"
 #include "examples/question_examples.h"
+#include "examples/row_overview.h"
 #include "recipe/classify_fields.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
+#include "store/path.h"
+#include "track/predictions_page.h"
 
 namespace smelt {
 namespace {
@@ -99,6 +103,21 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
   return s.examples;
 }
 
+// For the run's page.
+void write_overview(const Recipe& r) {
+  const ClassifyData data = classify_data(r);
+  RowOverviewJob job{
+      .splits = {}, .problem = classify_model(r).problem, .seq_length = data.seq_length};
+  for (const auto& [name, input] :
+       {std::pair{"train", data.train}, {"validation", data.validation}, {"test", data.test}}) {
+    if (input.empty()) continue;
+    job.splits.push_back({name, files_of(r, input)});
+    job.splits.back().files.limits.quiet = true;
+  }
+  write_file(join_path(r.out, kRowOverviewFile),
+             row_overview(job).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 }  // namespace
 
 ClassifyModel classify_model(const Recipe& r) {
@@ -144,11 +163,14 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
                     .seed = static_cast<std::uint64_t>(data.seed),
                     .part = part};
   };
-  if (set == ExampleSet::train)
-    return write({.what = "data.train",
-                  .input = data.train,
-                  .output = paths.train_output,
-                  .split = split(RowSplit::Part::train)});
+  if (set == ExampleSet::train) {
+    const std::uint64_t examples = write({.what = "data.train",
+                                          .input = data.train,
+                                          .output = paths.train_output,
+                                          .split = split(RowSplit::Part::train)});
+    if (!of_answers(r)) write_overview(r);
+    return examples;
+  }
   if (!data.test.empty())
     write({.what = "data.test", .input = data.test, .output = paths.test_records, .scored = true});
   const bool own = !data.validation.empty();

@@ -119,9 +119,7 @@ class TableRows : public RowReader {
     const auto n = static_cast<std::int64_t>(cells_.size());
     columns_.clear();
     for (const std::int64_t number : numbers_) {
-      const std::int64_t column = number == kNoColumn ? n
-                                  : number > 0          ? number - 1
-                                                        : n + number;
+      const std::int64_t column = number == kNoColumn ? n : number > 0 ? number - 1 : n + number;
       if (column < 0 || (column >= n && number != kNoColumn))
         return refuse(str("no column ", number, " among ", n),
                       "columns are counted from 1, or from the last, which is -1");

@@ -6,34 +6,23 @@
 
 #include "base/progress.h"
 #include "base/str.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 #include "track/chart.h"
 #include "track/compare.h"
+#include "track/html.h"
 #include "track/page_style.h"
+#include "track/predictions_page.h"
 #include "track/status.h"
 
 namespace smelt {
 namespace {
 
-std::string cell(const std::string& html, std::string_view type = {}) {
-  return type.empty() ? str("<td>", html, "</td>")
-                      : str("<td class=\"", type, "\">", html, "</td>");
-}
-
 std::string value_html(const nlohmann::json& value) {
   if (value.is_null()) return "–";
   if (value.is_number_float()) return number_text(value.get<double>());
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-std::string header_row(const std::vector<std::string>& names, std::size_t texts = 1) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    out += str("<th", i < texts ? "" : " class=\"number\"", ">", html_text(names[i]), "</th>");
-  return str("<thead><tr>", out, "</tr></thead>");
-}
-
-std::string table(const std::string& head, const std::string& rows) {
-  return str("<div class=\"scroll\"><table>", head, "<tbody>", rows, "</tbody></table></div>\n");
 }
 
 std::string section(std::string_view title, const std::string& content) {
@@ -53,16 +42,16 @@ std::string overview(const std::vector<RunRecord>& runs) {
   std::string rows;
   for (const RunRecord& run : runs) {
     const auto loss = final_value(run.lines, "loss");
-    rows += str("<tr>", cell(html_text(run.name)), cell(html_text(state_text(run))),
-                cell(str(run.step, " of ", run.of), "number"),
-                cell(loss ? number_text(*loss) : "–", "number"),
-                cell(value_html(run.start.value("parameters", Record())), "number"),
-                cell(value_html(run.start.value("batch_size", Record())), "number"),
-                cell(str(run.start.value("devices", 1), " × ",
-                         html_text(run.start.value("device", std::string())))),
-                cell(duration_text(run.spent.total()), "number"), "</tr>");
+    rows += str("<tr>", table_cell(html_text(run.name)), table_cell(html_text(state_text(run))),
+                table_cell(str(run.step, " of ", run.of), "number"),
+                table_cell(loss ? number_text(*loss) : "–", "number"),
+                table_cell(value_html(run.start.value("parameters", Record())), "number"),
+                table_cell(value_html(run.start.value("batch_size", Record())), "number"),
+                table_cell(str(run.start.value("devices", 1), " × ",
+                               html_text(run.start.value("device", std::string())))),
+                table_cell(duration_text(run.spent.total()), "number"), "</tr>");
   }
-  return table(
+  return html_table(
       "<thead><tr><th>run</th><th>state</th><th class=\"number\">step</th><th "
       "class=\"number\">loss</th><th class=\"number\">parameters</th><th "
       "class=\"number\">batch</th><th>devices</th><th class=\"number\">time</th></tr></"
@@ -159,10 +148,10 @@ std::string evaluation_table(const RunRecord& run) {
   for (const Record& e : run.evaluations) {
     rows += "<tr>";
     for (const std::string& name : names)
-      rows += cell(value_html(e.value(name, Record())), "number");
+      rows += table_cell(value_html(e.value(name, Record())), "number");
     rows += "</tr>";
   }
-  return table(header_row(names, 0), rows);
+  return html_table(table_head(names, 0), rows);
 }
 
 // A text's masks with the best guesses of each, best first.
@@ -186,12 +175,12 @@ std::string filled_table(const RunRecord& run) {
     names.push_back(text.value("text", std::string()));
   std::string rows;
   for (const Record& record : run.filled) {
-    rows += str("<tr>", cell(str(record.value("step", std::int64_t{0})), "number"));
+    rows += str("<tr>", table_cell(str(record.value("step", std::int64_t{0})), "number"));
     for (const Record& text : record.value("texts", Record::array()))
-      rows += cell(guesses_html(text.value("masks", Record::array())));
+      rows += table_cell(guesses_html(text.value("masks", Record::array())));
     rows += "</tr>";
   }
-  return str("<div class=\"filled\">", table(header_row(names, names.size()), rows), "</div>");
+  return str("<div class=\"filled\">", html_table(table_head(names, names.size()), rows), "</div>");
 }
 
 void add_data_rows(const std::string& prefix, const Record& data, std::string& rows) {
@@ -200,8 +189,8 @@ void add_data_rows(const std::string& prefix, const Record& data, std::string& r
     if (value.is_object())
       add_data_rows(path, value, rows);
     else
-      rows += str("<tr>", cell(html_text(path)), cell(str("<code>", value_html(value), "</code>")),
-                  "</tr>");
+      rows += str("<tr>", table_cell(html_text(path)),
+                  table_cell(str("<code>", value_html(value), "</code>")), "</tr>");
   }
 }
 
@@ -210,7 +199,7 @@ std::string data_table(const RunRecord& run) {
   if (run.start.contains("data")) add_data_rows("", run.start["data"], rows);
   if (rows.empty()) return {};
   return str("<details><summary>", value_html(run.start.value("examples", Record())),
-             " examples; what they were made with</summary>", table("", rows), "</details>");
+             " examples; what they were made with</summary>", html_table("", rows), "</details>");
 }
 
 std::string settings_table(const std::vector<RunRecord>& runs) {
@@ -218,19 +207,56 @@ std::string settings_table(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) names.push_back(run.name);
   std::string differing, all;
   for (const SettingRow& row : setting_rows(runs)) {
-    std::string cells = cell(html_text(row.name));
+    std::string cells = table_cell(html_text(row.name));
     for (const auto& value : row.values)
-      cells += cell(str("<code>", value_html(value), "</code>"), row.differs ? "other" : "");
+      cells += table_cell(str("<code>", value_html(value), "</code>"), row.differs ? "other" : "");
     (row.differs ? differing : all) += str("<tr>", cells, "</tr>");
   }
-  const std::string head = header_row(names, names.size());
-  return (differing.empty() ? "" : table(head, differing)) +
+  const std::string head = table_head(names, names.size());
+  return (differing.empty() ? "" : html_table(head, differing)) +
          (all.empty() ? ""
                       : str("<details><summary>", runs.size() > 1 ? "what they share" : "all",
-                            "</summary>", table(head, all), "</details>"));
+                            "</summary>", html_table(head, all), "</details>"));
+}
+
+// Of the evaluation's rows, and of the test's.
+std::string predictions_section(const std::vector<RunRecord>& runs) {
+  std::string out;
+  for (const auto& [file, title] :
+       {std::pair{"predictions.jsonl", ""}, {"test_predictions.jsonl", "<h3>The test</h3>\n"}}) {
+    std::vector<NamedFigures> all;
+    for (const RunRecord& run : runs)
+      if (auto figures = prediction_figures(join_path(run.folder, file)))
+        all.push_back({run.name, std::move(*figures)});
+    if (!all.empty()) out += title + predictions_html(all);
+  }
+  return out;
+}
+
+// Beside the model's folder, where a recipe was told of labelled rows.
+std::string rows_section(const RunRecord& run) {
+  const std::string file = join_path(parent_path(run.folder), kRowOverviewFile);
+  if (!exists(file)) return {};
+  return row_overview_html(nlohmann::json::parse(read_file(file, kSmallFileBytes), nullptr, false));
 }
 
 }  // namespace
+
+std::string table_cell(const std::string& html, std::string_view type) {
+  return type.empty() ? str("<td>", html, "</td>")
+                      : str("<td class=\"", type, "\">", html, "</td>");
+}
+
+std::string table_head(const std::vector<std::string>& names, std::size_t texts) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += str("<th", i < texts ? "" : " class=\"number\"", ">", html_text(names[i]), "</th>");
+  return str("<thead><tr>", out, "</tr></thead>");
+}
+
+std::string html_table(const std::string& head, const std::string& rows) {
+  return str("<div class=\"scroll\"><table>", head, "<tbody>", rows, "</tbody></table></div>\n");
+}
 
 std::string runs_page(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
@@ -243,11 +269,13 @@ std::string runs_page(const std::vector<RunRecord>& runs) {
              title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
              "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", overview(runs),
              section("Losses and metrics", charts(runs, measures_of(runs))),
+             section("What it says of held-out examples", predictions_section(runs)),
              section("Rate and gradient", charts(runs, kRates)),
              section("Throughput", charts(runs, kThroughput)),
              section("Goodput", for_each_run(runs, goodput)),
              section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
              section("Masks filled over time", for_each_run(runs, filled_table)),
+             section("Labelled rows", for_each_run(runs, rows_section)),
              section("Data", for_each_run(runs, data_table)),
              section("Settings", settings_table(runs)), "<script>", kPageScript,
              "</script>\n</body>\n</html>\n");

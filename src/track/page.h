@@ -1,4 +1,5 @@
-// One self-contained page about runs: curves, goodput, evaluations, filled masks, data, settings.
+// One self-contained page about runs: curves, goodput, evaluations, what a fine-tuned model says of
+// held-out examples and where it is wrong, filled masks, rows and data, settings.
 #pragma once
 
 #include <string>

@@ -64,6 +64,12 @@ td code, .filled code { font: 13px ui-monospace, "DejaVu Sans Mono", monospace; 
 .part3 { background: #a779c9; } .part4 { background: #6fc3c9; } .part5 { background: #e69f00; }
 .part6 { background: #d8c23a; } .part7 { background: #4aa8d8; } .part8 { background: #d55e00; }
 .part9 { background: #b5484f; } .part10 { background: var(--part-other); }
+td.heat { background: color-mix(in srgb, var(--run0) calc(var(--share) * 60%), transparent); padding: 5px 10px; }
+th[scope=row] { color: var(--soft); font-weight: 600; }
+.calibration { max-width: 340px; margin: 14px 0; }
+.calibration svg { display: block; width: 100%; height: auto; }
+rect.bin { fill: var(--run0); fill-opacity: .75; }
+line.axis { fill: none; }
 summary { cursor: pointer; color: var(--soft); }
 )css";
 

@@ -46,8 +46,8 @@ void expect_close(const RougeScore& got, const nlohmann::json& want) {
 TEST(GoldenMetrics, ClassesScoreAndPrintAsInScikitLearn) {
   const auto names = golden("names").get<Texts>();
   for (const auto& facts : golden("classes")) {
-    const Confusion c(names.size(), facts["predicted"].get<std::vector<std::size_t>>(),
-                      facts["wanted"].get<std::vector<std::size_t>>());
+    const ClassCounts c(names.size(), facts["predicted"].get<std::vector<std::size_t>>(),
+                        facts["wanted"].get<std::vector<std::size_t>>());
     std::vector<PrecisionRecall> there;
     for (std::size_t i = 0; i < names.size(); ++i)
       if (c.wanted(i) + c.predicted(i) > 0) there.push_back(by_class(c)[i]);
@@ -71,8 +71,8 @@ TEST(GoldenMetrics, OneNamedClassScoresAsInScikitLearn) {
     JsonValues predicted, wanted;
     for (const std::size_t c : facts["predicted"]) predicted.push_back(golden("names")[c]);
     for (const std::size_t c : facts["wanted"]) wanted.push_back(golden("names")[c]);
-    const Confusion c(4, facts["predicted"].get<std::vector<std::size_t>>(),
-                      facts["wanted"].get<std::vector<std::size_t>>());
+    const ClassCounts c(4, facts["predicted"].get<std::vector<std::size_t>>(),
+                        facts["wanted"].get<std::vector<std::size_t>>());
     for (std::size_t i = 0; i < 4; ++i) {
       if (c.wanted(i) + c.predicted(i) == 0) continue;
       const std::string name = golden("names")[i];

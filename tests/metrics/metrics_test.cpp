@@ -1,12 +1,15 @@
 // What no original says: SQuAD's rules by hand, intervals, tests, and what is refused.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "metrics/answers.h"
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "metrics/entities.h"
+#include "metrics/named.h"
 #include "metrics/resample.h"
 #include "support/error_of.h"
 
@@ -68,12 +71,45 @@ TEST(Metrics, AScoreThatIsUndefinedIsNoNumber) {
   EXPECT_TRUE(std::isnan(roc_auc(other, same)));
 }
 
+double score_of(const char* metric, const std::string& said, const std::string& is) {
+  const JsonValues predicted = nlohmann::json::parse(said), wanted = nlohmann::json::parse(is);
+  std::vector<std::size_t> all(wanted.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return metric_of(metric, predicted, wanted)(all);
+}
+
+// scikit-learn's figures of such indicators.
+TEST(Metrics, ExamplesMayHaveAnyNumberOfClasses) {
+  const std::string said = R"([["a"], ["a", "b"], []])", is = R"([["a"], ["b"], ["a"]])";
+  EXPECT_DOUBLE_EQ(score_of("accuracy", said, is), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(score_of("precision-micro", said, is), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(score_of("f1-macro", said, is), 0.75);
+  EXPECT_DOUBLE_EQ(score_of("f1-weighted", said, is), 2.0 / 3);
+  EXPECT_THAT(error_of<UsageError>([&] { score_of("matthews", said, is); }),
+              testing::HasSubstr("example 1: the reference is [\"a\"], not one label"));
+  EXPECT_THAT(error_of<UsageError>([&] { score_of("accuracy", R"([["O", "O"]])", R"([["O"]])"); }),
+              testing::HasSubstr("not a list of different labels"));
+}
+
+// As answers are: memory grows with the classes, not with their square.
+TEST(Metrics, NearlyEveryExampleMayHaveAClassOfItsOwn) {
+  JsonValues predicted, wanted;
+  for (int i = 0; i < 40000; ++i) {
+    predicted.emplace_back(str("p", i));
+    wanted.emplace_back(str(i % 4 == 0 ? "p" : "w", i));
+  }
+  std::vector<std::size_t> all(wanted.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  EXPECT_DOUBLE_EQ(metric_of("accuracy", predicted, wanted)(all), 0.25);
+  EXPECT_DOUBLE_EQ(metric_of("f1-micro", predicted, wanted)(all), 0.25);
+}
+
 TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
   const std::vector<std::size_t> two{0, 1}, three{0, 1, 5};
-  EXPECT_EQ(error_of<UsageError>([&] { Confusion(3, two, three); }),
+  EXPECT_EQ(error_of<UsageError>([&] { ClassCounts(3, two, three); }),
             "classes: 2 predictions for 3 references\n"
             "  hint: give one prediction for each reference, in their order");
-  EXPECT_EQ(error_of<UsageError>([&] { Confusion(3, three, three); }),
+  EXPECT_EQ(error_of<UsageError>([&] { ClassCounts(3, three, three); }),
             "classes: example 2 has class 5, but there are 3\n  hint: name every label");
   EXPECT_EQ(error_of<UsageError>([] { entity_scores({{"O"}}, {{"O", "O"}}); }),
             "entities: sequence 0 has 1 predicted labels for 2 tokens\n"
