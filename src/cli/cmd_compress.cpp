@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
+#include "console/number_check.h"
 
 namespace smelt {
 namespace {
@@ -87,22 +88,28 @@ void add_quantize(CLI::App& compress) {
 struct PruneFlags {
   PruneJob job;
   std::int64_t layers = 0, decoder_layers = 0;
+  std::string format = "auto";
   bool json = false;
 };
 
 nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
-  nlohmann::ordered_json stacks = nlohmann::ordered_json::object();
+  nlohmann::ordered_json stacks = nlohmann::ordered_json::object(), units = stacks;
   for (const Pruned::Stack& stack : done.stacks)
     stacks[stack.what] = {{"before", stack.before}, {"kept", stack.kept}};
+  for (const Pruned::Units& kind : done.units)
+    units[kind.what] = {
+        {"before", kind.before}, {"after", kind.after}, {"kept_importance", kind.kept_importance}};
   return {{"out", job.to},
           {"parameters_before", done.parameters_before},
           {"parameters", done.parameters},
           {"bytes_before", done.bytes_before},
           {"bytes", done.bytes},
-          {"stacks", stacks}};
+          {"stacks", stacks},
+          {"units", units}};
 }
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
+  f.job.data.rows.format = parse_file_format(f.format);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const Pruned done = prune_model(f.job);
@@ -115,12 +122,41 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   for (const Pruned::Stack& stack : done.stacks)
     std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
               << join(stack.kept, ", ") << "\n";
+  for (const Pruned::Units& kind : done.units)
+    std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
+              << " in each layer; of what the loss hangs on, at least "
+              << percent(std::ranges::min(kind.kept_importance)) << " of a layer's is kept\n";
+}
+
+// What units are chosen by.
+void add_rows(CLI::App& command, PruneFlags& f) {
+  PruneData& data = f.job.data;
+  command.add_option("--input", data.rows.input,
+                     "labelled rows that the model was trained on (JSONL, TSV, CSV, Parquet), by "
+                     "which --ffn and --heads choose");
+  command.add_option("--format", f.format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command.add_option("--field", data.rows.text, "column of the text")->capture_default_str();
+  command.add_option("--pair-field", data.rows.pair, "column of a second text");
+  command.add_option("--label-field", data.rows.label, "column of the label, or of a T5's answer")
+      ->capture_default_str();
+  command.add_option("--prefix", data.prefix, "of a T5: before each text");
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--seq-length", data.seq_length, 5, "tokens of a text");
+  number("--target-length", data.target_length, 1, "tokens of a T5's answer");
+  number("--examples", data.examples, 1, "rows that are looked at, at most");
+  number("--batch", data.batch_size, 1, "rows at a time");
+  number("--seed", data.seed, 0, "which rows, and in which batches");
+  command.add_option("--device", data.device, "cpu, gpu, tpu or auto")->capture_default_str();
 }
 
 void add_prune(CLI::App& compress) {
   auto f = std::make_shared<PruneFlags>();
   auto* command = compress.add_subcommand(
-      "prune", "cut layers out: fewer parameters, and faster with every program that loads it");
+      "prune",
+      "cut layers, neurons and heads out: smaller, and faster with every program that loads it");
   add_model_and_out(*command, f->job.from, f->job.to);
   command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
   command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
@@ -128,6 +164,14 @@ void add_prune(CLI::App& compress) {
   command->add_option("--decoder-layers", f->decoder_layers, "the same of a T5's decoder");
   command->add_option("--keep-decoder-layers", f->job.decoder_layers.kept, "the same, by number")
       ->delimiter(',');
+  command
+      ->add_option("--ffn", f->job.ffn,
+                   "share of each feed-forward's neurons that stays: those that the loss hangs on "
+                   "most")
+      ->capture_default_str();
+  command->add_option("--heads", f->job.heads, "of a T5: the same of attention's heads")
+      ->capture_default_str();
+  add_rows(*command, *f);
   command->add_flag("--json", f->json, "a JSON object instead of lines");
   command->callback([f, command] { run_prune(*f, *command); });
 }

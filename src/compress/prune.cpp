@@ -49,6 +49,85 @@ std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& st
   return spread_layers(count, stack.layers);
 }
 
+bool cuts_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1; }
+
+void check_units(const PruneJob& job, const SourceFolder& source) {
+  for (const auto& [flag, share] : {std::pair{"--ffn", job.ffn}, {"--heads", job.heads}})
+    if (!(share > 0 && share <= 1))
+      throw UsageError(str("compress: ", flag, " ", share, " is no share of what there is"),
+                       "give a number above 0, at most 1");
+  if (job.heads < 1 && source.kind != CompressKind::t5)
+    throw UsageError(str("compress: the heads of ", source.where, " cannot be cut: its class in ",
+                         "transformers takes hidden_size / heads for the width of one"),
+                     "cut neurons (--ffn) and layers (--layers); heads of a T5 can be cut");
+  const bool has_rows = !job.data.rows.input.empty();
+  if (cuts_units(job) && !has_rows)
+    throw UsageError("compress: --ffn and --heads choose by labelled rows, and none are given",
+                     "name those that the model was trained on with --input");
+  if (has_rows && !cuts_units(job))
+    throw UsageError("compress: --input without --ffn or --heads", "layers need no rows");
+}
+
+// One kind of units: of a share, the groups, and what the config calls their number.
+struct UnitKind {
+  std::string what;
+  const char* field;
+  double share = 1;
+  std::int64_t step = 1;
+  std::vector<CutGroup> groups;
+};
+
+std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source,
+                                 const CompressedFolder& folder,
+                                 const std::vector<LayerStack>& stacks) {
+  constexpr std::int64_t kNeuronStep = 128;  // what a TPU computes side by side
+  const bool is_t5 = source.kind == CompressKind::t5;
+  std::vector<UnitKind> out;
+  if (job.ffn < 1)
+    out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
+                   ffn_groups(folder, stacks)});
+  if (job.heads < 1)
+    out.push_back({"heads", "num_heads", job.heads, 1, head_groups(folder, stacks)});
+  return out;
+}
+
+double share_of(const std::vector<double>& values, const std::vector<std::int64_t>& kept) {
+  double all = 0, of_kept = 0;
+  for (const double value : values) all += value;
+  for (const std::int64_t i : kept) of_kept += values[static_cast<std::size_t>(i)];
+  return all == 0 ? 1 : of_kept / all;
+}
+
+void cut_units(const PruneJob& job, const SourceFolder& source,
+               const std::vector<LayerStack>& stacks, CompressedFolder& made, Pruned& out) {
+  if (!cuts_units(job)) return;
+  const std::vector<UnitKind> kinds = unit_kinds(job, source, made, stacks);
+  std::vector<CutGroup> groups;
+  for (const UnitKind& kind : kinds)
+    groups.insert(groups.end(), kind.groups.begin(), kind.groups.end());
+  const auto found = importances(source, job.data, groups);
+  auto importance = found.begin();
+  for (const UnitKind& kind : kinds) {
+    const std::int64_t units = kind.groups.front().units;
+    const std::int64_t after = width_for(kind.share, units, kind.step);
+    Pruned::Units told{.what = kind.what, .before = units, .after = after, .kept_importance = {}};
+    for (const CutGroup& group : kind.groups) {
+      const auto kept = largest(*importance, after);
+      told.kept_importance.push_back(share_of(*importance++, kept));
+      keep_units(made, group, kept);
+    }
+    made.config[kind.field] = after;
+    made.step[kind.what] = {
+        {"before", units}, {"after", after}, {"kept_importance", told.kept_importance}};
+    out.units.push_back(std::move(told));
+  }
+  made.step["chosen_by"] = {{"method", "fisher"},
+                            {"input", job.data.rows.input},
+                            {"examples", job.data.examples},
+                            {"batch", job.data.batch_size},
+                            {"seed", job.data.seed}};
+}
+
 std::uint64_t parameters_in(const LazyTensors& tensors) {
   std::uint64_t count = 0;
   for (const auto& [name, tensor] : tensors)
@@ -65,13 +144,19 @@ Pruned prune_model(const PruneJob& job) {
   const bool is_t5 = stacks.size() == 2;
   if (!is_t5 && (!job.decoder_layers.kept.empty() || job.decoder_layers.count))
     throw UsageError(str("compress: ", job.from, " has no decoder"), "leave its layers out");
+  check_units(job, source);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   Pruned out{.stacks = {},
+             .units = {},
              .parameters_before = parameters_in(source.tensors),
              .bytes_before = source.bytes};
   made.step = {{"method", kMethod}};
+  std::vector<std::vector<std::int64_t>> kept_layers;
+  for (std::size_t i = 0; i < stacks.size(); ++i)
+    kept_layers.push_back(chosen(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from));
+  cut_units(job, source, stacks, made, out);
   for (std::size_t i = 0; i < stacks.size(); ++i) {
-    const auto kept = chosen(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from);
+    const auto& kept = kept_layers[i];
     keep_layers(made, stacks[i], kept);
     made.step[i == 0 ? "kept_layers" : "kept_decoder_layers"] = kept;
     out.stacks.push_back({stacks[i].what, stacks[i].layers, kept});

@@ -1,11 +1,14 @@
-// Models that are cut: fewer layers. What is left are plain matrices, so that any program that
-// loads the model is faster with it.
+// Models that are cut: fewer layers, fewer neurons in each, of a T5 fewer heads. What is left are
+// plain matrices of one width in a stack, so that any program that loads the model is faster with
+// it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "compress/prune_data.h"
 
 namespace smelt {
 
@@ -19,6 +22,9 @@ struct PruneJob {
   std::string from = {}, to = {};
   LayerChoice layers = {};          // a T5's encoder's
   LayerChoice decoder_layers = {};  // a T5's
+  double ffn = 1;                   // share of each feed-forward's neurons that stays
+  double heads = 1;                 // a T5's: share of each attention's heads
+  PruneData data = {};              // what both are chosen by
 };
 
 struct Pruned {
@@ -27,14 +33,24 @@ struct Pruned {
     std::int64_t before = 0;
     std::vector<std::int64_t> kept;
   };
+  struct Units {
+    std::string what;                     // "neurons", "heads"
+    std::int64_t before = 0, after = 0;   // of each layer
+    std::vector<double> kept_importance;  // share, of each feed-forward or attention
+  };
   std::vector<Stack> stacks;
+  std::vector<Units> units;
   std::uint64_t parameters_before = 0, parameters = 0;
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };
 
-// Writes `to`, a Hugging Face folder of the same class. UsageError as open_source_folder() and
-// write_compressed_folder() have it, where nothing is to be cut, for numbers that are no layers' or
-// do not ascend, for more layers than there are, and for a model that was cut before.
+// Writes `to`, a Hugging Face folder of the same class. Neurons and heads are chosen at once, in
+// the whole model, by how much the loss of `data` hangs on them (mask_fisher.h); neurons are a
+// multiple of 128 where there are so many (units.h). BERT's and ELECTRA's heads stay: their folders
+// have hidden_size / heads as the width of one, so that fewer heads would be others. UsageError as
+// open_source_folder() and write_compressed_folder() have it, where nothing is to be cut, for
+// numbers that are no layers' or do not ascend, for more layers than there are, for shares without
+// rows or rows without shares, and for a model that was cut before.
 Pruned prune_model(const PruneJob& job);
 
 }  // namespace smelt

@@ -1,0 +1,32 @@
+// Labelled rows for a model that is cut: what units are chosen by.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compress/source_folder.h"
+#include "compress/units.h"
+#include "examples/labelled_rows.h"
+
+namespace smelt {
+
+struct PruneData {
+  LabelledFiles rows = {};          // rows.input empty: none are given
+  std::string prefix = {};          // of a T5: before each text
+  std::int64_t seq_length = 128;    // tokens of a text
+  std::int64_t target_length = 64;  // of a T5's answer
+  std::int64_t examples = 2048;     // at most
+  std::int64_t batch_size = 16;
+  std::uint64_t seed = 12345;  // which, and in which batches
+  std::string device = "cpu";
+};
+
+// For each group, in their order, how much the loss hangs on each of its units (mask_fisher.h),
+// summed over its products. UsageError for rows that cannot be read, labels that the model does not
+// have, and lengths that it does not take.
+std::vector<std::vector<double>> importances(const SourceFolder& source, const PruneData& data,
+                                             const std::vector<CutGroup>& groups);
+
+}  // namespace smelt

@@ -1,0 +1,152 @@
+#include "compress/units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+bool is_bert(const LayerStack& stack) { return stack.field == "num_hidden_layers"; }
+
+const Shape& shape_of(const CompressedFolder& folder, const std::string& name) {
+  const auto found = folder.tensors.find(name);
+  CHECK(found != folder.tensors.end() && found->second.shape.rank() == 2, name);
+  return found->second.shape;
+}
+
+std::string with_slashes(std::string name) {
+  std::ranges::replace(name, '.', '/');
+  return name;
+}
+
+// "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel"
+CutProduct bert_product(const LayerStack& stack, std::int64_t layer) {
+  const std::string at = str(stack.prefix, layer, ".");
+  const std::string scope = stack.prefix.substr(0, stack.prefix.size() - 1);
+  return {.what = str("layer ", layer),
+          .output = at + "output.dense.weight",
+          .inputs = {at + "intermediate.dense.weight", at + "intermediate.dense.bias"},
+          .parameter = str(with_slashes(scope), "_", layer, "/output/dense/kernel")};
+}
+
+// "encoder.block.3.layer.1" and "encoder/block_3/layer_001", and what is behind them.
+CutProduct t5_product(const CompressedFolder& folder, const LayerStack& stack, std::int64_t layer,
+                      int part, const std::string& block, const std::string& output,
+                      const std::vector<std::string>& inputs) {
+  const std::string at = str(stack.prefix, layer, ".layer.", part, ".", block, ".");
+  const std::string side = stack.prefix.substr(0, stack.prefix.find('.'));
+  const bool is_kernel = block == "DenseReluDense";
+  CutProduct out{.what = str(side, " layer ", layer, " ", block),
+                 .output = str(at, output, ".weight"),
+                 .inputs = {},
+                 .parameter = str(side, "/block_", layer, "/layer_00", part, "/", block, "/",
+                                  output, is_kernel ? "/kernel" : "")};
+  for (const std::string& name : inputs)
+    if (const std::string full = str(at, name, ".weight"); folder.tensors.contains(full))
+      out.inputs.push_back(full);
+  return out;
+}
+
+// Rows or columns of a matrix, or elements of a vector: `width` of each kept unit.
+LazyTensor taken(const LazyTensor& tensor, std::vector<std::int64_t> kept, std::int64_t width,
+                 bool columns) {
+  const Dims& dims = tensor.shape.dims;
+  const std::size_t item = dtype_size_bytes(tensor.shape.dtype);
+  const std::int64_t rows = columns ? dims.at(0) : 1;
+  const std::int64_t behind = columns || dims.size() == 1 ? 1 : dims.at(1);
+  Shape shape = tensor.shape;
+  shape.dims[columns ? 1 : 0] = std::ssize(kept) * width;
+  const auto run = static_cast<std::size_t>(width * behind) * item;
+  return {shape, [read = tensor.read, kept = std::move(kept), shape, rows, run] {
+            const std::vector<std::byte> given = read();
+            std::vector<std::byte> out;
+            out.reserve(shape.size_bytes());
+            const std::size_t row = given.size() / static_cast<std::size_t>(rows);
+            for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r)
+              for (const std::int64_t unit : kept) {
+                const auto* at = given.data() + r * row + static_cast<std::size_t>(unit) * run;
+                out.insert(out.end(), at, at + run);
+              }
+            return out;
+          }};
+}
+
+}  // namespace
+
+std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
+                                 const std::vector<LayerStack>& stacks) {
+  std::vector<CutGroup> out;
+  for (const LayerStack& stack : stacks) {
+    const int part = stack.prefix.starts_with("decoder") ? 2 : 1;
+    for (std::int64_t i = 0; i < stack.layers; ++i) {
+      CutProduct product = is_bert(stack) ? bert_product(stack, i)
+                                          : t5_product(folder, stack, i, part, "DenseReluDense",
+                                                       "wo", {"wi", "wi_0", "wi_1"});
+      const std::int64_t units = shape_of(folder, product.output).dims[1];
+      out.push_back({.products = {std::move(product)}, .units = units});
+    }
+  }
+  return out;
+}
+
+std::vector<CutGroup> head_groups(const CompressedFolder& folder,
+                                  const std::vector<LayerStack>& stacks) {
+  const std::int64_t heads = folder.config.at("num_heads"), width = folder.config.at("d_kv");
+  const auto attention = [&](const LayerStack& stack, std::int64_t i, int part, const char* name) {
+    return t5_product(folder, stack, i, part, name, "o", {"q", "k", "v"});
+  };
+  std::vector<CutGroup> out;
+  for (const LayerStack& stack : stacks) {
+    CutGroup own{.products = {},
+                 .units = heads,
+                 .width = width,
+                 .table = stack.prefix + "0.layer.0.SelfAttention.relative_attention_bias.weight"};
+    for (std::int64_t i = 0; i < stack.layers; ++i)
+      own.products.push_back(attention(stack, i, 0, "SelfAttention"));
+    out.push_back(std::move(own));
+    if (stack.prefix.starts_with("decoder"))
+      for (std::int64_t i = 0; i < stack.layers; ++i)
+        out.push_back({.products = {attention(stack, i, 1, "EncDecAttention")},
+                       .units = heads,
+                       .width = width});
+  }
+  return out;
+}
+
+std::int64_t width_for(double share, std::int64_t units, std::int64_t step) {
+  const double wanted = share * static_cast<double>(units);
+  while (step > 1 && static_cast<double>(step) > wanted) step /= 2;
+  const auto steps = std::llround(wanted / static_cast<double>(step));
+  return std::clamp<std::int64_t>(steps * step, 1, units);
+}
+
+std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count) {
+  CHECK(count >= 0 && count <= std::ssize(values), count, " of ", values.size());
+  std::vector<std::int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
+  order.resize(static_cast<std::size_t>(count));
+  std::ranges::sort(order);
+  return order;
+}
+
+void keep_units(CompressedFolder& folder, const CutGroup& group,
+                const std::vector<std::int64_t>& kept) {
+  const auto cut = [&](const std::string& name, std::int64_t width, bool columns) {
+    LazyTensor& tensor = folder.tensors.at(name);
+    CHECK(tensor.shape.dims[columns ? 1 : 0] == group.units * width, name, " ", tensor.shape);
+    tensor = taken(tensor, kept, width, columns);
+  };
+  for (const CutProduct& product : group.products) {
+    cut(product.output, group.width, true);
+    for (const std::string& name : product.inputs) cut(name, group.width, false);
+  }
+  if (!group.table.empty()) cut(group.table, 1, true);
+}
+
+}  // namespace smelt

@@ -1,0 +1,212 @@
+// Models with fewer neurons and heads: what is cut out is as if it had said nothing.
+#include "compress/units.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compress/folder_scores.h"
+#include "compress/prune.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/error_of.h"
+#include "support/largest_difference.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A matrix whose columns of these units are zeros.
+LazyTensor without(const LazyTensor& matrix, std::int64_t width,
+                   const std::vector<std::int64_t>& units) {
+  return {matrix.shape, [=] {
+            std::vector<std::byte> bytes = matrix.read();
+            const std::int64_t columns = matrix.shape.dims[1];
+            for (std::int64_t r = 0; r < matrix.shape.dims[0]; ++r)
+              for (const std::int64_t unit : units)
+                std::memset(&bytes[static_cast<std::size_t>(4 * (r * columns + unit * width))], 0,
+                            static_cast<std::size_t>(4 * width));
+            return bytes;
+          }};
+}
+
+class CutUnits : public testing::TestWithParam<const char*> {
+ protected:
+  CutUnits() {
+    if (is_t5())
+      GoldenT5(GetParam()).write_folder(dir_.file("hf"));
+    else
+      GoldenClassify(GetParam()).write_folder(dir_.file("hf"));
+  }
+  static bool is_t5() {
+    return std::string_view(GetParam()) == "small" || std::string_view(GetParam()) == "gated";
+  }
+  // The folder with these units silent in `masked`, and those left out in `cut`.
+  void write_both(const std::vector<std::int64_t>& neurons,
+                  const std::vector<std::int64_t>& heads) const {
+    const SourceFolder source = open_source_folder(dir_.file("hf"));
+    CompressedFolder masked{.config = source.config, .tensors = source.tensors, .step = {}};
+    CompressedFolder cut = masked;
+    const auto leave_out = [&](const std::vector<CutGroup>& groups,
+                               const std::vector<std::int64_t>& units, const char* field) {
+      std::vector<std::int64_t> kept;
+      for (std::int64_t i = 0; i < groups.front().units; ++i)
+        if (std::ranges::find(units, i) == units.end()) kept.push_back(i);
+      for (const CutGroup& group : groups) {
+        for (const CutProduct& product : group.products)
+          masked.tensors[product.output] =
+              without(masked.tensors[product.output], group.width, units);
+        keep_units(cut, group, kept);
+      }
+      cut.config[field] = kept.size();
+    };
+    const auto stacks = layer_stacks(source);
+    leave_out(ffn_groups(cut, stacks), neurons, is_t5() ? "d_ff" : "intermediate_size");
+    if (is_t5()) leave_out(head_groups(cut, stacks), heads, "num_heads");
+    write_compressed_folder(dir_.file("masked"), source, masked);
+    write_compressed_folder(dir_.file("cut"), source, cut);
+  }
+  std::vector<float> transformers_logits(const std::string& folder) const {
+    const SafetensorsFile golden(read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5");
+    TensorMap inputs;
+    for (const char* name : {"inputs", "targets"})
+      inputs[name] = golden.at(str(GetParam(), "/", name));
+    write_file(dir_.file("in"), safetensors_bytes(inputs));
+    const auto result = run_command(
+        str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file(folder),
+            " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
+    EXPECT_EQ(result.status, 0) << result.text;
+    return tensor_values<float>(SafetensorsFile(read_file(dir_.file("out")), "out").at("logits"));
+  }
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, CutUnits, testing::Values("bert", "electra", "small", "gated"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(CutUnits, AreMissedNoMoreThanSilentOnes) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  write_both({0, 3, 4, 11, 23}, {1});
+  if (is_t5()) {
+    const auto cut = transformers_logits("cut");
+    EXPECT_LT(largest_difference(cut, transformers_logits("masked")), 1e-5);
+    EXPECT_GT(largest_difference(cut, transformers_logits("hf")), 1e-3);
+    const auto ours = answers_of_folder(dir_.file("cut"));
+    const auto silent = answers_of_folder(dir_.file("masked"));
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      EXPECT_EQ(ours[i].first, silent[i].first);
+      EXPECT_NEAR(ours[i].second, silent[i].second, 1e-5);
+    }
+    return;
+  }
+  const GoldenClassify golden(GetParam());
+  const auto cut = scores_of_folder(golden, dir_.file("cut")),
+             masked = scores_of_folder(golden, dir_.file("masked"));
+  for (std::size_t i = 0; i < cut.size(); ++i)
+    EXPECT_LT(largest_difference(cut[i], masked[i]), 1e-5) << i;
+  EXPECT_NE(cut, scores_of_folder(golden, dir_.file("hf")));
+  expect_transformers_scores(golden, dir_.file("cut"), cut);
+}
+
+// Units that say nothing are planted: the loss hangs on none of them, and they are cut first.
+TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
+  REQUIRE_PLUGIN("cpu");
+  write_both({0, 2, 3, 5, 8, 11, 22, 23}, {1});
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 20; ++i)
+    rows += is_t5()
+                ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab", "\n")
+                : str("w", 8 + i, " cat ", i % 2 == 0 ? "dog" : "bird", "\t",
+                      std::string("abc")[i % 3], "\n");
+  write_file(dir_.file("rows.tsv"), rows);
+  PruneJob job{.from = dir_.file("masked"), .to = dir_.file("chosen"), .ffn = 0.67};
+  if (is_t5()) job.heads = 0.67;
+  job.data.rows.input = dir_.file("rows.tsv");
+  job.data.seq_length = 10;
+  job.data.target_length = 6;
+  job.data.batch_size = 8;
+  const Pruned done = prune_model(job);
+  ASSERT_EQ(done.units.size(), is_t5() ? 2 : 1);
+  EXPECT_EQ(done.units[0].before, 24);
+  EXPECT_EQ(done.units[0].after, 16);
+  for (const Pruned::Units& units : done.units)
+    EXPECT_THAT(units.kept_importance, testing::Each(1)) << units.what;
+  const auto weights = [&](const char* name) {
+    return read_file(dir_.file(str(name, "/model.safetensors")));
+  };
+  // Of relu others, too, may have said nothing to these rows.
+  EXPECT_TRUE(std::string_view(GetParam()) == "small" || weights("chosen") == weights("cut"));
+  const json config = json::parse(read_file(dir_.file("chosen/config.json")));
+  EXPECT_EQ(config[is_t5() ? "d_ff" : "intermediate_size"], 16);
+  if (is_t5()) {
+    EXPECT_EQ(config["num_heads"], 2);
+  }
+  const json step = json::parse(read_file(dir_.file("chosen/compress.json")))["steps"].back();
+  EXPECT_EQ(step["method"], "prune");
+  EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
+  EXPECT_EQ(step["neurons"]["after"], 16);
+}
+
+TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
+  EXPECT_EQ(width_for(0.5, 3072, 128), 1536);
+  EXPECT_EQ(width_for(0.3, 3072, 128), 896);
+  EXPECT_EQ(width_for(0.5, 512, 128), 256);
+  EXPECT_EQ(width_for(0.1, 1024, 128), 128);  // of 64
+  EXPECT_EQ(width_for(0.08, 1024, 128), 64);
+  EXPECT_EQ(width_for(0.67, 24, 128), 16);
+  EXPECT_EQ(width_for(0.67, 3, 1), 2);
+  EXPECT_EQ(width_for(0.01, 3, 1), 1);
+  EXPECT_EQ(width_for(0.99, 1024, 128), 1024);
+}
+
+TEST(Largest, AreGivenInTheirOrderAndTheFirstOfEqualOnes) {
+  EXPECT_THAT(largest({1, 5, 3, 5, 0}, 2), ElementsAre(1, 3));
+  EXPECT_THAT(largest({2, 2, 2}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(largest({2}, 0), ElementsAre());
+}
+
+class PruneUnits : public testing::Test {
+ protected:
+  void SetUp() override {
+    GoldenClassify("bert").write_folder(dir_.file("hf"));
+    write_file(dir_.file("rows.tsv"), "text\tlabel\ncat dog\ta\nbird\tz\n");
+  }
+  std::string refusal(PruneJob job, const char* rows = "rows.tsv") const {
+    job.from = dir_.file("hf");
+    job.to = dir_.file("cut");
+    if (*rows != 0) job.data.rows.input = dir_.file(rows);
+    job.data.seq_length = std::min<std::int64_t>(job.data.seq_length, 64);
+    return error_of<UsageError>([&] { prune_model(job); });
+  }
+  TempDir dir_;
+};
+
+TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
+  EXPECT_THAT(refusal({.ffn = 0.5}, ""),
+              HasSubstr("compress: --ffn and --heads choose by labelled rows, and none are given"));
+  EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn or --heads"));
+  EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0 is no share of what there is"));
+  EXPECT_THAT(refusal({.heads = 1.5}), HasSubstr("compress: --heads 1.5 is no share"));
+  EXPECT_THAT(refusal({.heads = 0.5}),
+              HasSubstr("hf cannot be cut: its class in transformers takes hidden_size / heads for "
+                        "the width of one\n  hint: cut neurons (--ffn)"));
+  EXPECT_THAT(refusal({.ffn = 0.5}),
+              HasSubstr("classify: sequence length 64 is longer than max_position_embeddings 12"));
+  PruneJob job{.ffn = 0.5};
+  job.data.seq_length = 12;
+  EXPECT_THAT(refusal(job), HasSubstr("rows.tsv:3"));
+  EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
+  EXPECT_FALSE(exists(dir_.file("cut")));
+}
+
+}  // namespace
+}  // namespace smelt
