@@ -31,9 +31,10 @@ void add_finetune_command(CLI::App& app) {
       "several times");
   command->add_flag("--against-fresh", job->against_fresh,
                     "each is held against the same model from fresh weights");
-  command->add_option("--metric", job->metric,
-                      "what they are compared by: see smelt metrics; where it is not given "
-                      "accuracy, of numbers pearson, of a task of GLUE its own");
+  command->add_option(
+      "--metric", job->metric,
+      "what they are compared by: see smelt metrics; where it is not given "
+      "accuracy, of numbers pearson, of answers squad-f1, of a task of GLUE its own");
   command->add_flag("--json", *json, "one object instead of a table");
   command->callback([recipe, job, json] {
     job->recipe = recipe->path;

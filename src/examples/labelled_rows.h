@@ -17,8 +17,8 @@ struct LabelledFiles {
   std::string input;  // files or patterns, comma separated
   FileFormat format = FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // columns; an empty one is not read
-  std::string id = {};                                    // column that a row's may be in
   Header header = Header::names;                          // of tables
+  std::string id = {};                                    // column that a row's may be in
   bool words = false;                                     // labels are of each word: see words_in()
   bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
                              // .json is SQuAD's

@@ -37,8 +37,8 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .text = or_else(data.text, answers ? "question" : "text"),
           .pair = or_else(data.pair, answers ? "context" : ""),
           .label = or_else(data.label, answers ? "answers" : "label"),
-          .id = answers ? "id" : "",
           .header = data.header,
+          .id = answers ? "id" : "",
           .words = classify_model(r).problem == Problem::token_labels,
           .answers = answers,
           .needs_label = needs_label(classify_model(r).problem),
@@ -63,7 +63,7 @@ Labels labels_for(const Recipe& r) {
 struct Part {
   std::string what, input, output;
   std::optional<RowSplit> split = {};
-  bool scored = false;
+  bool scored = false;  // else trained on
 };
 
 std::uint64_t write_questions(const Recipe& r, const Part& part) {
@@ -87,14 +87,15 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
 }
 
 std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& part) {
+  const ClassifyData data = classify_data(r);
   const LabelledExamplesJob job{.rows = files_of(r, part.input),
                                 .what = part.what,
                                 .split = part.split,
-                                .both_orders = classify_data(r).both_orders && !part.scored,
+                                .both_orders = data.both_orders && !part.scored,
                                 .labels = labels,
                                 .vocab = RecipePaths(r).vocab,
                                 .tokenizer = tokenizer_flags(r),
-                                .seq_length = classify_data(r).seq_length,
+                                .seq_length = data.seq_length,
                                 .output = part.output};
   const LabelledSummary s = write_labelled_examples(job);
   spdlog::info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",

@@ -47,17 +47,10 @@ struct ClassifyData {
   double max_bad = 0.01;
 };
 
+// What stands where in the rows.
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyData>
-void visit_fields(C& c, Visitor&& visit) {
-  visit("train", c.train,
-        "labelled texts to train on: files or patterns of JSONL, TSV, CSV, Parquet or, of "
-        "token_labels, CoNLL or, of answer_spans, SQuAD's JSON, comma separated");
-  visit("validation", c.validation,
-        "those to evaluate on; empty: data.validation_share of data.train is held out");
-  visit("test", c.test, "those of eval.split test; empty: none");
-  visit("format", c.format,
-        "jsonl, tsv, csv, parquet, conll or squad; auto goes by each file's name");
+void visit_row_fields(C& c, Visitor&& visit) {
   visit("text", c.text,
         "column of the text, of token_labels its words, with spaces between or as an array, of "
         "answer_spans the question; empty: text, or question");
@@ -79,6 +72,20 @@ void visit_fields(C& c, Visitor&& visit) {
       "hold, for fields of data: and model.problem that are not set");
   visit("glue_folder", c.glue_folder,
         "of data.glue: the folder of the task's files, or of all tasks' folders");
+}
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, ClassifyData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("train", c.train,
+        "labelled texts to train on: files or patterns of JSONL, TSV, CSV, Parquet or, of "
+        "token_labels, CoNLL or, of answer_spans, SQuAD's JSON, comma separated");
+  visit("validation", c.validation,
+        "those to evaluate on; empty: data.validation_share of data.train is held out");
+  visit("test", c.test, "those of eval.split test; empty: none");
+  visit("format", c.format,
+        "jsonl, tsv, csv, parquet, conll or squad; auto goes by each file's name");
+  visit_row_fields(c, visit);
   visit("seq_length", c.seq_length, "tokens per example; longer texts are cut");
   visit(
       "lengths", c.lengths,

@@ -112,8 +112,6 @@ void check_classify(const Recipe& r) {
   checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
                  {"model.problem", "data.pair"}, "labels of words, and data.pair",
                  "labels are of the words of one text: leave data.pair empty");
-  checks.require(!data.both_orders || !data.pair.empty(), {"data.both_orders", "data.pair"},
-                 "data.both_orders, and no second text", "name its column with data.pair");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
                  "data.records and data.train are given", "give one of the two");
   if (of_answers(r)) {
@@ -130,6 +128,9 @@ void check_classify(const Recipe& r) {
   }
   checks.require(!data.no_answer || of_answers(r), {"data.no_answer", "model.problem"},
                  "data.no_answer without answers", "set model.problem to answer_spans");
+  checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
+                 {"data.both_orders", "data.pair"}, "data.both_orders without pairs of texts",
+                 "name the second text's column with data.pair");
   const auto given = names_in(data.labels);
   checks.require(given.empty() || std::set(given.begin(), given.end()).size() == given.size(),
                  {"data.labels"}, "data.labels names a class twice", "name each once");
@@ -205,19 +206,19 @@ ObjectiveType classify_objective() {
   type.help = "classes or numbers of texts and pairs, or answers, by a pre-trained BERT or ELECTRA";
   type.model = config_fields<ClassifyModel>();
   type.data = config_fields<ClassifyData>();
+  type.preset = glue_preset;
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
   type.check = check_classify;
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
+  type.metric = comparing_metric;
+  type.remark = glue_remark;
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
     return of_answers(r) ? write_span_predictions(r)
                          : write_class_predictions(r, finished_classifier(r));
   };
-  type.preset = glue_preset;
-  type.metric = comparing_metric;
-  type.remark = glue_remark;
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;
   type.questions = {QuestionFor<ClassifyJob>(of_model(

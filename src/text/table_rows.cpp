@@ -13,8 +13,6 @@
 namespace smelt {
 namespace {
 
-constexpr std::int64_t kNoColumn = 0;  // of a field that a table lacks
-
 // Of "3" or "-1"; not of 0.
 std::optional<std::int64_t> column_by_number(std::string_view name) {
   std::int64_t number = 0;
@@ -38,7 +36,7 @@ class TableRows : public RowReader {
         throw UsageError(str(lines_.path(), ": '", field.name, "' is no column's number"),
                          "give numbers from 1, or from the last, -1: columns have no names where "
                          "header is 'none' or 'skipped'");
-      numbers_.push_back(number.value_or(kNoColumn));
+      numbers_.push_back(number.value_or(0));
     }
   }
 
@@ -119,8 +117,8 @@ class TableRows : public RowReader {
     const auto n = static_cast<std::int64_t>(cells_.size());
     columns_.clear();
     for (const std::int64_t number : numbers_) {
-      const std::int64_t column = number == kNoColumn ? n : number > 0 ? number - 1 : n + number;
-      if (column < 0 || (column >= n && number != kNoColumn))
+      const std::int64_t column = number > 0 ? number - 1 : n + number;
+      if (column < 0 || (column >= n && number != 0))
         return refuse(str("no column ", number, " among ", n),
                       "columns are counted from 1, or from the last, which is -1");
       columns_.push_back(static_cast<std::size_t>(column));
@@ -131,9 +129,9 @@ class TableRows : public RowReader {
   FaultSink faults_;
   bool has_names_;
   std::size_t columns_in_header_ = 0;
-  // That are wanted, of the row; one beyond the last is not there.
-  std::vector<std::size_t> columns_;
-  std::vector<std::int64_t> numbers_;  // likewise, where they have no names
+  std::vector<std::size_t>
+      columns_;  // of the row that are wanted; one beyond the last is not there
+  std::vector<std::int64_t> numbers_;  // likewise, where they have no names; 0 is not there
   std::string what_;                   // is wrong with the row
   std::string_view hint_;
 };

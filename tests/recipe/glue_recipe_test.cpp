@@ -103,7 +103,7 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
               HasSubstr("data.glue: GLUE has no task 'mprc'"));
   EXPECT_THAT(error_of([&] { run("x", with("rte")); }), HasSubstr(dir_.file("glue/RTE/train.tsv")));
   EXPECT_THAT(error_of<UsageError>([&] { recipe("x", {"data.both_orders=true"}); }),
-              HasSubstr("data.both_orders, and no second text"));
+              HasSubstr("data.both_orders without pairs of texts\n  hint: name the second"));
 }
 
 }  // namespace

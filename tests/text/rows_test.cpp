@@ -92,6 +92,9 @@ TEST_F(Rows, ATableWithoutNamesHasNumbers) {
   const std::string csv = write("a.csv", "\"a\nb\",c\nx,\"y\nz\",1,2\n");
   EXPECT_THAT(read(csv, kSecondAndLast, FileFormat::by_name, Header::skipped),
               ElementsAre(Row{"y\nz", "2"}));
+  EXPECT_THAT(read(tsv, {{.name = "1"}, {.name = "id", .is_optional = true}}, FileFormat::by_name,
+                   Header::skipped),
+              ElementsAre(Row{"g", ""}));
   EXPECT_THAT(read(write("none.tsv", ""), kSecondAndLast, FileFormat::by_name, Header::skipped),
               ElementsAre());
 }
