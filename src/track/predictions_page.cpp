@@ -137,7 +137,7 @@ std::string mistake_table(const PredictionFigures& figures) {
                 table_cell(html_text(shortened(one.wanted, kShownText))),
                 table_cell(html_text(shortened(one.text, kShownText))), "</tr>");
   return str("<details open><summary>the mistakes that it was surest of</summary>",
-             html_table(table_head({"sure", "said", "right", "text"}), rows), "</details>\n");
+             html_table(table_head({"sure", "said", "right", "text"}, 4), rows), "</details>\n");
 }
 
 std::string count_cell(const nlohmann::json& of, const char* name) {
