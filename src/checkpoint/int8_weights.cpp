@@ -90,11 +90,18 @@ LazyTensors without_codes(LazyTensors tensors, const std::string& where) {
       continue;
     }
     const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
-    out.emplace(name, LazyTensor{{DType::f32, tensor.shape.dims}, [codes = tensor, scale] {
-                                   return bytes_of(int8_values(
-                                       values_of<std::int8_t>(codes), values_of<float>(scale),
-                                       static_cast<std::size_t>(codes.shape.dims[0])));
-                                 }});
+    const auto read = [codes = tensor, scale](Laid laid) {
+      const std::vector<std::byte> given = codes.read();
+      std::vector<std::byte> values(sizeof(float) * given.size());
+      put_int8_values({reinterpret_cast<const std::int8_t*>(given.data()), given.size()},
+                      values_of<float>(scale), static_cast<std::size_t>(codes.shape.dims[0]),
+                      {reinterpret_cast<float*>(values.data()), given.size()}, laid);
+      return values;
+    };
+    LazyTensor values{{DType::f32, tensor.shape.dims}, [read] { return read(Laid::as_is); }};
+    if (tensor.shape.rank() == 2)
+      values.read_transposed = [read] { return read(Laid::transposed); };
+    out.emplace(name, std::move(values));
   }
   for (const auto& [name, tensor] : tensors)
     if (tensor.shape.dtype == DType::s8) out.erase(name + kScaleSuffix);

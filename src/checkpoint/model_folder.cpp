@@ -71,15 +71,29 @@ Shape reversed(const Shape& shape) {
   return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
 }
 
+// A line of cache is written at a time.
+template <class T>
+void put_transposed(const std::byte* values, std::size_t rows, std::size_t columns,
+                    std::byte* out) {
+  constexpr std::size_t kBlock = 64 / sizeof(T);
+  for (std::size_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (std::size_t c = 0; c < columns; ++c)
+      for (std::size_t r = r0; r < std::min(r0 + kBlock, rows); ++r)
+        std::memcpy(out + (c * rows + r) * sizeof(T), values + (r * columns + c) * sizeof(T),
+                    sizeof(T));
+}
+
 // [rows, columns] -> [columns, rows]
 std::vector<std::byte> transposed(const std::vector<std::byte>& values, const Shape& shape) {
   const auto rows = static_cast<std::size_t>(shape.dims[0]);
   const auto columns = static_cast<std::size_t>(shape.dims[1]);
   const std::size_t item = dtype_size_bytes(shape.dtype);
   std::vector<std::byte> out(values.size());
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t c = 0; c < columns; ++c)
-      std::memcpy(&out[(c * rows + r) * item], &values[(r * columns + c) * item], item);
+  const auto put = item == 1   ? put_transposed<std::uint8_t>
+                   : item == 2 ? put_transposed<std::uint16_t>
+                   : item == 4 ? put_transposed<std::uint32_t>
+                               : put_transposed<std::uint64_t>;
+  put(values.data(), rows, columns, out.data());
   return out;
 }
 
@@ -104,6 +118,7 @@ const LazyTensor& find(const LazyTensors& tensors, const std::string& name, cons
 // The same values in the other layout.
 LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
+  if (tensor.read_transposed) return {reversed(tensor.shape), tensor.read_transposed};
   return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
 }
 

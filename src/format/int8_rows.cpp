@@ -38,17 +38,32 @@ Int8Rows int8_rows(std::span<const float> values, std::size_t rows) {
   return out;
 }
 
-std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
-                               std::size_t rows) {
-  CHECK(rows > 0 && codes.size() % rows == 0 && (scales.size() == rows || scales.size() == 1),
+void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
+                     std::size_t rows, std::span<float> out, Laid laid) {
+  CHECK(rows > 0 && codes.size() % rows == 0 && (scales.size() == rows || scales.size() == 1) &&
+            out.size() == codes.size(),
         codes.size(), " codes, ", rows, " rows, ", scales.size(), " scales");
   const std::size_t columns = codes.size() / rows;
-  std::vector<float> out(codes.size());
-  for (std::size_t r = 0; r < rows; ++r) {
-    const float scale = scales[scales.size() == 1 ? 0 : r];
-    for (std::size_t c = r * columns; c < (r + 1) * columns; ++c)
-      out[c] = static_cast<float>(codes[c]) * scale;
+  const auto scale_of = [&](std::size_t r) { return scales[scales.size() == 1 ? 0 : r]; };
+  if (laid == Laid::as_is) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      const float scale = scale_of(r);
+      for (std::size_t i = r * columns; i < (r + 1) * columns; ++i)
+        out[i] = static_cast<float>(codes[i]) * scale;
+    }
+    return;
   }
+  constexpr std::size_t kBlock = 16;  // floats of a line of cache
+  for (std::size_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (std::size_t c = 0; c < columns; ++c)
+      for (std::size_t r = r0; r < std::min(r0 + kBlock, rows); ++r)
+        out[c * rows + r] = static_cast<float>(codes[r * columns + c]) * scale_of(r);
+}
+
+std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
+                               std::size_t rows) {
+  std::vector<float> out(codes.size());
+  put_int8_values(codes, scales, rows, out);
   return out;
 }
 

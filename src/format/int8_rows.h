@@ -19,7 +19,11 @@ struct Int8Rows {
 // `values` [R,C] must be finite.
 Int8Rows int8_rows(std::span<const float> values, std::size_t rows);
 
-// code * scale. `scales` has one for each row, or one for all.
+// code * scale into `out`, as [R,C] or transposed, [C,R]. `scales` has one for each row, or one for
+// all.
+enum class Laid { as_is, transposed };
+void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
+                     std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                                std::size_t rows);
 

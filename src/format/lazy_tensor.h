@@ -17,6 +17,8 @@ struct LazyTensor {
   // shape.size_bytes() bytes, row-major, little-endian; may throw as its source does. Each call
   // reads or makes them again.
   std::function<std::vector<std::byte>()> read;
+  // Of a matrix, where that costs less than turning what was read: the same transposed, or empty.
+  std::function<std::vector<std::byte>()> read_transposed = {};
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

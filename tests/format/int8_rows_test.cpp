@@ -77,6 +77,16 @@ TEST(Int8Rows, SayWhatTheyLose) {
   EXPECT_NEAR(signal_to_noise_db(std::vector<float>{3, 4}, std::vector<float>{3, 3.5F}), 20, 1e-9);
 }
 
+TEST(Int8Rows, MayBeLaidOutTransposed) {
+  const auto many = random_rows(37, 53, -3);
+  const Int8Rows ours = int8_rows(many, 37);
+  const auto said = int8_values(ours.codes, ours.scales, 37);
+  std::vector<float> turned(said.size());
+  put_int8_values(ours.codes, ours.scales, 37, turned, Laid::transposed);
+  for (std::size_t i = 0; i < said.size(); ++i)
+    EXPECT_EQ(turned[i % 53 * 37 + i / 53], said[i]) << i;
+}
+
 TEST(Int8Rows, OneScaleMayBeOfAllRows) {
   const std::vector<std::int8_t> codes{1, -2, 3, 127};
   EXPECT_THAT(int8_values(codes, std::vector<float>{0.5F}, 2), ElementsAre(0.5, -1, 1.5, 63.5));
