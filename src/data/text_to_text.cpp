@@ -16,6 +16,8 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
+constexpr std::int64_t kMostWindowTokens = 1 << 20;
+
 struct InputsAndTargets {
   Ids inputs, targets;
 };
@@ -29,8 +31,9 @@ class StoppedWindows {
  public:
   void count(std::int64_t targets_length) {
     const std::uint64_t now = ++count_;
-    if (now != next_.load()) return;
-    next_ = now * 10;
+    std::uint64_t power = 1;
+    while (power < now) power *= 10;
+    if (now != power) return;
     spdlog::warn(
         "data: {} window(s) had more noise than data.targets_length {} or the sentinels hold; "
         "the rest of it was left as text",
@@ -38,7 +41,7 @@ class StoppedWindows {
   }
 
  private:
-  std::atomic<std::uint64_t> count_ = 0, next_ = 1;
+  std::atomic<std::uint64_t> count_ = 0;
 };
 
 InputsAndTargets span_corrupted(const TextToText& o, std::span<const std::int32_t> window,
@@ -105,6 +108,14 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
     const SpanCounts spans = spans_of(tokens);
     return tokens - spans.noise_tokens + spans.spans + 1;
   };
+  // Of a token of text so much is left in the inputs.
+  const double left = 1 - o.noise_density + o.noise_density / o.mean_noise_span_length;
+  require_text(static_cast<double>(o.inputs_length) < left * kMostWindowTokens,
+               str(where, "data.noise_density ", o.noise_density,
+                   " leaves next to nothing of a "
+                   "window in the inputs: ",
+                   o.inputs_length, " of them take more than ", kMostWindowTokens, " tokens"),
+               "lower data.noise_density or data.mean_noise_span_length");
   std::int64_t tokens =
       random_spans_lengths(o.inputs_length, o.noise_density, o.mean_noise_span_length).tokens;
   while (inputs_of(tokens) > o.inputs_length) --tokens;  // the mask rounds in f32

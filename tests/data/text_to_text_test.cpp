@@ -165,7 +165,9 @@ TEST(TextToText, WhatTargetsHaveNoRoomForStaysTextAndIsTold) {
   }
   EXPECT_THAT(log.text(), HasSubstr("data: 1 window(s) had more noise than data.targets_length 12 "
                                     "or the sentinels hold; the rest of it was left as text"));
-  EXPECT_THAT(log.text(), HasSubstr("data: 100 window(s)"));
+  for (const char* told : {"data: 10 window(s)", "data: 100 window(s)"})
+    EXPECT_THAT(log.text(), HasSubstr(told));
+  EXPECT_THAT(log.text(), Not(HasSubstr("data: 2 window(s)")));
 }
 
 TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
@@ -183,7 +185,12 @@ TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
             "r.yaml: windows of 568 tokens have 28 spans of noise, and the vocabulary has 0 "
             "sentinels\n  hint: raise data.extra_ids or data.mean_noise_span_length, or lower "
             "data.noise_density");
-  o.objective = TextObjective::iid_denoise_text;
+  o = of_objective(TextObjective::span_corruption, 512);
+  o.noise_density = 0.9999999;
+  o.mean_noise_span_length = 1e9;
+  EXPECT_THAT(refusal(o), HasSubstr("data.noise_density 1 leaves next to nothing of a window"));
+  o = of_objective(TextObjective::iid_denoise_text, 512);
+  o.sentinels = 0;
   EXPECT_EQ(refusal(o), "r.yaml: the vocabulary has no sentinels\n  hint: raise data.extra_ids");
   o.sentinels = 100;
   o.mean_noise_span_length = 2.5;
