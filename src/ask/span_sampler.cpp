@@ -62,7 +62,8 @@ std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t 
   std::vector<std::vector<std::int32_t>> out(count);
   std::size_t at = count;  // none yet
   for (const std::int32_t id : answer) {
-    if (id == job.end || id == 0) break;
+    if (id == job.end) break;
+    if (id == 0) continue;  // padding is no word
     if (id <= job.sentinel && id > job.sentinel - job.sentinels)
       at = static_cast<std::size_t>(job.sentinel - id);
     else if (at < count)

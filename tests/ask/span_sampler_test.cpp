@@ -33,6 +33,7 @@ TEST(SpanSampler, AnAnswersSpansAreBehindTheirSentinels) {
   const auto spans = [](const Ids& answer) { return spans_of(letters(), 2, answer); };
   EXPECT_THAT(spans({999, 'x', 'y', 998, 'z', 1, 'q'}), ElementsAre(Ids{'x', 'y'}, Ids{'z'}));
   EXPECT_THAT(spans({'w', 998, 'z', 999, 'x'}), ElementsAre(Ids{'x'}, Ids{'z'}));
+  EXPECT_THAT(spans({999, 'x', 0, 'y', 1}), ElementsAre(Ids{'x', 'y'}, Ids{}));
   EXPECT_THAT(spans({999, 1}), ElementsAre(Ids{}, Ids{}));
 }
 

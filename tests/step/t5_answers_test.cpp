@@ -181,6 +181,22 @@ TEST(T5Samples, AreDrawnByTheirProbabilities) {
   Search few = search;
   few.top_k = 3;
   EXPECT_EQ(counts(few).size(), 3u);
+  // The fewest best words that have half of all probability together.
+  std::vector<std::pair<double, std::int32_t>> best;
+  for (const auto& [id, share] : p) best.emplace_back(share / sum, id);
+  std::ranges::sort(best, std::greater());
+  double together = 0;
+  std::size_t words = 0;
+  while (together < 0.5) together += best[words++].first;
+  ASSERT_GT(together, 0.505) << "a bound that the missing rare words could move";
+  ASSERT_LT(together - best[words - 1].first, 0.495);
+  ASSERT_GE(words, 2u);
+  Search half = search;
+  half.top_p = 0.5;
+  const auto of_half = counts(half);
+  EXPECT_EQ(of_half.size(), words);
+  for (std::size_t i = 0; i < words; ++i) EXPECT_TRUE(of_half.contains(best[i].second)) << i;
+
   Search sure = search;
   sure.top_p = 1e-6;
   EXPECT_EQ(counts(sure).size(), 1u);
