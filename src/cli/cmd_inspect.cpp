@@ -16,6 +16,7 @@
 #include "data/record_features.h"
 #include "recipe/objective_type.h"
 #include "recipe/show_example.h"
+#include "tokenize/tokenizer.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {
@@ -96,14 +97,19 @@ std::string as_text(const RecordStatistics& s, const RecordReport* report) {
 void print(const RecordStatistics& statistics, const RecordReport* report,
            const InspectOptions& options, bool json) {
   std::optional<Vocabulary> vocabulary;
-  if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
+  std::unique_ptr<const Tokenizer> pieces;
+  if (options.vocab.ends_with(".model"))
+    pieces = load_tokenizer(options.vocab, {});
+  else if (!options.vocab.empty())
+    vocabulary = Vocabulary::load(options.vocab);
   const bool colour = !json && ::isatty(STDOUT_FILENO) == 1;
   std::vector<std::string> samples;
   for (const RecordSample& sample : statistics.samples)
     samples.push_back(
         report != nullptr
             ? report->sample(sample.place, *sample.row, vocabulary ? &*vocabulary : nullptr, colour)
-            : show_features(sample.place, sample.example, vocabulary ? &*vocabulary : nullptr));
+            : show_features(sample.place, sample.example, vocabulary ? &*vocabulary : nullptr,
+                            pieces.get()));
   if (json) {
     ordered_json out = as_json(statistics, report);
     if (options.samples > 0) out["samples"] = samples;

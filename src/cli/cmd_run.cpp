@@ -28,7 +28,8 @@ void print_next_commands(const Recipe& recipe) {
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
   if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
   if (answers<GenerateJob>(questions))
-    std::cout << "  smelt generate " << out << " --text 'a text with an <extra_id_0>'\n";
+    std::cout << "  smelt generate " << out << " --text 'a text"
+              << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
   if (answers<ClassifyJob>(questions))
     std::cout << "  smelt predict " << out << " --text 'a text'\n";
   std::cout << "  smelt report " << out

@@ -159,7 +159,8 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   out.features = first_features(index);
   std::int64_t vocab_size = std::numeric_limits<std::int32_t>::max();
   std::optional<Vocabulary> vocabulary;
-  if (!options.vocab.empty()) vocabulary = Vocabulary::load(options.vocab);
+  const bool words = !options.vocab.empty() && !options.vocab.ends_with(".model");
+  if (words) vocabulary = Vocabulary::load(options.vocab);
   if (vocabulary) vocab_size = vocabulary->size();
   const std::int64_t limit = options.vocab_size.value_or(vocab_size);
   for (std::size_t i = 0; i < options.kinds.size() && !out.kind; ++i) {
@@ -174,7 +175,7 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   }
   if (out.kind) {
     out.checked = out.kind->features;
-  } else if (!options.vocab.empty() || options.vocab_size) {
+  } else if (words || options.vocab_size) {
     const ExampleFeature* ids = find_feature(out.features, kTokenIds, ExampleKind::integers);
     if (ids == nullptr)
       throw UsageError(str(index.place(0), ": no ", kTokenIds, ", which a vocabulary names"),

@@ -106,15 +106,26 @@ static std::string words_of(std::vector<std::int64_t> ids, const Vocabulary& voc
   return out;
 }
 
+static std::string pieces_of(std::vector<std::int64_t> ids, const Tokenizer& pieces) {
+  while (!ids.empty() && ids.back() == 0) ids.pop_back();
+  std::string out;
+  for (const std::int64_t id : ids)
+    out += " " + (id >= 0 && id < pieces.size() ? pieces.token(static_cast<std::int32_t>(id))
+                                                : str("<", id, ">"));  // a sentinel on top
+  return out;
+}
+
 std::string show_features(const std::string& place, const Example& example,
-                          const Vocabulary* vocabulary) {
+                          const Vocabulary* vocabulary, const Tokenizer* pieces) {
   std::string out = place + "\n";
   for (const ExampleFeature& feature : example.features()) {
     out += str("  ", feature.name, ":");
     const bool words = vocabulary != nullptr && feature.name == kTokenIds;
+    const bool ids = feature.name == "inputs" || feature.name == "targets";
     if (feature.kind == ExampleKind::integers)
-      out += words ? words_of(example.integers(feature.name), *vocabulary)
-                   : first_of(example.integers(feature.name));
+      out += words                      ? words_of(example.integers(feature.name), *vocabulary)
+             : ids && pieces != nullptr ? pieces_of(example.integers(feature.name), *pieces)
+                                        : first_of(example.integers(feature.name));
     if (feature.kind == ExampleKind::reals) out += first_of(example.reals(feature.name));
     if (feature.kind == ExampleKind::bytes) out += first_of(quoted(example.bytes(feature.name)));
     out += "\n";

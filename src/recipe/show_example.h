@@ -4,6 +4,7 @@
 #include <string>
 
 #include "examples/bert_statistics.h"
+#include "tokenize/tokenizer.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {
@@ -18,8 +19,10 @@ std::string show_example(const std::string& place, const BertRow& example,
                          const Vocabulary* vocabulary, bool colour);
 
 // Any: the place, then one line for each feature: its name and its first values. With a vocabulary
-// the ids of kTokenIds (data/inspect.h) are its tokens, all but padding (id 0) at the end.
+// the ids of kTokenIds (data/inspect.h) are its tokens, all but padding (id 0) at the end; with
+// the pieces of a SentencePiece model likewise those of inputs and targets.
 std::string show_features(const std::string& place, const Example& example,
-                          const Vocabulary* vocabulary = nullptr);
+                          const Vocabulary* vocabulary = nullptr,
+                          const Tokenizer* pieces = nullptr);
 
 }  // namespace smelt
