@@ -94,7 +94,7 @@ std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::st
   std::vector<std::vector<std::int32_t>> out;
   std::size_t cut = 0;
   for (const std::string& text : texts) {
-    std::vector<std::int32_t>& ids = out.emplace_back(job_.encode(job_.prefix + text));
+    std::vector<std::int32_t>& ids = out.emplace_back(job_.encode(job_.prefix.value_or("") + text));
     if (std::ssize(ids) <= job_.most_inputs) continue;
     ids.resize(static_cast<std::size_t>(job_.most_inputs));
     ids.back() = job_.end;
@@ -167,6 +167,12 @@ std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<s
     at += count;
   }
   return out;
+}
+
+void take_options(GenerateJob& job, const GenerateOptions& with) {
+  const std::optional<std::string> own = job.prefix;
+  static_cast<GenerateOptions&>(job) = with;
+  if (!job.prefix) job.prefix = own;
 }
 
 Generator open_generator(const GenerateJob& job) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ namespace smelt {
 // What a user says of it.
 struct GenerateOptions {
   Search search = {};
-  std::string prefix = {};         // before each text: "summarize: "
+  // Before each text: "summarize: "; nullopt: what the model was fine-tuned with.
+  std::optional<std::string> prefix = {};
   std::int64_t most_inputs = 512;  // tokens of a text; what is longer is cut, with a warning
   std::int64_t batch_size = 32;    // texts at a time
   std::int64_t seed = 12345;       // of samples
@@ -48,6 +50,9 @@ struct GenerateJob : GenerateOptions {
   std::string model_dir;  // its newest checkpoint is used
   std::string vocab;      // the tokenizer's, which must be the model's; empty: not compared
 };
+
+// The user's options, but for a prefix that they leave to the model.
+void take_options(GenerateJob& job, const GenerateOptions& with);
 
 struct Answer {
   std::string text;

@@ -103,6 +103,7 @@ json settings_of(const StoredModel& model, const std::string& type) {
   else if (!model.config.is_null())
     out["model"] = model.config;
   if (!model.objective.is_null() && type != "classify") out["objective"] = model.objective;
+  if (type == "t5") put_t5_words(model.t5, out);
   if (!model.vocab_txt.empty()) out[kVocabularyCrc32c] = crc32c(model.vocab_txt);
   return out;
 }
@@ -129,7 +130,7 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
         str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
   if (model.config.is_null() || !exists(config)) return;
   json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
-  (void)take_extra_ids(there);
+  (void)take_t5_words(there);
   if (const auto other = first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
                          other->was.dump(), " where ", model.where, " has ", other->is.dump()),
@@ -144,7 +145,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   if (!model.config.is_null() && !exists(config)) {
     json said = model.config;
     if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
-    if (type == "t5" && model.extra_ids) said["extra_ids"] = *model.extra_ids;
+    if (type == "t5") put_t5_words(model.t5, said);
     write_file(config, said.dump(2) + "\n");
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
@@ -236,7 +237,8 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
     to_classifier_folder(job, model, form);
   } else if (type == "t5") {
     const auto config = parse_config<T5Config>(known_config(model), model.where);
-    export_hugging_face_t5(job.to, config, model.vocab, model.extra_ids, model.tensors, form);
+    export_hugging_face_t5(job.to, config, model.vocab, model.t5.extra_ids, model.tensors, form,
+                           model.t5.prefix);
   } else if (type == "electra") {
     ModelFolder folder;
     folder.vocab_txt = model.vocab_txt;

@@ -57,7 +57,8 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
 
 void export_hugging_face_t5(const std::string& folder, const T5Config& config,
                             const std::string& vocab, std::optional<std::int64_t> extra_ids,
-                            const LazyTensors& parameters, const FolderForm& form) {
+                            const LazyTensors& parameters, const FolderForm& form,
+                            const std::string& prefix) {
   const auto tokenizer = load_tokenizer(vocab, {});
   if (tokenizer->token(0) != kPad)
     throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
@@ -73,7 +74,9 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   const std::int32_t end = id_of_piece(*tokenizer, vocab, kEnd);
   std::vector<FolderFile> files = tokenizer_files(*tokenizer, vocab, sentinels);
   files.push_back({"generation_config.json", generation_config(end).dump(2) + "\n"});
-  write_folder(folder, folder_config(config, end), parameters, t5_names(config), files, form);
+  json said = folder_config(config, end);
+  if (!prefix.empty()) said["prefix"] = prefix;
+  write_folder(folder, said, parameters, t5_names(config), files, form);
 }
 
 bool is_t5_folder(const std::string& folder) {
@@ -88,7 +91,9 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   for (const ConfigField& field : config_fields<T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];
-  OpenedT5 out{.config = parse_config<T5Config>(fields, where), .folder = {}};
+  OpenedT5 out{.config = parse_config<T5Config>(fields, where), .prefix = {}, .folder = {}};
+  if (const auto said = config.find("prefix"); said != config.end() && said->is_string())
+    out.prefix = said->get<std::string>();
   if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
   check_t5_config(out.config, [&](const std::string&) { return where; });
   out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",

@@ -67,8 +67,9 @@ void take_files_of(const std::string& folder, StoredModel& out) {
   if (type == "t5" && config.is_null() && out.config.is_null())
     config = config_json(t5_config_of(out.tensors, out.where));
   json objective = take_objective(config);
-  const auto extra_ids = take_extra_ids(config);
-  if (type == "t5" && !out.extra_ids) out.extra_ids = extra_ids;
+  const T5Words words = take_t5_words(config);
+  if (type == "t5" && !out.t5.extra_ids) out.t5.extra_ids = words.extra_ids;
+  if (type == "t5" && out.t5.prefix.empty()) out.t5.prefix = words.prefix;
   if (out.config.is_null()) out.config = std::move(config);
   if (out.objective.is_null()) out.objective = std::move(objective);
 }
@@ -84,7 +85,7 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
                   .vocab_txt = {},
                   .vocab = {},
                   .tokenizer = {},
-                  .extra_ids = {},
+                  .t5 = {},
                   .skipped = {},
                   .owners = std::move(checkpoint.owners)};
   for (const auto& [name, tensor] : checkpoint.tensors)
@@ -95,8 +96,9 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   out.config = out.settings.value("model", json());
   out.objective = out.settings.value("objective", json());
   const json::json_pointer sentinels("/data/window/sentinels");
-  if (out.settings.contains(sentinels)) out.extra_ids = out.settings.at(sentinels);
-  if (out.settings.contains("extra_ids")) out.extra_ids = out.settings["extra_ids"];
+  if (out.settings.contains(sentinels)) out.t5.extra_ids = out.settings.at(sentinels);
+  if (out.settings.contains("extra_ids")) out.t5.extra_ids = out.settings["extra_ids"];
+  out.t5.prefix = out.settings.value("prefix", "");
   std::optional<std::uint32_t> crc;
   if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
     crc = said->get<std::uint32_t>();
@@ -222,7 +224,7 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       take_folder(folder, t5.folder, out, kT5VocabularyFile);
       out.config = t5.folder.model.config;
       json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
-      out.extra_ids = take_extra_ids(tokenizer);
+      out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
       continue;
     }
     const json config = read_model_config(folder);
@@ -303,12 +305,24 @@ nlohmann::json take_objective(nlohmann::json& config) {
   return objective;
 }
 
-std::optional<std::int64_t> take_extra_ids(nlohmann::json& config) {
-  const auto found = config.is_object() ? config.find("extra_ids") : config.end();
-  if (found == config.end() || !found->is_number_integer()) return std::nullopt;
-  const auto out = found->get<std::int64_t>();
-  config.erase(found);
+T5Words take_t5_words(nlohmann::json& config) {
+  T5Words out;
+  if (!config.is_object()) return out;
+  if (const auto found = config.find("extra_ids");
+      found != config.end() && found->is_number_integer()) {
+    out.extra_ids = found->get<std::int64_t>();
+    config.erase(found);
+  }
+  if (const auto found = config.find("prefix"); found != config.end() && found->is_string()) {
+    out.prefix = found->get<std::string>();
+    config.erase(found);
+  }
   return out;
+}
+
+void put_t5_words(const T5Words& words, nlohmann::json& config) {
+  if (words.extra_ids) config["extra_ids"] = *words.extra_ids;
+  if (!words.prefix.empty()) config["prefix"] = words.prefix;
 }
 
 std::string model_type_of(const LazyTensors& tensors) {

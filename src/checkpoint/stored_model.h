@@ -15,6 +15,12 @@ namespace smelt {
 
 enum class ModelForm { smelt, tensorflow, hugging_face };
 
+// What a T5 knows of words beside its config.
+struct T5Words {
+  std::optional<std::int64_t> extra_ids = {};  // sentinels on top of its vocabulary, if known
+  std::string prefix = {};                     // before each text, of one that is fine-tuned
+};
+
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
   std::string where;      // the checkpoint itself, of a folder's the newest
@@ -28,16 +34,17 @@ struct StoredModel {
   std::string vocab_txt;  // what its file holds; empty where it is not known
   std::string vocab;      // its file
   std::optional<TokenizerOptions> tokenizer;
-  std::optional<std::int64_t> extra_ids;  // a T5's sentinels on top of its vocabulary, if known
-  std::vector<std::string> skipped;       // tensors that smelt does not take, each with a word
+  T5Words t5;
+  std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
 };
 
 // Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
 // none.
 nlohmann::json take_objective(nlohmann::json& config);
-// The same of a t5_config.json's "extra_ids".
-std::optional<std::int64_t> take_extra_ids(nlohmann::json& config);
+// The same of a t5_config.json's "extra_ids" and "prefix"; and there again.
+T5Words take_t5_words(nlohmann::json& config);
+void put_t5_words(const T5Words& words, nlohmann::json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a

@@ -30,7 +30,7 @@ namespace {
 struct GenerateFlags {
   GenerateOptions options;
   std::vector<std::string> texts;
-  std::string input, field = "text", format = "auto", out, early_stopping = "no";
+  std::string prefix, input, field = "text", format = "auto", out, early_stopping = "no";
   bool json = false;
 };
 
@@ -59,11 +59,21 @@ void each_text(const GenerateFlags& f, const Give& give) {
   for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
 }
 
-std::string answered_text(const std::vector<Answer>& answers) {
+std::string in_one_line(const std::string& text) {
   std::string out;
-  for (const Answer& answer : answers)
-    out += (answers.size() > 1 ? str(rounded(answer.score, 3), "\t") : std::string()) +
-           answer.text + "\n";
+  for (const char c : text) out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : std::string(1, c);
+  return out;
+}
+
+// As many lines as answers were asked for: those that beams have not found are empty.
+std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked) {
+  std::string out;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(asked); ++i) {
+    if (i < answers.size())
+      out += (asked > 1 ? str(rounded(answers[i].score, 3), "\t") : std::string()) +
+             in_one_line(answers[i].text);
+    out += "\n";
+  }
   return out;
 }
 
@@ -105,7 +115,8 @@ class Session {
           file_ ? "run it again; without --out answers come as they are made" : "run it again");
     const auto answers = generator_.answer(waiting_, first_);
     for (std::size_t i = 0; i < waiting_.size(); ++i)
-      put(flags_.json ? answered_json(waiting_[i], answers[i]) : answered_text(answers[i]));
+      put(flags_.json ? answered_json(waiting_[i], answers[i])
+                      : answered_text(answers[i], flags_.options.search.answers));
     first_ += std::ssize(waiting_);
     waiting_.clear();
     if (!file_) std::cout.flush();
@@ -159,6 +170,7 @@ void generate(const ModelOption& model, GenerateFlags& f) {
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("generate: ", flag, " without --input"),
                        "it is of a file: name that with --input");
+  if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
   Session session(open_model(model, f.options), f);
   if (f.input.empty() && f.texts.empty()) {
     converse(session);
@@ -213,7 +225,8 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--field", f->field, "of rows: the one that is answered")
       ->capture_default_str();
   command->add_option("--out", f->out, "a file for the answers instead of standard output");
-  command->add_option("--prefix", f->options.prefix, "before each text, as 'summarize: '");
+  command->add_option("--prefix", f->prefix,
+                      "before each text, as 'summarize: '; else what it was fine-tuned with");
   add_search_flags(*command, *f);
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();

@@ -110,7 +110,7 @@ FieldValues pretraining_fields(const TttFlags& f) {
       {"data.targets_length", str(f.max_tgt_length)},
       {"model.loss_over", "examples"},
       {"model.z_loss", "0"}};
-  if (m.extra_ids) out["data.extra_ids"] = str(*m.extra_ids);
+  if (m.t5.extra_ids) out["data.extra_ids"] = str(*m.t5.extra_ids);
   for (const auto& [name, value] : m.config.items())
     for (const RecipeField& field : recipe_fields("t5"))
       if (field.path == "model." + name && name != "vocab_size")  // which the pieces say

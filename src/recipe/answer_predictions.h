@@ -1,22 +1,17 @@
-// What a fine-tuned T5 answers to the rows that are scored.
+// What a model of answers says of a run's held-out questions.
 #pragma once
 
 #include <vector>
 
-#include "recipe/objective_type.h"
+#include "recipe/recipe.h"
+#include "step/report.h"
 
 namespace smelt {
 
-struct AnswersToWrite {
-  Features features;  // of the records
-  std::int64_t inputs_length = 0, targets_length = 0;
-};
-
-// Writes RecipePaths's `predictions`, a line for each row of the batches that eval.steps allows:
-// its text, its label and the greedy answer. exact_match: the share of answers that are the label
-// as its file has it, runs of spaces as one. Where no rows_beside() the records are, labels are
-// what the records' ids say, which is warned of. UsageError for fewer rows than records, Stopped
-// after a signal.
-std::vector<MeasuredValue> write_answer_predictions(const Recipe& recipe, const AnswersToWrite& of);
+// The questions of eval.split (examples/question_examples.h), each a line as ask/answer_spans.h has
+// it, into RecipePaths's `predictions`; what they come to: exact_match and f1 as SQuAD's own
+// program computes them (metrics/answers.h). Nothing, and a warning, where the records' questions
+// are not there.
+std::vector<MeasuredValue> write_answer_predictions(const Recipe& recipe);
 
 }  // namespace smelt

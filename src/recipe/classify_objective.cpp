@@ -21,7 +21,7 @@
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
-#include "recipe/span_predictions.h"
+#include "recipe/answer_predictions.h"
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/path.h"
@@ -216,7 +216,7 @@ ObjectiveType classify_objective() {
   type.remark = glue_remark;
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
-    return of_answers(r) ? write_span_predictions(r)
+    return of_answers(r) ? write_answer_predictions(r)
                          : write_class_predictions(r, finished_classifier(r));
   };
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};

@@ -271,9 +271,7 @@ std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
 
 Generator generator_of(const Recipe& r, const GenerateOptions& with) {
   auto job = asked_job<GenerateJob>(r);
-  const std::string prefix = job.prefix;
-  static_cast<GenerateOptions&>(job) = with;
-  if (job.prefix.empty()) job.prefix = prefix;  // what it was fine-tuned with
+  take_options(job, with);
   return open_generator(job);
 }
 

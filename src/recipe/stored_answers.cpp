@@ -104,7 +104,7 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
 
 Generator StoredAnswers::generator(const GenerateOptions& with) const {
   auto job = asked<GenerateJob>();
-  static_cast<GenerateOptions&>(job) = with;
+  take_options(job, with);
   return Generator(open_device(job.device, job.devices), job, slices_of(weights_->tensors),
                    model_.where, weights_);
 }

@@ -1,23 +1,29 @@
 // model.type: t5.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 #include "ask/span_sampler.h"
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
 #include "data/example_source.h"
 #include "data/text_to_text.h"
 #include "examples/token_stores.h"
 #include "format/config.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/t5_questions.h"
+#include "recipe/t5_source.h"
 #include "recipe/unigram.h"
 #include "state/resume.h"
+#include "store/file.h"
+#include "store/folder.h"
 #include "tasks/t5_task.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
@@ -67,6 +73,7 @@ void visit_fields(C& c, Visitor&& visit) {
 struct T5Recipe {
   T5Task task;
   TextToText text;
+  std::int64_t on_top = 0;  // sentinels that are none of the vocabulary's pieces
 };
 
 T5Recipe settings_of(const Recipe& r) {
@@ -87,6 +94,22 @@ std::int64_t extra_ids_of(const Recipe& r) {
   return parse_config<T5Data>(r.data, "data").extra_ids;
 }
 
+// All pieces but the padding, the end and the sentinels.
+std::vector<IdRange> words_among(std::int64_t pieces, const Sentinels& sentinels,
+                                 std::int32_t end) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> others{
+      {0, 1}, {end, end + 1}, {sentinels.first - sentinels.count + 1, sentinels.first + 1}};
+  std::ranges::sort(others);
+  std::vector<IdRange> out;
+  std::int64_t begin = 0;
+  for (const auto& [low, high] : others) {
+    if (std::min(low, pieces) > begin) out.push_back({begin, std::min(low, pieces)});
+    begin = std::max(begin, high);
+  }
+  if (pieces > begin) out.push_back({begin, pieces});
+  return out;
+}
+
 // With a vocabulary of so many pieces, whose sentinels and end are these.
 T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t end,
                          std::int64_t pieces, const std::string& where) {
@@ -97,27 +120,61 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
     throw UsageError(str(where, "model.vocab_size ", model.vocab_size, " has no rows for ", pieces,
                          " pieces and ", sentinels.ids - pieces, " sentinels on top of them"),
                      str("set it to 0, or to ", sentinels.ids, " or more"));
+  c.on_top = sentinels.ids - pieces;
   c.text.end = end;
   c.text.sentinel = sentinels.first;
   c.text.sentinels = sentinels.count;
   const TextLengths lengths = text_lengths(c.text, where);
   c.task.inputs_length = lengths.inputs;
   c.task.targets_length = lengths.targets;
-  c.task.first_word = end + 1;
-  c.task.word_limit =
-      sentinels.count == 0 ? pieces : std::min(pieces, sentinels.first - sentinels.count + 1);
+  c.task.words = words_among(pieces, sentinels, end);
+  if (c.task.words.empty())
+    throw UsageError(str(where, "the vocabulary has no pieces but <pad>, </s> and sentinels"),
+                     "give a vocabulary such as T5's spiece.model");
   return c;
 }
 
-T5Recipe finished(const Recipe& r) {
-  const std::string origin = vocabulary_path(r);
+// `where` begins messages about settings that do not fit the vocabulary.
+T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::string& where) {
   const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
   if (vocabulary->token(0) != "<pad>")
     throw UsageError(
         str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
         "T5 fills sequences up with id 0; give a vocabulary such as T5's spiece.model");
   return with_vocabulary(settings_of(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
-                         id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), "");
+                         id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), where);
+}
+
+T5Recipe finished(const Recipe& r) { return of_vocabulary(r, vocabulary_path(r), ""); }
+
+// The vocabulary that is given, where it can be read; empty: its facts are not known yet.
+std::string readable_vocabulary(const Recipe& r) {
+  const std::string own = RecipePaths(r).vocab;
+  try {
+    const std::string given = given_vocabulary(r);
+    if (given.empty() || exists(given)) return given;
+  } catch (const UsageError&) {  // whoever runs it is told
+  }
+  return has_begun(r) ? own : "";
+}
+
+T5Recipe expected(const Recipe& r, const std::string& where) {
+  if (const std::string given = readable_vocabulary(r); !given.empty())
+    return of_vocabulary(r, given, where);
+  const std::int64_t pieces = r.vocab.size, extra = extra_ids_of(r);
+  const Sentinels on_top{static_cast<std::int32_t>(pieces + extra - 1), extra, pieces + extra};
+  return with_vocabulary(settings_of(r), on_top, 1, pieces, where);
+}
+
+// A sentinel's row of the weights must be the same sentinel's row here.
+void check_sentinels(const Recipe& r, const T5Recipe& c) {
+  if (r.train.init.empty() || latest_checkpoint(RecipePaths(r).model_dir)) return;
+  const auto weights = t5_in(r.train.init, "train.init").extra_ids;
+  const bool own = c.on_top == 0 && c.text.sentinels > 0;  // the vocabulary says them
+  if (weights && !own && *weights != c.text.sentinels)
+    throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, and the weights of ",
+                         r.train.init, " have ", *weights),
+                     str("set data.extra_ids to ", *weights));
 }
 
 Task task_of(const T5Recipe& c) {
@@ -134,19 +191,17 @@ void check_t5(const Recipe& r) {
                  "spiece.model");
   checks.at_least("model.vocab_size", 0);
   checks.at_least("data.extra_ids", 0);
-  T5Recipe c = settings_of(r);
-  T5Config sized = c.task.model;
-  if (sized.vocab_size == 0) sized.vocab_size = r.vocab.size;
+  T5Config sized = settings_of(r).task.model;
+  if (sized.vocab_size == 0) sized.vocab_size = 1;  // by the vocabulary, below
   check_t5_config(sized, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
-  const std::int64_t pieces = r.vocab.size, extra = extra_ids_of(r);
-  const Sentinels expected{static_cast<std::int32_t>(pieces + extra - 1), extra, pieces + extra};
   const std::string where = str(
       r.origin({"data.objective", "data.inputs_length", "data.targets_length", "data.noise_density",
                 "data.mean_noise_span_length", "data.extra_ids", "model.vocab_size"}),
       ": ");
-  const T5Recipe sizes = with_vocabulary(std::move(c), expected, 1, pieces, where);
+  const T5Recipe sizes = expected(r, where);
+  checks.accepts({"train.init", "data.extra_ids"}, [&] { check_sentinels(r, sizes); });
   Task task;
   checks.accepts({"model.z_loss"}, [&] { task = task_of(sizes); });
   check_program(r, task);
@@ -164,8 +219,14 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   if (c.text.objective == TextObjective::lm) job.document_end = kEndPiece;
   job.output = train ? paths.train_output : paths.heldout_output;
   job.overwrite = true;
-  write_text_tokens(job);
+  const CorpusCounts made = write_text_tokens(job);
   const Task task = task_of(c);
+  if (c.text.across_documents && made.tokens < static_cast<std::uint64_t>(task.windows->tokens))
+    throw UsageError(str("data: the ", train ? "text to train on" : "held-out text", " is ",
+                         made.tokens, " tokens long, no window of ", task.windows->tokens),
+                     train ? "give more text.input, or lower data.inputs_length"
+                           : "raise text.heldout, give more text.input, or lower "
+                             "data.inputs_length");
   const auto source =
       open_examples({.input = job.output, .features = task.features, .windows = task.windows});
   return train ? source->epoch_size() : source->size();
@@ -180,8 +241,7 @@ std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
                            .heldout = paths.heldout_records,
                            .task = task_of(c),
                            .feature = "targets",
-                           .first_word = c.task.first_word,
-                           .word_limit = c.task.word_limit,
+                           .words = c.task.words,
                            .examples = static_cast<std::uint64_t>(e.examples)})};
 }
 
@@ -249,7 +309,7 @@ ObjectiveType t5_objective() {
   type.task = [](const Recipe& r) { return task_of(finished(r)); };
   type.model_files = [](const Recipe& r) {
     nlohmann::json config = config_json(finished(r).task.model);
-    config["extra_ids"] = extra_ids_of(r);
+    put_t5_words({.extra_ids = extra_ids_of(r)}, config);
     return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };
   type.export_folder = export_t5;
@@ -258,9 +318,7 @@ ObjectiveType t5_objective() {
         return t5_generate_job(finished(r).task.model, vocabulary_path(r), tokenizer_flags(r),
                                extra_ids_of(r));
       },
-      [](const StoredModel& m) {
-        return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.extra_ids);
-      }))};
+      [](const StoredModel& m) { return stored_t5_job(m); }))};
   type.sampler = [](const Recipe& r, std::vector<std::string> texts,
                     std::shared_ptr<const Client> client, const Placement& placement) {
     return std::make_unique<const SpanSampler>(std::move(client), span_job(r), std::move(texts),

@@ -27,16 +27,18 @@ class T5Text {
 
   std::vector<std::int32_t> encode(std::string_view text) const {
     std::vector<std::int32_t> out;
-    while (!text.empty()) {
-      const std::size_t at = text.find(kSentinel);
-      const auto sentinel = at == text.npos ? std::nullopt : sentinel_at(text.substr(at));
-      const std::size_t stop = at == text.npos ? text.size() : sentinel ? at : at + 1;
-      tokenizer_->encode(text.substr(0, stop), out);
-      text.remove_prefix(stop);
-      if (!sentinel) continue;
+    for (std::size_t at = text.find(kSentinel); at != text.npos;) {
+      const auto sentinel = sentinel_at(text.substr(at));
+      if (!sentinel) {  // text
+        at = text.find(kSentinel, at + 1);
+        continue;
+      }
+      if (at > 0) tokenizer_->encode(text.substr(0, at), out);
       out.push_back(sentinel->id);
-      text.remove_prefix(sentinel->size);
+      text.remove_prefix(at + sentinel->size);
+      at = text.find(kSentinel);
     }
+    if (!text.empty()) tokenizer_->encode(text, out);
     out.push_back(end_);
     return out;
   }
@@ -120,6 +122,13 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
   job.end = text->end();
   job.unknown = text->unknown();
   job.model = config_json(model);
+  return job;
+}
+
+GenerateJob stored_t5_job(const StoredModel& m) {
+  GenerateJob job =
+      t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.t5.extra_ids);
+  job.prefix = m.t5.prefix;
   return job;
 }
 

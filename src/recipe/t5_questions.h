@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ask/generate.h"
+#include "checkpoint/stored_model.h"
 #include "models/t5_config.h"
 #include "tokenize/tokenizer_config.h"
 
@@ -14,5 +15,7 @@ namespace smelt {
 // <extra_id_0> and so on. UsageError for a vocabulary without "</s>".
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
                             const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids);
+// The same of a folder's, with the prefix that it was fine-tuned with.
+GenerateJob stored_t5_job(const StoredModel& model);
 
 }  // namespace smelt

@@ -4,20 +4,19 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
-#include "checkpoint/stored_model.h"
 #include "examples/text_to_text_examples.h"
 #include "format/config.h"
-#include "recipe/answer_predictions.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/t5_questions.h"
+#include "recipe/t5_source.h"
+#include "recipe/text_predictions.h"
 #include "state/resume.h"
 #include "store/file.h"
-#include "store/folder.h"
 #include "tasks/t5_task.h"
 
 namespace smelt {
@@ -70,36 +69,6 @@ void visit_fields(C& c, Visitor&& visit) {
 
 AnswerData answer_data(const Recipe& r) { return parse_config<AnswerData>(r.data, "data"); }
 
-struct PretrainedT5 {
-  T5Config model;
-  std::optional<std::int64_t> extra_ids;
-};
-
-PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& where) {
-  PretrainedT5 out;
-  const nlohmann::json::json_pointer sentinels("/data/window/sentinels");
-  if (state.value("task", "") != "t5")
-    throw UsageError(str(where, ": a model of ", state.value("task", "another kind"), ", no T5"),
-                     "name a T5's folder with train.init");
-  out.model = parse_config<T5Config>(state.at("model"), where);
-  if (state.contains(sentinels)) out.extra_ids = state.at(sentinels).get<std::int64_t>();
-  if (state.contains("extra_ids")) out.extra_ids = state["extra_ids"].get<std::int64_t>();
-  return out;
-}
-
-PretrainedT5 t5_in(const std::string& weights, const std::string& where) {
-  check_weights_folder(weights);
-  const std::string folder = model_in_run(weights, where).value_or(weights);
-  if (is_checkpoint_path(folder)) return t5_of_settings(checkpoint_state(folder), folder);
-  if (is_folder(folder))
-    if (const auto newest = load_latest_state(folder)) return t5_of_settings(newest->state, folder);
-  const StoredModel m = open_stored_model(folder, where);
-  if (model_type_of(m.tensors) != "t5" || m.config.is_null())
-    throw UsageError(str(where, ": ", m.where, " is no T5 whose sizes are known"),
-                     "name a T5's folder");
-  return {parse_config<T5Config>(m.config, m.where), m.extra_ids};
-}
-
 // A run that has begun says it itself.
 PretrainedT5 resolved_t5(const Recipe& r) {
   const auto model = parse_config<AnswerModel>(r.model, "model");
@@ -130,6 +99,7 @@ Task answer_task(const Recipe& r) {
   task.row_weights = "targets";
   task.record_kind = "text_to_text";
   if (pretrained.extra_ids) task.settings["extra_ids"] = *pretrained.extra_ids;
+  if (!data.prefix.empty()) task.settings["prefix"] = data.prefix;
   task.described = {{"inputs_length", data.inputs_length},
                     {"targets_length", data.targets_length},
                     {"prefix", data.prefix}};
@@ -146,6 +116,11 @@ void check_answers(const Recipe& r) {
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet"});
   checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
                  "name the column of the answer");
+  checks.require(!r.train.init.empty() || !r.vocab.file.empty() || has_begun(r) ||
+                     r.model.value("like", "").empty(),
+                 {"model.like", "vocab.file"}, "model.like without vocab.file",
+                 "model.like gives sizes alone: name its vocabulary, too, with --set "
+                 "vocab.file=…/spiece.model");
   Task task;
   checks.accepts({"model.like", "train.init"}, [&] { task = answer_task(r); });
   check_program(r, task);
@@ -234,7 +209,8 @@ void export_answers(const Recipe& r, const std::string& folder) {
   export_hugging_face_t5(
       folder, pretrained.model, paths.vocab, pretrained.extra_ids, lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                               : OutputDirectory::Earlier::refused});
+                                               : OutputDirectory::Earlier::refused},
+      answer_data(r).prefix);
   spdlog::info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
                checkpoint.step);
 }
@@ -242,7 +218,7 @@ void export_answers(const Recipe& r, const std::string& folder) {
 std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
   nlohmann::json config = config_json(pretrained.model);
-  if (pretrained.extra_ids) config["extra_ids"] = *pretrained.extra_ids;
+  put_t5_words({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix}, config);
   return {{"t5_config.json", config.dump(2) + "\n"}};
 }
 
@@ -264,14 +240,13 @@ ObjectiveType text_to_text_objective() {
   type.model_files = answer_files_of_model;
   type.write_predictions = [](const Recipe& r) {
     const AnswerData data = answer_data(r);
-    return write_answer_predictions(r, {.features = answer_task(r).features,
-                                        .inputs_length = data.inputs_length,
-                                        .targets_length = data.targets_length});
+    return write_text_predictions(r, {.features = answer_task(r).features,
+                                      .inputs_length = data.inputs_length,
+                                      .targets_length = data.targets_length});
   };
   type.export_folder = export_answers;
-  type.questions = {QuestionFor<GenerateJob>(of_model(answer_job, [](const StoredModel& m) {
-    return t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.extra_ids);
-  }))};
+  type.questions = {QuestionFor<GenerateJob>(
+      of_model(answer_job, [](const StoredModel& m) { return stored_t5_job(m); }))};
   return type;
 }
 

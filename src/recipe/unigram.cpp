@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "data/example_source.h"
@@ -13,8 +14,8 @@ constexpr std::uint64_t kTrainExamples = 4096;
 constexpr std::int64_t kRowsAtOnce = 64;
 
 // How often each word occurs in the first examples.
-std::vector<double> count_words_of(const UnigramJob& job, const std::string& data,
-                                   std::uint64_t examples) {
+std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::string& data,
+                                              std::uint64_t examples) {
   const Features& features = job.task.features;
   const auto feature = std::ranges::find(features, job.feature, &Feature::name);
   CHECK(feature != features.end(), job.feature);
@@ -23,7 +24,10 @@ std::vector<double> count_words_of(const UnigramJob& job, const std::string& dat
                                      .kind = job.task.record_kind,
                                      .foreign = job.task.foreign,
                                      .windows = job.task.windows});
-  std::vector<double> counts(static_cast<std::size_t>(job.word_limit - job.first_word), 0);
+  std::map<std::int32_t, double> counts;
+  for (const IdRange& range : job.words)
+    for (std::int64_t id = range.begin; id < range.end; ++id)
+      counts[static_cast<std::int32_t>(id)] = 0;
   examples = std::min(examples, source->size());
   for (std::uint64_t first = 0; first < examples; first += kRowsAtOnce) {
     const Batch batch = source->batch_in_order(first / kRowsAtOnce, kRowsAtOnce);
@@ -31,8 +35,7 @@ std::vector<double> count_words_of(const UnigramJob& job, const std::string& dat
         batch.arrays[static_cast<std::size_t>(feature - features.begin())].values<std::int32_t>();
     const std::size_t rows = std::min<std::size_t>(kRowsAtOnce, examples - first);
     for (const std::int32_t id : ids.first(ids.size() / kRowsAtOnce * rows))
-      if (id >= job.first_word && id < job.word_limit)
-        ++counts[static_cast<std::size_t>(id - job.first_word)];
+      if (const auto word = counts.find(id); word != counts.end()) ++word->second;
   }
   return counts;
 }
@@ -43,10 +46,10 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
   const auto known = count_words_of(job, job.train, kTrainExamples),
              wanted = count_words_of(job, job.heldout, job.examples);
   double all = 0, loss = 0, weight = 0;
-  for (const double count : known) all += count + 1;
-  for (std::size_t word = 0; word < wanted.size(); ++word) {
-    loss -= wanted[word] * std::log((known[word] + 1) / all);
-    weight += wanted[word];
+  for (const auto& [word, count] : known) all += count + 1;
+  for (const auto& [word, count] : wanted) {
+    loss -= count * std::log((known.at(word) + 1) / all);
+    weight += count;
   }
   return {.name = job.name, .value = weight > 0 ? loss / weight : 0, .weight = weight};
 }

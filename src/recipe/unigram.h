@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ask/evaluate.h"
-#include "tasks/task.h"
+#include "tasks/t5_task.h"
 
 namespace smelt {
 
@@ -13,9 +14,9 @@ struct UnigramJob {
   std::string name;            // of the measure
   std::string train, heldout;  // as open_examples takes them
   Task task;
-  std::string feature;                          // of the task's, whose ids are counted
-  std::int64_t first_word = 0, word_limit = 0;  // ids that are words, the others are left out
-  std::uint64_t examples = 0;                   // held-out ones, from the first on
+  std::string feature;         // of the task's, whose ids are counted
+  std::vector<IdRange> words;  // ids that are words, the others are left out
+  std::uint64_t examples = 0;  // held-out ones, from the first on
 };
 
 // The mean of -log p(word) over the held-out examples' words, where p is a word's share of the

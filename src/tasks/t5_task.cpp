@@ -19,11 +19,11 @@ void check_t5_task(const T5Task& c) {
 
 Tensor as_weights(Tensor fine) { return convert(fine, DType::f32); }
 
-// Ids in [low, high) as 1.
-Tensor ids_within(Tensor ids, std::int64_t low, std::int64_t high) {
+// Ids in the range as 1.
+Tensor ids_within(Tensor ids, const IdRange& range) {
   const auto bound = [&](std::int64_t id) { return full_like(ids, static_cast<double>(id)); };
-  return as_weights(
-      bitwise_and(compare(ids, bound(low), Compare::ge), compare(ids, bound(high), Compare::lt)));
+  return as_weights(bitwise_and(compare(ids, bound(range.begin), Compare::ge),
+                                compare(ids, bound(range.end), Compare::lt)));
 }
 
 Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor targets) {
@@ -51,8 +51,9 @@ Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor
   if (root.training()) return out;
   const Tensor right = as_weights(compare(found.best, labels, Compare::eq));
   out.metrics.push_back(over("target_accuracy", right, counted));
-  if (c.word_limit == 0) return out;
-  const Tensor words = ids_within(labels, c.first_word, c.word_limit);
+  if (c.words.empty()) return out;
+  Tensor words = ids_within(labels, c.words.front());
+  for (std::size_t i = 1; i < c.words.size(); ++i) words = words + ids_within(labels, c.words[i]);
   out.metrics.push_back(over("word_loss", found.loss, words));
   out.metrics.push_back(over("word_accuracy", right, words));
   return out;

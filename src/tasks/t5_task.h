@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "models/t5.h"
 #include "tasks/task.h"
@@ -33,13 +34,17 @@ void visit_fields(Config& c, Visitor&& visit) {
         "a batch's loss is over its target tokens (t5), or a sum over its examples (ttt)");
 }
 
+struct IdRange {
+  std::int64_t begin = 0, end = 0;  // end: the id behind the last
+};
+
 struct T5Task {
   T5Config model = {};
   T5Settings settings = {};
   std::int64_t inputs_length = 512, targets_length = 114;
   // Ids that are words: in evaluation measures of those alone are given, without sentinels and ends
-  // of sequences. 0, 0: none are.
-  std::int64_t first_word = 0, word_limit = 0;
+  // of sequences. Empty: none are.
+  std::vector<IdRange> words = {};
 };
 
 // A task of records of `inputs` and `targets`, padded with zeros; the decoder is told the targets

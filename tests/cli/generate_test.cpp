@@ -93,6 +93,41 @@ TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
   EXPECT_THAT(in("eval mine").text, HasSubstr("by their frequencies alone"));
 }
 
+// After one word at most one answer has ended, and no other is there.
+TEST_F(Generate, GivesALineForEachAnswerThatIsAskedFor) {
+  const std::string few = "generate mine --max-length 1 --beams 23 --answers 23 --text 'the cat' ";
+  const Json answered = Json::parse(in(few + "--json 2>log").text);
+  ASSERT_EQ(answered["answers"].size(), 1u) << answered;
+  const std::string lines = in(few + "2>log").text;
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 23) << lines;
+  EXPECT_EQ(std::ranges::count(lines, '\t'), 1) << lines;
+}
+
+TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
+  std::string rows;
+  for (int i = 0; i < 12; ++i)
+    rows += Json{{"source", str("the cat ", i)}, {"target", "a dog"}}.dump() + "\n";
+  write_file(dir_.file("rows.jsonl"), rows);
+  write_file(dir_.file("ft.yaml"),
+             "data: {train: rows.jsonl, inputs_length: 16, targets_length: 6, prefix: 'a dog '}\n"
+             "model: {type: text_to_text}\ntrain: {init: mine, batch_size: 4, steps: 1}\n"
+             "eval: {batch_size: 4}\n");
+  const CommandOutput made = in("run ft.yaml --set out=ft");
+  ASSERT_EQ(made.status, 0) << made.text;
+  EXPECT_THAT(made.text, HasSubstr("next:\n  smelt generate ft --text 'a text'\n"));
+  const std::string asked = " --max-length 6 --text 'the cat' --json 2>log";
+  const std::string of_run = in("generate ft" + asked).text;
+  EXPECT_EQ(in("generate ft --prefix 'a dog '" + asked).text, of_run);
+  EXPECT_EQ(in("generate ft/model" + asked).text, of_run);
+  EXPECT_EQ(in("generate ft/huggingface" + asked).text, of_run);
+  EXPECT_NE(in("generate ft --prefix ''" + asked).text, of_run);
+  const CommandOutput shown =
+      in("data inspect ft/data/heldout.tfrecord --vocab ft/vocab.model --samples 1");
+  EXPECT_EQ(shown.status, 0) << shown.text;
+  EXPECT_THAT(shown.text, HasSubstr("  inputs: "));
+  EXPECT_THAT(shown.text, HasSubstr(" </s>\n  targets: "));
+}
+
 TEST_F(Generate, RefusesWhatDoesNotFit) {
   write_file(dir_.file("out.txt"), "mine");
   expect_refused("--text a --out out.txt", "generate: --out out.txt is there already");

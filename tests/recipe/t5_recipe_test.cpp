@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint.h"
+#include "examples/vocabulary_job.h"
 #include "format/token_store.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
@@ -17,6 +18,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 #include "tokenize/tokenizer.h"
+#include "track/metrics_file.h"
 
 namespace smelt {
 namespace {
@@ -99,8 +101,7 @@ TEST(Unigram, IsTheEntropyOfCountsThatAreSmoothed) {
                        .heldout = store("b.tokens", {3, 4, 5, 1, 3, 3, 3, 3}),
                        .task = task,
                        .feature = "targets",
-                       .first_word = 2,
-                       .word_limit = 6,
+                       .words = {{2, 4}, {4, 6}},
                        .examples = 1};
   const MeasuredValue got = unigram_measure(job);
   EXPECT_EQ(got.weight, 3);  // 3, 4 and 5 of the first example
@@ -147,8 +148,13 @@ class T5Run : public testing::Test {
 
 TEST_F(T5Run, LearnsFromTextAndIsToldBesideAUnigram) {
   Evaluation told;
-  run_recipe(recipe("m"), {}, [&](const Evaluation& e) { told = e; });
+  const auto learn = [&](const char* steps) {
+    run_recipe(recipe("m", {steps}), {}, [&](const Evaluation& e) { told = e; });
+    return told.measure("target_loss").value;
+  };
+  const double begun = learn("train.steps=4");
   EXPECT_EQ(told.global_step, 4);
+  EXPECT_LT(learn("train.steps=60"), begun - 0.5);
   EXPECT_GT(told.measure("unigram_loss").value, 1);
   EXPECT_EQ(told.measure("unigram_loss").weight, told.measure("word_loss").weight);
   EXPECT_THAT(evaluation_report(recipe("m"), told), HasSubstr("by their frequencies alone"));
@@ -159,6 +165,43 @@ TEST_F(T5Run, LearnsFromTextAndIsToldBesideAUnigram) {
   EXPECT_EQ(pieces->token(2), "<unk>");
   EXPECT_NE(pieces->token(3), "[MASK]");
   EXPECT_THAT(read_file(dir_.file("m/model/t5_config.json")), HasSubstr("\"vocab_size\": 128"));
+}
+
+// <extra_id_7> 3, … <extra_id_0> 10, below all words.
+TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
+  VocabularyJob job;
+  job.out = dir_.file("own.model");
+  job.type = VocabularyType::unigram;
+  job.text.input = dir_.file("text.txt");
+  job.trainer.vocab_size = 60;
+  for (int i = 7; i >= 0; --i) job.trainer.reserved.push_back(str("<extra_id_", i, ">"));
+  train_vocabulary(job);
+  const std::vector<std::string> own{"vocab.file=" + job.out, "model.vocab_size=60",
+                                     "data.extra_ids=0", "train.steps=2"};
+  EXPECT_EQ(recipe("m", own).program->job->task.features[0].limit, 60);
+  Evaluation told;
+  run_recipe(recipe("m", own), {}, [&](const Evaluation& e) { told = e; });
+  EXPECT_GT(told.measure("word_loss").weight, 0);
+  EXPECT_EQ(told.measure("unigram_loss").weight, told.measure("word_loss").weight);
+  EXPECT_LT(told.measure("word_loss").weight, told.measure("target_loss").weight);
+}
+
+TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
+  run_recipe(recipe("m", {"train.steps=1"}));
+  const std::string init = "train.init=" + dir_.file("m");
+  EXPECT_EQ(recipe("n", {init}).program->job->task.features[0].limit, 128);
+  EXPECT_THAT(error_of<UsageError>([&] { recipe("n", {init, "data.extra_ids=20"}); }),
+              HasSubstr(str("data.extra_ids: 20 sentinels, and the weights of ", dir_.file("m"),
+                            " have 8\n  hint: set data.extra_ids to 8")));
+}
+
+TEST_F(T5Run, TooLittleHeldOutTextIsSaid) {
+  EXPECT_THAT(error_of<UsageError>([&] {
+                run_recipe(recipe("m", {"data.inputs_length=4096", "data.extra_ids=1000"}));
+              }),
+              testing::ContainsRegex("data: the held-out text is [0-9]+ tokens long, no window of "
+                                     "[0-9]+\n  hint: raise text.heldout, give more text.input, or "
+                                     "lower data.inputs_length"));
 }
 
 TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {
@@ -173,22 +216,42 @@ TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {
 }
 
 TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
-  run_recipe(recipe("m", {"track.fill=the cat [MASK] a dog | some [MASK] follow a [MASK] river",
-                          "eval.every=2", "train.steps=2"}));
+  const std::vector<std::string> settings{
+      "track.fill=the cat [MASK] a dog | some [MASK] follow a [MASK] river", "eval.every=250",
+      "train.steps=500"};
+  run_recipe(recipe("m", settings));
   EXPECT_THAT(log_.text(), HasSubstr("some [MASK] follow a [MASK] river : '"));
-  const std::string told = read_file(dir_.file("m/model/metrics.jsonl"));
-  EXPECT_THAT(told, HasSubstr("\"kind\":\"filled\""));
+  nlohmann::json filled;
+  for (const Record& record : read_metrics(dir_.file("m/model/metrics.jsonl")))
+    if (record.value("kind", "") == "filled") filled = record["texts"];
+  ASSERT_EQ(filled.size(), 2u);
+  EXPECT_EQ(filled[1]["masks"].size(), 2u);
+  // What the model of this step answers behind its sentinel.
+  GenerateOptions options;
+  options.search.most_tokens = 4;
+  const std::string text = "the cat <extra_id_0> a dog", sentinel = "<extra_id_0> ";
+  const auto answers =
+      generator_of(recipe("m", settings), options).answer(std::vector<std::string>{text});
+  const std::string said = answers[0][0].text;
+  ASSERT_THAT(said, testing::StartsWith(sentinel));
+  const std::string behind = said.substr(sentinel.size(), said.find(" <") - sentinel.size());
+  EXPECT_THAT(filled[0]["masks"][0][0][0].get<std::string>(), testing::StartsWith(behind));
 }
 
 TEST_F(T5Run, EveryObjectiveIsLearnt) {
   for (const char* objective : {"iid_denoise_text", "prefix_lm", "lm"}) {
     SCOPED_TRACE(objective);
     Evaluation told;
-    run_recipe(recipe(objective, {str("data.objective=", objective), "train.steps=2",
-                                  "data.documents=cut", "data.targets_length=24"}),
-               {}, [&](const Evaluation& e) { told = e; });
+    const auto learn = [&](const char* steps) {
+      run_recipe(recipe(objective, {str("data.objective=", objective), steps, "data.documents=cut",
+                                    "data.targets_length=24"}),
+                 {}, [&](const Evaluation& e) { told = e; });
+      EXPECT_GT(told.measure("word_loss").weight, 0);
+      return told.measure("target_loss").value;
+    };
+    const double begun = learn("train.steps=2");
     EXPECT_EQ(told.global_step, 2);
-    EXPECT_GT(told.measure("word_loss").weight, 0);
+    EXPECT_LT(learn("train.steps=40"), begun - 0.3);
   }
 }
 

@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
+#include "format/config.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/stored_answers.h"
+#include "recipe/t5_questions.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -17,6 +22,8 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 #include "text/lines.h"
+#include "tokenize/tokenizer.h"
+#include "track/metrics_file.h"
 
 namespace smelt {
 namespace {
@@ -42,7 +49,8 @@ class TextToText : public testing::Test {
     run_recipe(load_recipe(dir_.file("t5.yaml"), {}));
     std::string rows;
     for (int i = 0; i < 14; ++i)
-      rows += str(R"({"source": "the cat sees )", i, R"( birds", "target": ")",
+      rows += str(R"({"source": ")", i % 2 == 0 ? "the cat sees " : "a dog likes the cat ", i,
+                  R"( birds", "target": ")",
                   i % 2 == 0 ? "a dog" : "some birds follow a small river and a dog", "\"}\n");
     write_file(dir_.file("rows.jsonl"), rows);
     write_file(dir_.file("r.yaml"),
@@ -61,6 +69,11 @@ class TextToText : public testing::Test {
     Evaluation told;
     run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
     return told;
+  }
+  static std::vector<std::string> with(std::vector<std::string> settings,
+                                       const std::string& another) {
+    settings.push_back(another);
+    return settings;
   }
   std::string weights(const std::string& out) const {
     std::string all;
@@ -89,29 +102,38 @@ TEST_F(TextToText, RowsThatFillABatchUpCountInNoLoss) {
 }
 
 TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders) {
-  const Evaluation e = run("m", {"data.prefix=a cat likes "});
+  const std::vector<std::string> long_enough{"data.prefix=a cat likes ", "train.steps=300",
+                                             "train.save_every=300",     "train.learning_rate=0.01",
+                                             "train.warmup_steps=10",    "model.dropout=0"};
+  const Evaluation e = run("m", long_enough);
+  EXPECT_LT(e.measure("target_loss").value, 1);
   EXPECT_EQ(e.examples, 6);
   EXPECT_EQ(e.measure("exact_match").weight, 6);
   EXPECT_THAT(log_.text(), HasSubstr("8 examples to train on, 6 held out"));
   EXPECT_THAT(log_.text(), HasSubstr("of them of longer answers than 12 tokens"));
   // A batch of one row of two is filled up: the same loss in other batches.
-  const Evaluation again =
-      evaluate_model(recipe("m", {"data.prefix=a cat likes ", "eval.batch_size=5"}));
+  const Evaluation again = evaluate_model(recipe("m", with(long_enough, "eval.batch_size=5")));
   EXPECT_NEAR(again.measure("target_loss").value, e.measure("target_loss").value, 1e-5);
   EXPECT_EQ(again.measure("target_loss").weight, e.measure("target_loss").weight);
   std::vector<std::string> texts, said;
   LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line);) {
     const auto row = nlohmann::json::parse(line);
-    EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("the cat sees "));
-    texts.push_back("a cat likes " + row["text"].get<std::string>());
+    texts.push_back(row["text"]);
     said.push_back(row["prediction"]);
   }
   ASSERT_EQ(texts.size(), 6u);
+  EXPECT_GT(std::set(said.begin(), said.end()).size(), 1u) << "else any model answers the same";
   GenerateOptions options;
   options.search.most_tokens = 12;
-  for (const char* folder : {"m/model", "m/huggingface"}) {
+  EXPECT_EQ(generator_of(recipe("m", long_enough), options).job().prefix, "a cat likes ");
+  // With the run's prefix, each of them.
+  convert_checkpoint({.from = dir_.file("m/model"), .to = dir_.file("tf/model.ckpt")});
+  convert_checkpoint(
+      {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
+  for (const char* folder : {"m/model", "m/huggingface", "again"}) {
     auto answers = StoredAnswers("generate", dir_.file(folder), {}).generator(options);
+    EXPECT_EQ(answers.job().prefix, "a cat likes ") << folder;
     const auto got = answers.answer(std::span<const std::string>(texts));
     for (std::size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(got[i].front().text, said[i]) << folder;
@@ -157,6 +179,49 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl is not there: answers are compared with"));
 }
 
+TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
+  run("m", {"data.prefix=a cat likes "});
+  GenerateOptions options;
+  options.prefix = "";
+  EXPECT_EQ(generator_of(recipe("m", {"data.prefix=a cat likes "}), options).job().prefix, "");
+}
+
+TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
+  const auto known = [&](const char* weights) {
+    const Recipe r = recipe("m", {"train.init=" + dir_.file(weights)});
+    return r.program->job->task.settings.value("extra_ids", 0);
+  };
+  convert_checkpoint({.from = dir_.file("base/model"), .to = dir_.file("tf/model.ckpt")});
+  convert_checkpoint(
+      {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
+  EXPECT_EQ(load_latest_state(dir_.file("again"))->state.value("extra_ids", 0), 8);
+  EXPECT_EQ(known("again"), 8);
+  // A state that does not say them, as of an earlier version: the file beside it does.
+  const Checkpoint silent = load_checkpoint(dir_.file("again"), 1);
+  nlohmann::json state = silent.state;
+  state.erase("extra_ids");
+  save_checkpoint(dir_.file("silent"), 1, silent.tensors, state);
+  for (const char* name : {"t5_config.json", "spiece.model"})
+    write_file(dir_.file(str("silent/", name)), read_file(dir_.file(str("again/", name))));
+  EXPECT_EQ(known("silent"), 8);
+}
+
+TEST_F(TextToText, WhatIsNoSentinelIsText) {
+  const std::string vocab = dir_.file("base/vocab.model");
+  const GenerateJob job = t5_generate_job(
+      parse_config<T5Config>(load_latest_state(dir_.file("base/model"))->state["model"], ""), vocab,
+      {}, 8);
+  const auto pieces = load_tokenizer(vocab, {});
+  for (const char* text : {"a dog <extra_id_999> the cat", "a <extra_id_x", "<extra_id_8>"}) {
+    std::vector<std::int32_t> whole;
+    pieces->encode(text, whole);
+    whole.push_back(job.end);
+    EXPECT_EQ(job.encode(text), whole) << text;
+  }
+  const auto both = job.encode("a <extra_id_9> dog <extra_id_0> the cat");
+  EXPECT_EQ(std::ranges::count(both, static_cast<std::int32_t>(pieces->size()) + 7), 1);
+}
+
 TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {
   run("whole");
   run("cut", {"train.steps=2"});
@@ -173,6 +238,8 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   GoldenClassify("bert").write_folder(dir_.file("bert"));
   EXPECT_THAT(refusal({"train.init=" + dir_.file("bert")}), HasSubstr("is no T5"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
+  EXPECT_THAT(refusal({"train.init=", "model.like=" + dir_.file("base")}),
+              HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));
   EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
 }
@@ -196,6 +263,11 @@ TEST_F(TextToText, TheTutorialOfTttLearns) {
   run_recipe(r, {}, [&](const Evaluation& e) { told = e; });
   EXPECT_EQ(latest_checkpoint(dir_.file("covid/model")), 6);
   EXPECT_EQ(told.measure("exact_match").weight, 12);
+  std::vector<double> losses;
+  for (const Record& record : read_metrics(dir_.file("covid/model/metrics.jsonl")))
+    if (record.value("kind", "") == "check") losses.push_back(record["valid"]["target_loss"]);
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_LT(losses[1], losses[0] - 0.1);
 }
 
 }  // namespace

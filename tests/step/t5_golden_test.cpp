@@ -116,7 +116,7 @@ TEST_P(T5Golden, InBf16LossAndGradientsAreNear) {
 // ---- over devices ----
 
 T5Task mesh_t5() {
-  T5Task c{.inputs_length = 16, .targets_length = 8, .first_word = 3, .word_limit = 250};
+  T5Task c{.inputs_length = 16, .targets_length = 8, .words = {{3, 40}, {40, 250}}};
   c.model.vocab_size = 256;
   c.model.d_model = 32;
   c.model.d_kv = 8;
