@@ -94,7 +94,8 @@ std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
     std::string line = texts_[row] + " :";
     for (const auto& span : spans_of(job_, rows_[row].positions.size(), answer)) {
       const std::string filled = job_.decode(span);
-      masks.push_back({{filled, to_f32_digits(std::exp(scores[row]))}});
+      masks.emplace_back(Record::array())
+          .push_back(Record::array({filled, to_f32_digits(std::exp(scores[row]))}));
       line += str(" '", filled, "'");
     }
     out.push_back(
