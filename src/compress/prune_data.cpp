@@ -27,6 +27,10 @@ Task classifier_data(const StoredModel& model, const PruneData& data, const std:
                     .lengths = {},
                     .labels = stored_head(model).labels,
                     .dropout = 0};
+  if (task.labels.problem == Problem::answer_spans)
+    throw UsageError(str("compress: ", data.rows.input, ": neurons of a model that answers ",
+                         "questions are not chosen by rows yet"),
+                     "cut layers (--layers)");
   const Task out = classify_task(task);  // which refuses a length before rows are read
   LabelledExamplesJob job;
   job.rows = data.rows;

@@ -53,7 +53,8 @@ class QuantizedFolder : public testing::TestWithParam<const char*> {
   TempDir dir_;
 };
 INSTANTIATE_TEST_SUITE_P(Models, QuantizedFolder,
-                         testing::Values("bert", "electra", "bert-tokens", "small", "gated"),
+                         testing::Values("bert", "electra", "bert-tokens", "bert-spans", "small",
+                                         "gated"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '-', '_');

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
@@ -205,6 +206,9 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   job.data.seq_length = 12;
   EXPECT_THAT(refusal(job), HasSubstr("rows.tsv:3"));
   EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
+  std::filesystem::remove_all(dir_.file("hf"));
+  GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
+  EXPECT_THAT(refusal(job), HasSubstr("neurons of a model that answers questions are not chosen"));
   EXPECT_FALSE(exists(dir_.file("cut")));
 }
 
