@@ -157,7 +157,7 @@ void check_flags(const ModelOption& model, const PredictFlags& f) {
   if (!f.pairs.empty() && f.pairs.size() != f.texts.size())
     throw UsageError(str("predict: ", f.pairs.size(), " --pair for ", f.texts.size(), " --text"),
                      "give one for each, or none");
-  for (const char* flag : {"--format", "--field", "--pair-field", "--label-field"})
+  for (const char* flag : {"--format", "--header", "--field", "--pair-field", "--label-field"})
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("predict: ", flag, " without --input"),
                        "it is of a file: name that with --input");
@@ -200,6 +200,11 @@ void add_predict_command(CLI::App& app) {
                       "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON)");
   command->add_option("--format", f->format, "of --input, where its name does not say it")
       ->capture_default_str();
+  command
+      ->add_option("--header", f->header,
+                   "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
+                   "1, or from the last, -1")
+      ->capture_default_str();
   command->add_option("--field", f->columns.text,
                       "of rows: the text, or the question; text or question where it is not given");
   command->add_option("--pair-field", f->columns.pair,
@@ -213,7 +218,10 @@ void add_predict_command(CLI::App& app) {
   number("--batch", f->options.batch_size, 1, "texts at a time");
   number("--devices", f->options.devices, 1, "that share a batch");
   command->add_flag("--json", f->json, "a JSON object for each text");
-  command->callback([model, f] { predict(*model, *f); });
+  command->callback([model, f] {
+    f->columns.header = choose_of("--header", f->header, kHeaders);
+    predict(*model, *f);
+  });
 }
 
 }  // namespace smelt

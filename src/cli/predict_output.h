@@ -14,7 +14,7 @@ namespace smelt {
 struct PredictFlags {
   ClassifyOptions options;
   std::vector<std::string> texts, pairs;
-  std::string input, format = "auto", out;
+  std::string input, format = "auto", header = "names", out;
   LabelledFiles columns = {};  // an empty name: by the problem
   bool json = false;
 };

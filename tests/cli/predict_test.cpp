@@ -1,0 +1,46 @@
+// smelt predict as a user runs it, with a folder of transformers'.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
+  REQUIRE_PLUGIN("cpu");
+  const TempDir dir;
+  GoldenClassify("bert").write_folder(dir.file("model"));
+  write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");
+  const std::string predict = "predict " + dir.file("model") + " --json ";
+  const CommandOutput rows = run_smelt(str(predict, "--input ", dir.file("rows.tsv"),
+                                           " --header none --field 4 --label-field 2 2>/dev/null"));
+  const CommandOutput texts = run_smelt(predict + "--text 'cat w9' --text 'dog \"w10' 2>/dev/null");
+  ASSERT_EQ(rows.status, 0) << rows.text;
+  ASSERT_EQ(texts.status, 0) << texts.text;
+  const auto got = split(trim(rows.text), '\n'), want = split(trim(texts.text), '\n');
+  ASSERT_EQ(got.size(), 2u);
+  ASSERT_EQ(want.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto row = nlohmann::json::parse(got[i]);
+    EXPECT_EQ(row["label"], i == 0 ? "1" : "0");
+    row.erase("label");
+    EXPECT_EQ(row, nlohmann::json::parse(want[i]));
+  }
+  expect_refusal(predict + "--text cat --header none",
+                 HasSubstr("predict: --header without --input\n  hint: it is of a file"));
+  expect_refusal(str(predict, "--input ", dir.file("rows.tsv"), " --header non"),
+                 HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
+}
+
+}  // namespace
+}  // namespace smelt
