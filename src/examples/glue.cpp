@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/choice.h"
+#include "store/decompress.h"
 #include "store/path.h"
 #include "text/conll_rows.h"
 #include "text/jsonl_rows.h"
