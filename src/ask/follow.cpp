@@ -32,13 +32,13 @@ class Follower {
   void run() {
     const StopSignal stop(kStopsFollowing);
     while (!StopSignal::raised()) {
-      const bool run_is_done = !job_.last_step && has_said_that_it_is_done();  // before the look
+      const bool run_is_done = has_said_that_it_is_done();  // before the look
       if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);
-      else if (run_is_done)
-        return spdlog::info("eval: the run is done, and so are its checkpoints");
       else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
         return tell_last();
+      else if (run_is_done)
+        return spdlog::info("eval: the run is done, and so are its checkpoints");
       else
         wait();
     }
@@ -48,11 +48,13 @@ class Follower {
   }
 
  private:
-  // Now: what an earlier start of a run that goes on has said counts no more.
+  // Now: what an earlier start of a run that goes on, or one to another step, has said counts no
+  // more.
   bool has_said_that_it_is_done() const {
     if (!exists(join_path(job_.model_dir, kMetricsFile))) return false;
     const RunRecord run = read_run(job_.model_dir);
     return run.end && run.end->value("why", "") == "done" &&
+           (!job_.last_step || run.of == *job_.last_step) &&
            (run.time >= begun_ || !folder_worker(job_.model_dir));
   }
 

@@ -15,8 +15,9 @@ struct FollowJob {
   std::string model_dir;
   // Locked meanwhile, since another follower's lines would be lost; gets TensorBoard's events.
   std::string folder;
-  std::optional<std::int64_t> last_step;  // of the run; empty: it ends when it says so
-  double seconds = 1;                     // between two looks
+  // Of the run, which may end before it; empty: it is not known.
+  std::optional<std::int64_t> last_step;
+  double seconds = 1;  // between two looks
   // Once the folder is locked: the newest step that was taken before.
   std::function<std::optional<std::int64_t>()> newest;
   // Which of these steps, ascending, is to be taken; nothing: none of them. A run that is known to
@@ -30,10 +31,10 @@ struct FollowJob {
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
 
-// Until the checkpoint of the last step is taken, or, where that is not known, metrics.jsonl says
-// that the run is done, since this began or with nobody working in the folder; and next() gives
-// none. A damaged checkpoint, or one that the run has removed meanwhile, is passed over with a
-// logged word. UsageError where the folder is locked; Stopped at SIGTERM, SIGINT or SIGHUP.
+// Until the checkpoint of the last step is taken, or metrics.jsonl says that the run to that step
+// is done, since this began or with nobody working in the folder; and next() gives none. A damaged
+// checkpoint, or one that the run has removed meanwhile, is passed over with a logged word.
+// UsageError where the folder is locked; Stopped at SIGTERM, SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
 }  // namespace smelt

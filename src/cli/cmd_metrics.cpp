@@ -31,6 +31,7 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
   JsonValues out;
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
+    if (trim(line).empty()) continue;
     const json row = json::parse(line, nullptr, false);
     const std::string where = str(path, ":", lines.number());
     if (!row.is_object())

@@ -61,6 +61,25 @@ RecordSource::RecordSource(const RecordOptions& options)
     Batch ignored = empty_batch(features(), 1);
     put_record(record, index_, first, features(), ignored, 0);
   });
+  bool is_known = true;
+  for (std::size_t file = 0; file < files().size(); ++file)
+    if (const std::uint64_t first = index_.first_of(file); first < index_.first_of(file + 1))
+      is_known = is_known && index_.tokens(first).has_value();
+  if (lengths_.size() > 1 && !is_known) count_tokens(options.tokens);
+}
+
+// From the records, as an index that is lost had them.
+void RecordSource::count_tokens(const std::string& feature) {
+  constexpr std::uint64_t kAtOnce = 1024;
+  const auto at = std::ranges::find(features(), feature, &Feature::name) - features().begin();
+  for (std::uint64_t first = 0; first < size(); first += kAtOnce) {
+    const Batch batch = examples_in_order(first, std::min(kAtOnce, size() - first));
+    const auto values = batch.arrays.at(static_cast<std::size_t>(at)).values<std::int32_t>();
+    const std::size_t length = values.size() / static_cast<std::size_t>(batch.rows);
+    for (std::size_t begin = 0; begin < values.size(); begin += length)
+      tokens_.push_back(static_cast<std::uint32_t>(
+          length - static_cast<std::size_t>(std::ranges::count(values.subspan(begin, length), 0))));
+  }
 }
 
 std::optional<DataDescription> RecordSource::description() const {
@@ -77,7 +96,8 @@ nlohmann::json RecordSource::layout() const {
 }
 
 std::uint64_t RecordSource::tokens_at(std::uint64_t position) const {
-  return index_.tokens(order_(position)).value_or(0);
+  const std::uint64_t record = order_(position);
+  return tokens_.empty() ? index_.tokens(record).value_or(0) : tokens_[record];
 }
 
 void RecordSource::put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const {

@@ -27,10 +27,13 @@ class RecordSource : public ExampleSource {
   void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                     std::size_t row) const override;
 
+  void count_tokens(const std::string& feature);
+
   std::vector<std::int64_t> lengths_;
   RecordIndex index_;
   RecordOrder order_;
   mutable RecordBlocks blocks_;
+  std::vector<std::uint32_t> tokens_;  // of each record, where lengths want them and no index says
 };
 
 }  // namespace smelt

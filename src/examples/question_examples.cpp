@@ -172,7 +172,7 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
   }
   static_cast<RowCounts&>(out) = records.finish();
   if (out.examples == 0)
-    throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
+    throw_no_example(job.rows, job.what, job.split, number,
                      "give rows of questions, texts and answers");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 
 #include "base/figures.h"
 #include "base/words.h"
@@ -75,8 +76,10 @@ class SplitOverview {
     lengths_.add(text + length_of(row.pair) + special_tokens(row));
     if (!job_.are_classes) return label_lengths_.add(length_of(row.label) + (tokenizer_ ? 1 : 0));
     if (job_.problem == Problem::regression) return numbers_.add(reader_.number(row.label, place));
-    for (const std::string& name : label_names(job_.problem, row.label))
+    for (const std::string& name : label_names(job_.problem, row.label)) {
+      different_.insert(std::hash<std::string>()(name));
       if (labels_.size() < kMostLabels || labels_.contains(name)) ++labels_[name];
+    }
   }
 
   Json json(const std::string& name, std::uint64_t left_out) const {
@@ -88,7 +91,7 @@ class SplitOverview {
                         {"mean", share(numbers_.sum, rows_)},
                         {"largest", rows_ ? numbers_.largest : 0}};
     else
-      out["labels"] = labels_, out["different_labels"] = labels_.size();
+      out["labels"] = labels_, out["different_labels"] = different_.size();
     out["lengths"] = lengths_.json(job_);
     if (tokenizer_ != nullptr) out["unknown_tokens"] = share(unknown_, tokens_);
     return out;
@@ -115,6 +118,7 @@ class SplitOverview {
   LabelReader reader_;
   std::uint64_t rows_ = 0, tokens_ = 0, unknown_ = 0;
   std::map<std::string, std::uint64_t> labels_;
+  std::unordered_set<std::size_t> different_;  // hashes of all names
   Numbers numbers_;
   Lengths lengths_, label_lengths_;
   std::vector<std::int32_t> ids_;
@@ -151,6 +155,7 @@ void find_label_faults(const Json& split, std::vector<std::string>& out) {
 void find_faults(const Json& split, std::vector<std::string>& out) {
   const std::string where = split["split"].get<std::string>() + ": ";
   const auto rows_of = [&](const char* key) { return split.value(key, std::uint64_t{0}); };
+  if (rows_of("rows") == 0) out.push_back(where + "holds no row that can be read");
   if (const auto left = rows_of("left_out"); left > 0)
     out.push_back(str(where, counted(left, "row"), " cannot be read and would be left out"));
   if (split.contains("unknown_labels") && !split["unknown_labels"].empty()) {
@@ -215,6 +220,8 @@ void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::
       split["shared"].push_back(
           {{"split", job.splits[earlier].name}, {"rows", rows}, {"other_label", other}});
   if (i == 0 || !split.contains("labels")) return;
+  // Of a training of more names than are kept it is not known.
+  if (splits[0]["different_labels"] > splits[0]["labels"].size()) return;
   split["unknown_labels"] = Json::object();
   for (const auto& [name, rows] : split["labels"].items())
     if (!splits[0]["labels"].contains(name)) split["unknown_labels"][name] = rows;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/philox.h"
+#include "base/words.h"
 
 namespace smelt {
 namespace {
@@ -55,6 +56,18 @@ LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
                            const std::optional<RowSplit>& split) {
   if (split && split->part == RowSplit::Part::heldout) return LabelledRows::quiet(files, what);
   return LabelledRows(files, what);
+}
+
+void throw_no_example(const LabelledFiles& files, const std::string& what,
+                      const std::optional<RowSplit>& split, std::size_t rows,
+                      const std::string& hint) {
+  if (rows > 0 && split && split->part == RowSplit::Part::heldout)
+    throw UsageError(
+        str(what, ": of the ", counted(rows, "row"), " of ", files.input, " none can be held out: ",
+            rows == 1 ? "it is trained on" : "each is alone of its kind, and trained on"),
+        "give rows to evaluate on with data.validation; data.validation_share takes its share of "
+        "each kind that has two rows or more");
+  throw UsageError(str(what, ": ", files.input, " gives no example"), hint);
 }
 
 RowRecords::RowRecords(const std::string& output, Encode encode)

@@ -32,6 +32,12 @@ std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& wha
 LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
                            const std::optional<RowSplit>& split);
 
+// UsageError for a part, of so many rows, that gives no example: nothing could be held out, or
+// `hint` says what to give.
+[[noreturn]] void throw_no_example(const LabelledFiles& files, const std::string& what,
+                                   const std::optional<RowSplit>& split, std::size_t rows,
+                                   const std::string& hint);
+
 struct EncodedRow {
   std::string record;  // as a TFRecord file holds it
   std::size_t tokens = 0, unknown = 0;

@@ -42,7 +42,7 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .words = classify_model(r).problem == Problem::token_labels,
           .answers = answers,
           .needs_label = needs_label(classify_model(r).problem),
-          .limits = {.max_bad = data.max_bad}};
+          .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
 // Counted in the rows that are trained on, once for all parts.

@@ -43,16 +43,19 @@ Encoder resolved_encoder(const Recipe& r) {
                    "vocab.file takes its sizes alone, for fresh weights");
 }
 
-// The classes' names as the records say them, or will say them; nothing where neither is known.
+// The classes' names as the records say them, or will say them, or a run without records that has
+// begun; nothing where none is known.
 std::vector<std::string> known_labels(const Recipe& r) {
   if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
   if (const ClassifyData data = classify_data(r); !data.labels.empty())
     return names_in(data.labels);
-  const auto files = record_files(RecipePaths(r).train_records);
-  if (files.empty()) return {};
-  const auto described = find_description(files);
-  if (!described || !described->all.contains("labels")) return {};
-  return described->all["labels"].get<std::vector<std::string>>();
+  const RecipePaths paths(r);
+  const auto files = record_files(paths.train_records);
+  if (const auto described = files.empty() ? std::nullopt : find_description(files))
+    return described->all.value("labels", std::vector<std::string>());
+  const auto begun = load_latest_state(paths.model_dir);
+  return begun ? begun->state.value("labels", std::vector<std::string>())
+               : std::vector<std::string>();
 }
 
 // The lengths of batches; one alone where the examples do not say theirs yet.
@@ -101,6 +104,17 @@ ClassifyTask finished_classifier(const Recipe& r) {
   return classifier_task(r, std::move(labels));
 }
 
+// What write_predictions() measures on the host is not known while the model is trained.
+void check_kept_measure(const Recipe& r) {
+  const RecipeChecks checks(r);
+  for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match"})
+    checks.require(r.train.keep_best != late, {"train.keep_best"},
+                   str("train.keep_best is ", late,
+                       ", which the evaluation at the end measures alone, on the host"),
+                   of_answers(r) ? "keep the best by span_accuracy or answer_loss"
+                                 : "keep the best by macro_f1, accuracy or classification_loss");
+}
+
 void check_classify(const Recipe& r) {
   const RecipeChecks checks(r);
   const ClassifyData data = classify_data(r);
@@ -136,9 +150,12 @@ void check_classify(const Recipe& r) {
                  {"data.labels"}, "data.labels names a class twice", "name each once");
   checks.require(data.labels.empty() || given.size() > 1, {"data.labels"},
                  "data.labels names one class alone", "name all, with commas between");
+  check_kept_measure(r);
   auto labels = known_labels(r);
   if (labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes())
-    labels = {"0", "1"};
+    labels = classify_model(r).problem == Problem::token_labels
+                 ? std::vector<std::string>{"0", "1", "2"}  // of two there is an f1
+                 : std::vector<std::string>{"0", "1"};
   Task task;
   checks.accepts({"data.seq_length"}, [&] { task = classify_task(classifier_task(r, labels)); });
   check_program(r, task);
@@ -172,10 +189,34 @@ std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) 
            .weight = static_cast<double>(e.examples)}};
 }
 
-std::string comparing_metric(const Recipe& r) {
+std::string usual_metric(const Recipe& r) {
   if (const std::string metric = glue_metric(r); !metric.empty()) return metric;
-  if (of_answers(r)) return "squad-f1";
-  return classify_model(r).problem == Problem::regression ? "pearson" : "accuracy";
+  switch (classify_model(r).problem) {
+    case Problem::regression:
+      return "pearson";
+    case Problem::token_labels:
+      return "entity-f1";
+    case Problem::answer_spans:
+      return "squad-f1";
+    default:
+      return "accuracy";
+  }
+}
+
+SamplePrediction sample_of(const Recipe& r) {
+  using Texts = std::vector<std::string>;
+  switch (classify_model(r).problem) {
+    case Problem::regression:
+      return {.said = 0.5, .is = 1};
+    case Problem::token_labels:
+      return {.said = Texts{"a"}, .is = Texts{"a"}};
+    case Problem::multi_label:
+      return {.said = Texts{"a"}, .is = Texts{"a", "b"}};
+    case Problem::answer_spans:
+      return {.said = "a", .is = Texts{"a", "b"}};
+    default:
+      return {};
+  }
 }
 
 void export_classifier(const Recipe& r, const std::string& folder) {
@@ -209,16 +250,18 @@ ObjectiveType classify_objective() {
   type.preset = glue_preset;
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
+  type.example_fields = {"problem"};
   type.check = check_classify;
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
-  type.metric = comparing_metric;
   type.remark = glue_remark;
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {
     return of_answers(r) ? write_answer_predictions(r)
                          : write_class_predictions(r, finished_classifier(r));
   };
+  type.metric = usual_metric;
+  type.sample_prediction = sample_of;
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;
   type.questions = {QuestionFor<ClassifyJob>(of_model(

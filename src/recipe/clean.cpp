@@ -12,6 +12,7 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "track/run_record.h"
 #include "train/rewind.h"
 
 namespace smelt {
@@ -26,6 +27,14 @@ std::uint64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
+// At its last step, or before it since it got no better.
+bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
+  if (newest >= steps) return true;
+  if (!exists(join_path(model_dir, kMetricsFile))) return false;
+  const RunRecord run = read_run(model_dir);
+  return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
+}
+
 constexpr const char* kAgain = "made again where it is wanted";
 
 class Finder {
@@ -34,7 +43,7 @@ class Finder {
 
   std::vector<Leftover> found() {
     const auto newest = latest_checkpoint(paths_.model_dir);
-    const bool is_done = newest && *newest >= recipe_.train.steps;
+    const bool is_done = newest && has_ended(paths_.model_dir, *newest, recipe_.train.steps);
     if (newest) older_checkpoints(*newest, is_done);
     const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
     for (const std::string& path : {parent_path(paths_.train_text), data_folder()})

@@ -32,6 +32,8 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   if (paths.scored.empty())
     throw UsageError("eval: no held-out examples: data.records are given without data.heldout",
                      "name some with --set data.heldout=…");
+  if (r.eval.split == "test" && record_files(paths.scored).empty())
+    throw UsageError(str("eval: ", r.out, " has no examples of data.test"), hint_of_test(r));
   EvaluateJob job;
   job.task = r.type->task(r);
   const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
@@ -212,6 +214,11 @@ void warn_of_few(const Recipe& r, std::int64_t held_out) {
   spdlog::warn("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
                counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
                batches.repeats ? ", some of them twice, as each device takes one" : "");
+}
+
+std::string hint_of_test(const Recipe& r) {
+  return str("examples of data.test are made with those of training: `smelt predict ", r.out,
+             "` and `smelt metrics` score its rows, or begin anew with it and --set out=…");
 }
 
 nlohmann::ordered_json evaluation_json(const Evaluation& e) {

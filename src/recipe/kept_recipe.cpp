@@ -37,9 +37,11 @@ void keep_recipe(const Recipe& r) {
   sections[""]["out"] = absolute_path(r.out);
   sections["text"]["input"] = absolute_paths(r.text.input);
   sections["vocab"]["file"] = absolute_path(r.vocab.file);
-  for (const char* name : {"records", "heldout"})
+  for (const char* name : {"records", "heldout", "train", "validation", "test"})
     if (auto paths = sections["data"].find(name); paths != sections["data"].end())
       *paths = absolute_paths(paths->get<std::string>());
+  if (auto like = sections["model"].find("like"); like != sections["model"].end())
+    *like = absolute_path(like->get<std::string>());
   sections["train"]["init"] = absolute_path(r.train.init);
   std::ostringstream out;
   out << "# What this folder was made with. `smelt run` goes on when it is given the folder; "

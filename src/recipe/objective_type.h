@@ -38,6 +38,10 @@ enum class Reads {
   nothing,  // no text and no vocabulary, nor the stages of both
 };
 
+struct SamplePrediction {
+  nlohmann::json said = "a", is = "a";
+};
+
 struct ObjectiveType {
   std::string name;
   std::string help;                               // a line
@@ -51,6 +55,7 @@ struct ObjectiveType {
   Reads reads = Reads::text;
   bool reads_text() const { return reads == Reads::text; }
   bool has_vocabulary() const { return reads != Reads::nothing; }
+  std::vector<std::string> example_fields = {};  // those under model: that its examples depend on
   // Of Reads::rows: the files, as data: names them.
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
   // From text and vocabulary to records; how many examples there are.
@@ -69,12 +74,16 @@ struct ObjectiveType {
   // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
   // to beside the figures of its program.
   std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
+  // What runs are compared by unless said otherwise (metrics/named.h).
+  std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
+  // A prediction, and what is so, in the form that write_predictions gives them.
+  std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {
+    return SamplePrediction();
+  };
   // What shows track.fill's texts at checks; empty: FillMaskJob, where the type answers it.
   std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
                                                    std::shared_ptr<const Client>, const Placement&)>
       sampler = {};
-  // What runs are compared by unless said otherwise (metrics/named.h).
-  std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
   BaselineMeasures baseline = {};  // empty: none
   bool shards = false;             // make_examples makes as many as data.shards says
   bool sentencepiece = false;      // the vocabulary may be a SentencePiece model

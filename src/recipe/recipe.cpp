@@ -21,8 +21,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kPaths[] = {"out",        "text.input",   "vocab.file",
-                                       "train.init", "data.records", "data.heldout"};
+constexpr std::string_view kPaths[] = {"out",          "text.input",     "vocab.file", "train.init",
+                                       "data.records", "data.heldout",   "data.train", "model.like",
+                                       "data.test",    "data.validation"};
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
 // A value as it is written, and who wrote it.

@@ -131,6 +131,13 @@ nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
   return {{"settings", stage.settings}, {"inputs", states_of(out, stage.inputs())}};
 }
 
+// With what it has made.
+void write_record(const std::string& out, const Stage& stage, nlohmann::json now) {
+  now["outputs"] = states_of(out, stage.outputs());
+  for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
+  write_file(record_path(out, stage.name), now.dump(1) + "\n");
+}
+
 // What fingerprint() was when the stage was recorded, and its outputs then; null when it was not,
 // or not legibly.
 nlohmann::json recorded(const std::string& out, const Stage& stage) {
@@ -281,6 +288,10 @@ void forget_stage(const std::string& out, const std::string& name) {
   remove_file(record_path(out, name));
 }
 
+void note_stage(const std::string& out, const Stage& stage) {
+  write_record(out, stage, fingerprint(out, stage));
+}
+
 bool run_stage(const std::string& out, const Stage& stage) {
   const StopNotice notice;
   const std::string record = record_path(out, stage.name);
@@ -304,9 +315,7 @@ bool run_stage(const std::string& out, const Stage& stage) {
   }
   remove_file(record);
   stage.make();
-  now["outputs"] = states_of(out, stage.outputs());
-  for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
-  write_file(record, now.dump(1) + "\n");
+  write_record(out, stage, std::move(now));
   return true;
 }
 

@@ -29,6 +29,9 @@ struct Stage {
 // that is not there, unless outlives_its_inputs().
 bool run_stage(const std::string& out, const Stage& stage);
 
+// Records the stage as run_stage() does, without running it.
+void note_stage(const std::string& out, const Stage& stage);
+
 // The stage of this name will run again.
 void forget_stage(const std::string& out, const std::string& name);
 

@@ -1,4 +1,6 @@
 // The order of a recipe's stages, and what each depends on.
+#include <spdlog/spdlog.h>
+
 #include <map>
 #include <span>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "base/stop_notice.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
+#include "recipe/begun.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
@@ -63,6 +66,7 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
       {"text", {"input"}},
       {"vocab", {"file"}},
       {"data", {"records", "heldout", "train", "validation", "test"}},
+      {"model", {"like"}},
       {"train", {"init"}}};
   nlohmann::json section = r.sections.at(name);
   if (const auto paths = kPaths.find(name); paths != kPaths.end())
@@ -108,21 +112,33 @@ Stage vocabulary_stage(const Recipe& r) {
           .make = [r] { make_vocabulary(r); }};
 }
 
+// The files of labelled texts; where a run goes on they may be gone.
+std::vector<std::string> row_files(const Recipe& r) {
+  std::vector<std::string> out;
+  for (const char* part : {"train", "validation", "test"})
+    for (std::string& file : files_or_patterns(r.data.value(part, "")))
+      out.push_back(std::move(file));
+  return out;
+}
+
 Stage data_stage(const Recipe& r) {
   const RecipePaths p(r);
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
   std::vector<std::string> inputs;
   if (r.type->reads_text()) inputs = {p.train_text, p.heldout_text};
-  if (r.type->rows) inputs = r.type->rows(r);
+  if (r.type->rows) inputs = row_files(r);
   if (r.type->has_vocabulary()) inputs.push_back(p.vocab);
   std::vector<std::string> outputs;
   for (const std::string_view records : {p.train_records, p.heldout_records, p.test_records})
     if (!records.empty())
       for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
+  nlohmann::json settings{{"data", without_paths(r, "data")},
+                          {beside, without_paths(r, beside)},
+                          {"model.type", r.type->name}};
+  for (const std::string& field : r.type->example_fields)
+    settings["model"][field] = r.sections.at("model").at(field);
   return {.name = "data",
-          .settings = {{"data", without_paths(r, "data")},
-                       {beside, without_paths(r, beside)},
-                       {"model.type", r.type->name}},
+          .settings = std::move(settings),
           .inputs = always(inputs),
           .outputs = always(outputs),
           .make = [r] { make_examples(r); }};
@@ -137,18 +153,23 @@ std::vector<Stage> data_stages(const Recipe& r) {
     stages.push_back(text_stage(r));
   }
   if (r.type->has_vocabulary()) stages.push_back(vocabulary_stage(r));
-  if (!ready) stages.push_back(data_stage(r));
+  if (ready) return stages;
+  stages.push_back(data_stage(r));
+  if (r.type->rows && !outlives_its_inputs(r.out, stages.back()))
+    (void)r.type->rows(r);  // which says what is missing
   return stages;
 }
 
 Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
                        const Evaluated& evaluated) {
   const RecipePaths p(r);
+  std::vector<std::string> outputs{p.evaluation};
+  if (r.type->write_predictions) outputs.push_back(p.predictions);
   return {
       .name = "eval",
       .settings = with(training, "eval", r.sections.at("eval")),
       .inputs = all_of({records_at(p.train_records), records_at(p.scored), model_at(p.trained)}),
-      .outputs = always({p.evaluation}),
+      .outputs = always(outputs),
       .make = [r, evaluated] {
         const Evaluation evaluation = evaluate_model(r);
         if (evaluated) evaluated(evaluation);
@@ -174,7 +195,7 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}, const Trained& trained = {}) {
   const RecipePaths p(r);
-  const nlohmann::json training{{"model", r.sections.at("model")},
+  const nlohmann::json training{{"model", without_paths(r, "model")},
                                 {"train", without_paths(r, "train")},
                                 {"data", without_paths(r, "data")}};
   std::vector<Stage> stages = data_stages(r);
@@ -194,6 +215,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
 // Both ways out of a text, vocabulary or data that are no longer the model's.
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
+  if (!p.test_records.empty() && !exists(p.test_records)) return hint_of_test(r);
   const std::string weights = str(" --set train.init=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + p.vocab : "");
   return str(
@@ -220,6 +242,13 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
     if (const auto change = changed_since(r.out, stage))
       throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
                        hint_of_other_data(r));
+}
+
+// A model that was begun goes on with its own.
+void warn_of_other_weights(const Recipe& r) {
+  if (const auto other = begun_with_other_weights(r))
+    spdlog::warn("train.init: the model in {} was begun with other weights, and stays as it is: {}",
+                 RecipePaths(r).model_dir, *other);
 }
 
 }  // namespace
@@ -270,7 +299,10 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   check_model_is_of(r, stages, beginning);
   // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
   // recipe once it is accepted.
+  const bool begins = beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir);
   if (!latest_checkpoint(RecipePaths(r).model_dir)) keep_recipe(r);
+  if (begins) note_beginning(r);
+  if (!begins) warn_of_other_weights(r);
   for (const Stage& stage : stages) {
     run_stage(r.out, stage);
     if (stage.name == "train") keep_recipe(r);

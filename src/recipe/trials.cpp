@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "format/crc32c.h"
 #include "metrics/named.h"
+#include "recipe/begun.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -50,6 +52,35 @@ std::string name_of(const std::vector<std::string>& settings) {
   return join(names, ",");
 }
 
+// A score that is best where it is lowest.
+bool is_error(const std::string& metric) { return metric == "mse"; }
+
+bool fits(const Recipe& r, const std::string& metric) {
+  SamplePrediction sample = r.type->sample_prediction(r);
+  if (predicted_field(metric) == "probabilities") sample.said = {{"a", 0.5}, {"b", 0.5}};
+  if (const auto colon = metric.find(':'); colon != std::string::npos && sample.is.is_string())
+    sample = {.said = metric.substr(colon + 1), .is = metric.substr(colon + 1)};
+  try {
+    (void)metric_of(metric, {sample.said}, {sample.is});
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+// Said before anything is trained.
+void check_metric(const Recipe& r, const std::string& metric) {
+  if (fits(r, metric)) return;
+  auto known = metric_names();
+  if (std::ranges::find(known, metric) == known.end() && metric.find(':') == std::string::npos)
+    (void)metric_of(metric, {}, {});  // which refuses an unknown name
+  std::erase_if(known, [&](const std::string& name) { return !fits(r, name); });
+  const SamplePrediction sample = r.type->sample_prediction(r);
+  throw UsageError(str("--metric: ", metric, " does not fit what this model predicts, as ",
+                       sample.said.dump(), " where ", sample.is.dump(), " is right"),
+                   str("give one of ", join(known, ", ")));
+}
+
 // The same encoder and vocabulary without the weights.
 std::vector<std::string> fresh_settings(const Recipe& r) {
   if (r.train.init.empty())
@@ -58,10 +89,21 @@ std::vector<std::string> fresh_settings(const Recipe& r) {
   return {"train.init=", "model.like=" + r.train.init, "vocab.file=" + given_vocabulary(r)};
 }
 
-std::string folder_name(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return c == '/' || c == ',' || c == '*' || c == '?' || c == ' '; }, '_');
-  return name;
+// Of settings; one that is long, or has what no folder's name should, ends in its checksum.
+std::string folder_name(const std::vector<std::string>& settings) {
+  static constexpr std::string_view kPlain =
+      "-_.=+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr std::size_t kLongest = 60;
+  const auto shortened_by = [&](const std::string& name, std::size_t most) {
+    std::string out = name.substr(0, most);
+    for (char& c : out)
+      if (kPlain.find(c) == std::string_view::npos) c = '_';
+    return out == name ? name : str(out, "-", hex_text(crc32c(name)));
+  };
+  std::vector<std::string> parts;
+  for (const std::string& setting : settings)
+    parts.push_back(shortened_by(name_of({setting}), kLongest));
+  return shortened_by(join(parts, "_"), 3 * kLongest);
 }
 
 class Trials {
@@ -72,42 +114,52 @@ class Trials {
                            " predicts nothing of single examples"),
                        "take a recipe of model.type classify");
     metric_ = job.metric.empty() ? base_.type->metric(base_) : job.metric;
-    against_ = job.against;
-    if (job.against_fresh)
-      for (std::string& setting : fresh_settings(base_)) against_.push_back(std::move(setting));
+    check_metric(base_, metric_);
   }
 
   TrialsSummary run() {
     TrialsSummary out;
     out.metric = metric_;
+    out.lower_is_better = is_error(metric_);
     for (const auto& choice : choices(job_.grid)) {
-      const ScoreOf first = run_kind(choice, "trials", out.trials);
-      if (against_.empty()) continue;
+      const std::string name = name_of(choice);
+      const ScoreOf first = run_kind(name, choice, place("trials", choice), out.trials);
+      if (job_.against.empty() && !job_.against_fresh) continue;
       auto settings = choice;
-      settings.insert(settings.end(), against_.begin(), against_.end());
-      const ScoreOf second = run_kind(settings, "against", out.against);
-      out.against.back().name = out.trials.back().name;
+      settings.insert(settings.end(), job_.against.begin(), job_.against.end());
+      auto words = settings;
+      if (job_.against_fresh) {
+        words.emplace_back("fresh");
+        for (std::string& setting : fresh_settings(load(choice)))
+          settings.push_back(std::move(setting));
+      }
+      const ScoreOf second = run_kind(name, settings, place("against", words), out.against);
       out.margins.push_back(paired_bootstrap(examples_, first, second, job_.resample));
     }
     out.examples = examples_;
-    const auto best = std::ranges::max_element(out.trials, {},
-                                               [](const Trial& trial) { return trial.mean.value; });
-    out.best = static_cast<std::size_t>(best - out.trials.begin());
+    out.best = best_trial(out);
     return out;
   }
 
  private:
+  Recipe load(const std::vector<std::string>& settings) const {
+    std::vector<std::string> all = job_.settings;
+    all.insert(all.end(), settings.begin(), settings.end());
+    return load_recipe(job_.recipe, all);
+  }
+  std::string place(const std::string& arm, const std::vector<std::string>& words) const {
+    return join_path(join_path(base_.out, arm), folder_name(words));
+  }
+
   // The mean score of its runs.
-  ScoreOf run_kind(const std::vector<std::string>& settings, const std::string& arm,
-                   std::vector<Trial>& out) {
+  ScoreOf run_kind(const std::string& name, const std::vector<std::string>& settings,
+                   const std::string& place, std::vector<Trial>& out) {
     Trial trial;
-    trial.name = name_of(settings);
+    trial.name = name;
     trial.settings = settings;
     std::vector<ScoreOf> scores;
     for (std::int64_t i = 0; i < job_.seeds; ++i) {
-      const std::string folder =
-          join_path(join_path(join_path(base_.out, arm), folder_name(trial.name)),
-                    str("seed-", base_.train.seed + i));
+      const std::string folder = join_path(place, str("seed-", base_.train.seed + i));
       trial.folders.push_back(folder);
       scores.push_back(run_one(settings, folder, base_.train.seed + i));
     }
@@ -128,13 +180,13 @@ class Trials {
     return mean;
   }
 
-  ScoreOf run_one(const std::vector<std::string>& settings, const std::string& folder,
-                  std::int64_t seed) {
-    std::vector<std::string> all = job_.settings;
-    all.insert(all.end(), settings.begin(), settings.end());
-    all.push_back("out=" + folder);
-    all.push_back(str("train.seed=", seed));
-    const Recipe recipe = load_recipe(job_.recipe, all);
+  ScoreOf run_one(std::vector<std::string> settings, const std::string& folder, std::int64_t seed) {
+    settings.push_back("out=" + folder);
+    settings.push_back(str("train.seed=", seed));
+    const Recipe recipe = load(settings);
+    if (const auto other = begun_otherwise(recipe))
+      throw UsageError(str("finetune: ", folder, " holds another run: ", *other),
+                       "choose another folder with --set out=…, or remove that one");
     spdlog::info("finetune: {}", folder);
     run_recipe(recipe);
     const std::string path = RecipePaths(recipe).predictions;
@@ -150,7 +202,6 @@ class Trials {
   const TrialsJob& job_;
   Recipe base_;
   std::string metric_;
-  std::vector<std::string> against_;
   std::size_t examples_ = 0;
   JsonValues labels_;
 };
@@ -178,12 +229,24 @@ nlohmann::ordered_json trial_json(const Trial& t) {
 
 }  // namespace
 
+std::optional<std::size_t> best_trial(const TrialsSummary& s) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < s.trials.size(); ++i) {
+    const double score = s.trials[i].mean.value;
+    if (std::isnan(score)) continue;
+    const double least = best ? s.trials[*best].mean.value : score;
+    if (!best || (s.lower_is_better ? score < least : score > least)) best = i;
+  }
+  return best;
+}
+
 TrialsSummary run_trials(const TrialsJob& job) { return Trials(job).run(); }
 
 std::string trials_text(const TrialsSummary& s) {
   std::ostringstream out;
   out << s.metric << " of " << counted(s.examples, "held-out example") << ", mean and spread of "
-      << counted(s.trials.front().scores.size(), "seed") << " [95 % of resampled examples]\n";
+      << counted(s.trials.front().scores.size(), "seed") << " [95 % of resampled examples]"
+      << (s.lower_is_better ? "; lower is better" : "") << "\n";
   for (std::size_t i = 0; i < s.trials.size(); ++i) {
     put_trial(s.trials[i], s.trials.size() > 1 && i == s.best ? "  best" : "", out);
     if (s.against.empty()) continue;
@@ -192,7 +255,8 @@ std::string trials_text(const TrialsSummary& s) {
     put_trial(other, "", out);
     const PairedTest& margin = s.margins[i];
     out << "    margin " << number(margin.difference.value) << " [" << number(margin.difference.low)
-        << ", " << number(margin.difference.high) << "], p " << margin.p_value << "\n";
+        << ", " << number(margin.difference.high) << "], p " << margin.p_value
+        << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better") << "\n";
   }
   return out.str();
 }
@@ -204,7 +268,8 @@ nlohmann::ordered_json trials_json(const TrialsSummary& s) {
   for (const PairedTest& margin : s.margins)
     out["margins"].push_back(
         {{"difference", interval_json(margin.difference)}, {"p_value", margin.p_value}});
-  out["best"] = s.trials[s.best].name;
+  out["lower_is_better"] = s.lower_is_better;
+  out["best"] = s.best ? nlohmann::ordered_json(s.trials[*s.best].name) : nullptr;
   return out;
 }
 

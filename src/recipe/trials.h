@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,14 +41,19 @@ struct TrialsSummary {
   std::vector<Trial> trials;        // by the grid, in its order
   std::vector<Trial> against;       // the same with the other settings; or empty
   std::vector<PairedTest> margins;  // of each trial over its other
-  std::size_t best = 0;             // of trials
+  bool lower_is_better = false;     // of the metric, and so below 0 of the margins
+  std::optional<std::size_t> best;  // of trials; none where no mean is a number
   std::size_t examples = 0;
 };
 
 // Runs what is not finished, each in a folder below the recipe's `out`, one after another. What was
 // interrupted goes on when it is called again. UsageError for a recipe whose model predicts nothing
-// of single examples, a metric that does not fit, or values of the grid that do not.
+// of single examples, a metric that is unknown or does not fit, before anything runs; for values of
+// the grid that do not; and for a folder that holds a run of other settings or other weights.
 TrialsSummary run_trials(const TrialsJob& job);
+
+// The trial of the best mean, never one that is no number.
+std::optional<std::size_t> best_trial(const TrialsSummary& summary);
 
 // A table of the kinds, and of what each gains.
 std::string trials_text(const TrialsSummary& summary);

@@ -95,6 +95,13 @@ void TextFaults::finish() {
   if (bad_rows_ > 0 && good_rows_ == 0)
     throw_bad_rows(first_bad_row_, first_bad_,
                    str("; none of ", counted(bad_rows_, "row"), " can be read"));
+  const std::uint64_t rows = bad_rows_ + good_rows_;
+  if (!limits_.held_to.empty() &&
+      static_cast<double>(bad_rows_) > limits_.max_bad * static_cast<double>(rows))
+    throw UsageError(str(join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "", ": ",
+                         bad_rows_, " of ", counted(rows, "row"), " cannot be read; ",
+                         limits_.held_to, " is ", limits_.max_bad),
+                     str("mend them, or raise ", limits_.held_to, " to leave them out"));
   if (limits_.quiet) return;
   if (bad_rows_ > 0)
     spdlog::warn("{} of {} cannot be read and {} left out: {}{}", bad_rows_,

@@ -31,7 +31,9 @@ struct TextLimits {
   bool strict = false;    // the first fault of any kind ends the job
   double max_bad = 0.01;  // share of the rows read so far that may be left out; kFreeBadRows always
                           // may, unless it is 0
-  bool quiet = false;     // another pass over the same text tells what is left out
+  // The setting that says the share, where it is held to of few rows as of many: once all are read.
+  std::string held_to = {};
+  bool quiet = false;  // another pass over the same text tells what is left out
 };
 constexpr std::int64_t kFreeBadRows = 100;
 

@@ -83,8 +83,10 @@ class TableRows : public RowReader {
 
  private:
   void read_line_of_names() {
-    if (next_row() && !read_cells())
-      throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
+    if (!next_row())
+      throw UsageError(str(lines_.path(), ": is empty, without even its columns' names"),
+                       "give a table that begins with them, or leave the file out");
+    if (!read_cells()) throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
   }
   void read_header(const std::vector<Field>& fields) {
     read_line_of_names();

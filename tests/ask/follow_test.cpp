@@ -101,6 +101,15 @@ TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
 }
 
+// That got no better, and ended before its last step; one that ended at a last step of before goes
+// on to this one.
+TEST_F(FollowTest, ARunThatIsDoneBeforeItsLastStepEndsIt) {
+  MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
+  follow_checkpoints(job(9));
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(log_.text(), HasSubstr("eval: the run is done, and so are its checkpoints"));
+}
+
 // What it said before it was started again.
 TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
   const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };

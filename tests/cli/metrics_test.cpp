@@ -98,6 +98,14 @@ TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
                  HasSubstr("not a probability of each of no, yes"));
 }
 
+TEST_F(Metrics, BlankLinesAreNoRows) {
+  const std::string rows = read_file(labels("rows.jsonl", 4)) + "\n\n";
+  const CommandOutput result =
+      run_smelt(str("metrics ", file("blank.jsonl", rows), " --samples 0"));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.text, "accuracy            0.7500\n");
+}
+
 TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
   const std::string good = labels("good.jsonl", 20);
   expect_refusal(str("metrics ", good, " --metric acuracy"),

@@ -54,6 +54,22 @@ TEST_F(RowOverview, CountsEachSplit) {
                           "train: 12.5 % of the tokens are unknown to the vocabulary"));
 }
 
+TEST_F(RowOverview, FilesWithoutRowsAreSaid) {
+  EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
+              ElementsAre("hdr: holds no row that can be read"));
+  EXPECT_THAT(error_of<UsageError>([&] { row_overview({.splits = {split("none", "")}}); }),
+              HasSubstr("none.tsv: is empty, without even its columns' names"));
+}
+
+TEST_F(RowOverview, LabelsBeyondThoseThatAreKeptAreCounted) {
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 10002; ++i) rows += str("a\tc", i, "\n");
+  const auto found =
+      row_overview({.splits = {split("train", rows), split("test", "text\tlabel\na\tc10001\n")}});
+  EXPECT_EQ(found["splits"][0]["different_labels"], 10002);
+  EXPECT_FALSE(found["splits"][1].contains("unknown_labels"));
+}
+
 TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
   RowOverviewJob job{
       .splits = {split("train", "text\tlabel\nA  cat\tx\na cat\ty\na cat\tx\nb\ty\n"),

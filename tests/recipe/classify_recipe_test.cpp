@@ -17,6 +17,7 @@
 #include "recipe/trials.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -103,6 +104,8 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
   EXPECT_EQ(weights("cut"), weights("whole"));
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"data.labels=dogs,cats", "train.steps=6"}); }),
               HasSubstr("labels"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"model.dropout=0.3", "train.steps=6"}); }),
+              HasSubstr("model.dropout 0.1, this run has 0.3"));
 }
 
 TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
@@ -110,6 +113,7 @@ TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
       four{"data.lengths=4,6", "train.steps=4"};
   run("whole", four);
   run("cut", two);
+  remove_file(dir_.file("cut/data/train.tfrecord.index"));
   run("cut", four);
   EXPECT_EQ(weights("cut"), weights("whole"));
   const auto state = checkpoint_state(dir_.file("cut/model/checkpoint-4"));
@@ -345,12 +349,15 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
 }
 
 TEST_F(ClassifyRun, RowsThatCannotBeReadAreLeftOutAndTold) {
-  run("m", {"data.train=" + rows_file("bad.tsv",
+  run("m", {"data.max_bad=0.3",
+            "data.train=" + rows_file("bad.tsv",
                                       "text\tlabel\ncat\ta\n \ta\ndog\tb\textra\ndog\tb\ncat\ta\n"
                                       "dog w8\tb\nbird\tonce\n")});
   EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:3 (the text in 'text' is empty)"));
   EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, the first line has 2)"));
   EXPECT_THAT(log_.text(), HasSubstr("class 'once' has one example alone, which is trained on"));
+  EXPECT_THAT(refusal({"data.train=" + dir_.file("bad.tsv")}),
+              HasSubstr("2 of 7 rows cannot be read; data.max_bad is 0.01"));
 }
 
 }  // namespace

@@ -1,0 +1,184 @@
+// Several runs of one recipe: what a folder holds already, metrics that fit, the best of them. And
+// what is left of a run's folder: its rows, examples or predictions gone.
+#include "recipe/trials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "recipe/evaluation.h"
+#include "recipe/pipeline.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+class TrialsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    GoldenClassify("bert").write_folder(dir_.file("base"));
+    std::string rows = "label\ttext\n";
+    for (int i = 0; i < 22; ++i)
+      rows += str(i % 2, i % 2 == 0 ? "\tcat w" : "\tdog w", 8 + i, "\n");
+    write_file(dir_.file("train.tsv"), rows);
+    write_file(dir_.file("r.yaml"),
+               str("data: {train: ", std::filesystem::relative(dir_.file("train.tsv")).string(),
+                   ", seq_length: 8, validation_share: 0.3}\n"
+                   "model: {type: classify}\n"
+                   "train: {init: ",
+                   dir_.file("base"),
+                   ", batch_size: 4, steps: 2, log_every: 4}\neval: {batch_size: 4}\n"));
+  }
+  TrialsJob job(std::vector<std::string> settings = {}) const {
+    settings.push_back("out=" + dir_.file("t"));
+    return {.recipe = dir_.file("r.yaml"),
+            .settings = settings,
+            .seeds = 1,
+            .grid = {},
+            .against = {},
+            .resample = {.samples = 20}};
+  }
+  std::string refusal(const TrialsJob& job) const {
+    return error_of<UsageError>([&] { run_trials(job); });
+  }
+  void run(const std::string& out, std::vector<std::string> settings = {}) const {
+    settings.push_back("out=" + dir_.file(out));
+    run_recipe(load_recipe(dir_.file("r.yaml"), settings));
+  }
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
+  run_trials(job());
+  run_trials(job({"train.save_every=1"}));
+  EXPECT_THAT(refusal(job({"train.learning_rate=1e-7"})),
+              HasSubstr("train.learning_rate was 0.0001, is 1e-07"));
+  GoldenClassify("bert").write_folder(dir_.file("moved"));
+  run_trials(job({"train.init=" + dir_.file("moved")}));
+  std::string bytes = read_file(dir_.file("moved/model.safetensors"));
+  bytes.back() ^= 1;
+  write_file(dir_.file("moved/model.safetensors"), bytes);
+  EXPECT_THAT(refusal(job({"train.init=" + dir_.file("moved")})),
+              HasSubstr("moved/model.safetensors has other content than before"));
+  run("m");
+  EXPECT_THAT(log_.text(), Not(HasSubstr("was begun with other weights")));
+  run("m", {"train.init=" + dir_.file("moved")});
+  EXPECT_THAT(log_.text(), HasSubstr("was begun with other weights, and stays as it is"));
+}
+
+TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
+  GoldenClassify("electra").write_folder(dir_.file("electra"));
+  auto both = job();
+  both.grid = {str("train.init=", dir_.file("base"), ",", dir_.file("electra"))};
+  both.against_fresh = true;
+  const TrialsSummary s = run_trials(both);
+  EXPECT_THAT(s.against[0].settings, Contains("model.like=" + dir_.file("base")));
+  EXPECT_THAT(s.against[1].settings, Contains("model.like=" + dir_.file("electra")));
+  for (const auto* kind : {&s.trials, &s.against})
+    for (const Trial& trial : *kind)
+      EXPECT_LT(path_name(parent_path(trial.folders[0])).size(), 100);
+  EXPECT_NE(s.trials[0].folders, s.trials[1].folders);
+}
+
+TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
+  auto wrong = job();
+  wrong.metric = "acuracy";
+  EXPECT_THAT(refusal(wrong), HasSubstr("'acuracy' is unknown"));
+  for (const char* problem : {"token_labels", "multi_label", "answer_spans", "regression"}) {
+    auto unfit = job({str("model.problem=", problem), "data.question_tokens=2"});
+    unfit.metric = "matthews";
+    EXPECT_THAT(refusal(unfit), HasSubstr("--metric: matthews does not fit")) << problem;
+  }
+  EXPECT_FALSE(exists(dir_.file("t")));
+  EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
+}
+
+TEST_F(TrialsTest, SeveralLabelsAreRightWhereAllAre) {
+  EXPECT_EQ(run_trials(job({"model.problem=multi_label"})).metric, "accuracy");
+}
+
+TEST(BestTrial, IsTheLowestOfErrorsAndNeverNoNumber) {
+  TrialsSummary s;
+  s.metric = "mse";
+  for (const double score : {std::nan(""), 0.5, 0.2, 0.4}) {
+    s.trials.emplace_back();
+    s.trials.back().scores = {score};
+    s.trials.back().mean.value = score;
+  }
+  EXPECT_EQ(best_trial(s), 1u);
+  s.lower_is_better = true;
+  EXPECT_EQ(best_trial(s), 2u);
+  s.best = 2;
+  EXPECT_THAT(trials_text(s), HasSubstr("lower is better"));
+  s.trials.resize(1);
+  EXPECT_EQ(best_trial(s), std::nullopt);
+}
+
+TEST_F(TrialsTest, PredictionsThatAreRemovedAreMadeAgain) {
+  run("m");
+  remove_file(dir_.file("m/model/predictions.jsonl"));
+  run("m");
+  EXPECT_TRUE(exists(dir_.file("m/model/predictions.jsonl")));
+}
+
+TEST_F(TrialsTest, AFinishedRunNeedsNeitherItsRowsNorItsExamples) {
+  run("m");
+  EXPECT_THAT(read_file(dir_.file("m/recipe.yaml")),
+              HasSubstr(str("train: \"", dir_.file("train.tsv"), "\"")));
+  remove_file(dir_.file("train.tsv"));
+  run_recipe(load_recipe(dir_.file("m"), {}));
+  EXPECT_THAT(log_.text(), HasSubstr("train.tsv is not there; the run goes on"));
+  remove_tree(dir_.file("m/data"));
+  EXPECT_EQ(classifier_of(load_recipe(dir_.file("m"), {}), {}).job().labels.names.size(), 2u);
+}
+
+TEST_F(TrialsTest, AnotherProblemMakesTheExamplesAgain) {
+  run("m");
+  remove_tree(dir_.file("m/model"));
+  run("m", {"model.problem=regression"});
+  EXPECT_THAT(log_.text(), HasSubstr("data: started again: model.problem was"));
+}
+
+TEST_F(TrialsTest, ATestThatComesLateIsSaidHowToScore) {
+  run("m");
+  write_file(dir_.file("test.tsv"), "label\ttext\n0\tcat\n");
+  const std::string test = "data.test=" + dir_.file("test.tsv");
+  EXPECT_THAT(error_of<UsageError>([&] { run("m", {test}); }),
+              HasSubstr("examples of data.test are made with those of training"));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { evaluate_model(load_recipe(dir_.file("m"), {test, "eval.split=test"})); }),
+              HasSubstr("has no examples of data.test"));
+}
+
+TEST_F(TrialsTest, WhatCannotBeHeldOutOrKeptIsSaid) {
+  write_file(dir_.file("few.tsv"), "text\tlabel\ncat\ta\ndog\tb\ncat w9\tc\n");
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),
+      HasSubstr(
+          "none can be held out: each is alone of its kind, and trained on\n  hint: give rows "
+          "to evaluate on with data.validation"));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                run("k",
+                    {"model.problem=token_labels", "eval.every=1", "train.keep_best=entity_f1"});
+              }),
+              HasSubstr("train.keep_best is entity_f1, which the evaluation at the end"));
+}
+
+}  // namespace
+}  // namespace smelt
