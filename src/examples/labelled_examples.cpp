@@ -162,7 +162,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   static_cast<RowCounts&>(out) = records.finish();
   out.of_class.assign(of_class.begin(), of_class.end());
   if (out.examples == 0)
-    throw_no_example(job.rows, job.what, job.split, number, "give rows of texts and labels");
+    throw_no_example(job.rows, job.what, job.split, wanted.size(), "give rows of texts and labels");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
   records.commit();

@@ -115,6 +115,19 @@ void check_kept_measure(const Recipe& r) {
                                  : "keep the best by macro_f1, accuracy or classification_loss");
 }
 
+void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
+  checks.at_least("data.question_tokens", 1);
+  checks.at_least("data.doc_stride", 1);
+  checks.at_least("data.answer_tokens", 1);
+  checks.require(data.seq_length > data.question_tokens + 3,
+                 {"data.seq_length", "data.question_tokens"},
+                 str("data.seq_length ", data.seq_length, " leaves a text no room beside ",
+                     data.question_tokens, " tokens of a question"),
+                 "384 with questions of 64 is usual");
+  checks.require(data.labels.empty(), {"data.labels"}, "data.labels, and answers",
+                 "answers have no classes: leave it empty");
+}
+
 void check_classify(const Recipe& r) {
   const RecipeChecks checks(r);
   const ClassifyData data = classify_data(r);
@@ -128,18 +141,7 @@ void check_classify(const Recipe& r) {
                  "labels are of the words of one text: leave data.pair empty");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
                  "data.records and data.train are given", "give one of the two");
-  if (of_answers(r)) {
-    checks.at_least("data.question_tokens", 1);
-    checks.at_least("data.doc_stride", 1);
-    checks.at_least("data.answer_tokens", 1);
-    checks.require(data.seq_length > data.question_tokens + 3,
-                   {"data.seq_length", "data.question_tokens"},
-                   str("data.seq_length ", data.seq_length, " leaves a text no room beside ",
-                       data.question_tokens, " tokens of a question"),
-                   "384 with questions of 64 is usual");
-    checks.require(data.labels.empty(), {"data.labels"}, "data.labels, and answers",
-                   "answers have no classes: leave it empty");
-  }
+  if (of_answers(r)) check_answers(checks, data);
   checks.require(!data.no_answer || of_answers(r), {"data.no_answer", "model.problem"},
                  "data.no_answer without answers", "set model.problem to answer_spans");
   checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),

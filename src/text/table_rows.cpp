@@ -83,13 +83,14 @@ class TableRows : public RowReader {
 
  private:
   void read_line_of_names() {
-    if (!next_row())
-      throw UsageError(str(lines_.path(), ": is empty, without even its columns' names"),
-                       "give a table that begins with them, or leave the file out");
-    if (!read_cells()) throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
+    if (next_row() && !read_cells())
+      throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
   }
   void read_header(const std::vector<Field>& fields) {
     read_line_of_names();
+    if (cells_.empty())
+      throw UsageError(str(lines_.path(), ": is empty, without even its columns' names"),
+                       "give a table that begins with them, or leave the file out");
     columns_in_header_ = cells_.size();
     for (const Field& field : fields) {
       const auto found = std::ranges::find(cells_, field.name);

@@ -75,7 +75,7 @@ TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
   bytes.back() ^= 1;
   write_file(dir_.file("moved/model.safetensors"), bytes);
   EXPECT_THAT(refusal(job({"train.init=" + dir_.file("moved")})),
-              HasSubstr("moved/model.safetensors has other content than before"));
+              HasSubstr("seed-12345 holds another run: weights had 2 input files"));
   run("m");
   EXPECT_THAT(log_.text(), Not(HasSubstr("was begun with other weights")));
   run("m", {"train.init=" + dir_.file("moved")});
