@@ -83,13 +83,17 @@ void check_flags(const TttFlags& f) {
 }
 
 FieldValues schedule_fields(const TttFlags& f) {
-  const std::string ratio = str(f.warmup_ratio);
-  if (f.scheduler == "constant")
-    return {{"train.schedule", "constant"}, {"train.warmup_steps", "0"}};
-  if (f.scheduler == "warmupconstant")
-    return {{"train.schedule", "constant"}, {"train.warmup_ratio", ratio}};
-  if (f.scheduler == "warmuplinear")
-    return {{"train.schedule", "linear"}, {"train.warmup_ratio", ratio}};
+  // Of steps a ratio of 0 would be none that is said.
+  const FieldValues none{{"train.warmup_steps", "0"}},
+      warmup = f.warmup_ratio > 0 ? FieldValues{{"train.warmup_ratio", str(f.warmup_ratio)}} : none;
+  const auto with = [](const char* schedule, FieldValues fields) {
+    fields["train.schedule"] = schedule;
+    return fields;
+  };
+  const bool never_falls = f.scheduler == "constantlinear" && f.warmup_ratio >= 1;
+  if (f.scheduler == "constant" || never_falls) return with("constant", none);
+  if (f.scheduler == "warmupconstant") return with("constant", warmup);
+  if (f.scheduler == "warmuplinear") return with("linear", warmup);
   return {{"train.schedule", "wsd"},
           {"train.warmup_steps", "0"},
           {"train.decay_ratio", str(1 - f.warmup_ratio)}};

@@ -86,7 +86,14 @@ TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
   r = ttt_recipe(f, "cpu", 1);
   EXPECT_EQ(r["train.schedule"] + r["train.warmup_ratio"], "linear0.1");
   EXPECT_EQ(r["eval.every_epochs"], "1");
+  f.warmup_ratio = 0;
+  r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r["train.schedule"] + r["train.warmup_steps"], "linear0");
+  EXPECT_FALSE(r.contains("train.warmup_ratio"));
   f.scheduler = "constantlinear";
+  f.warmup_ratio = 1;
+  EXPECT_EQ(ttt_recipe(f, "cpu", 1)["train.schedule"], "constant");
+  f.warmup_ratio = 0.1;
   EXPECT_EQ(recipe_of(ttt_recipe(f, "cpu", 1), "ttt", {"train.epochs=0", "train.steps=100"})
                 .train.decay_steps,
             90);
