@@ -64,6 +64,11 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
   const CommandOutput rows = answers("--input in.jsonl --field q --devices 2 2>log");
   EXPECT_EQ(rows.text, by_text.text) << read_file(dir_.file("log"));
 
+  const std::string beams = "--beams 3 --answers 2 --input in.txt ";
+  const CommandOutput of_beams = answers(beams + "2>log");
+  EXPECT_EQ(std::ranges::count(of_beams.text, '\n'), 4) << of_beams.text;
+  EXPECT_EQ(answers(beams + "--devices 2 2>log").text, of_beams.text);
+
   const CommandOutput got = answers("--beams 3 --answers 2 --json --text 'the cat' 2>log");
   ASSERT_EQ(got.status, 0) << read_file(dir_.file("log"));
   const Json answered = Json::parse(got.text);
