@@ -121,11 +121,12 @@ class Follower {
   }
 
   // Not the oldest, as the original: a training removes it. The last one is evaluated in any case,
-  // and nothing behind it.
+  // and nothing behind it; where the last is not known, all that a run left that is done.
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps, bool run_is_done) {
     if (last_ && is_last(*last_)) return std::nullopt;
+    const bool oldest_stays = run_is_done && !flags_.max_train_steps;
     for (const std::int64_t step : steps)
-      if ((step > steps.front() || run_is_done || is_last(step)) && (!last_ || step > *last_))
+      if ((step > steps.front() || oldest_stays || is_last(step)) && (!last_ || step > *last_))
         return step;
     if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
       spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
