@@ -1,0 +1,28 @@
+// Every time-out between the processes of a pod.
+#pragma once
+
+#include <chrono>
+
+namespace smelt {
+
+struct PodTimes {
+  using Span = std::chrono::milliseconds;
+
+  // The hub's own.
+  Span connect = std::chrono::seconds(300);  // from a process's start until all have come
+  Span taken = std::chrono::seconds(60);    // how long a place that is still another's is asked for
+  Span hello = std::chrono::seconds(10);    // from a connection to its first frame
+  Span say = std::chrono::seconds(60);      // waiting is told this often
+  Span beat = std::chrono::seconds(2);      // each process says that it lives, and what it does
+  Span silence = std::chrono::seconds(60);  // a process that says nothing for so long is dead
+  Span told = std::chrono::seconds(2);      // the end is told to all before the hub ends, too
+
+  // Those of gathers, by what is gathered.
+  Span programs = std::chrono::hours(1);  // all have compiled
+  Span resume = std::chrono::seconds(600);
+  Span restore = std::chrono::seconds(1800);
+  Span commit = std::chrono::seconds(1200);
+  Span exit = std::chrono::seconds(300);
+};
+
+}  // namespace smelt
