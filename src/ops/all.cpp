@@ -71,9 +71,11 @@ constexpr const Op* kAllOps[] = {
 
     &kDotGeneral,
     &kGatherRows,
+    &kGatherItems,
     &kScatterAddRows,
     &kWhile,
     &kSort,
+    &kTopK,
 
     &kShardingConstraint,
     &kAllReduceSum,

@@ -1,4 +1,5 @@
-// Rows of a table by index, and their sum back into a table: the two halves of an embedding.
+// Rows of a table by index, and their sum back into a table: the two halves of an embedding; items
+// of each row by its own index.
 #include "ops/rules.h"
 
 namespace smelt {
@@ -71,6 +72,47 @@ constinit const Op kGatherRows{
         }};
 
 Tensor gather_rows(Tensor table, Tensor ids) { return apply(kGatherRows, {table, ids}); }
+
+constinit const Op kGatherItems{
+    .name = "gather_items",
+    .infer =
+        [](const Node& node) {
+          const Shape &x = node.inputs[0].shape(), &ids = node.inputs[1].shape();
+          if (x.rank() < 2 || x.dims[1] < 1 || ids.rank() != 2 || ids.dims[0] != x.dims[0] ||
+              !is_integer(ids.dtype))
+            throw UsageError(str("gather_items: items of ", x, " with ids ", ids),
+                             "use items [B,K,...] and integer ids [B,J]");
+          Dims dims = x.dims;
+          dims[1] = ids.dims[1];
+          return std::vector<Shape>{{x.dtype, dims}};
+        },
+    .vjp = nullptr,
+    .emit =
+        [](const Node& node, HloWriter& writer) {
+          const Shape& x = node.inputs[0].shape();
+          Dims sizes = x.dims, within;
+          sizes[0] = sizes[1] = 1;
+          for (std::int64_t i = 2; i < x.rank(); ++i) within.push_back(i);
+          writer.generic(
+              node, "stablehlo.gather",
+              str("dimension_numbers = #stablehlo.gather<offset_dims = ", hlo_list(within),
+                  ", collapsed_slice_dims = [1], operand_batching_dims = [0], "
+                  "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = "
+                  "2>, indices_are_sorted = false, slice_sizes = ",
+                  hlo_dims(sizes)));
+        },
+    .examples =
+        [] {
+          return std::vector<OpExample>{
+              {"items of two axes",
+               {f64_input({2, 4, 3}), s32_input({2, 5}, 0, 4)},
+               [](Graph&, Inputs in) { return Tensors{gather_items(in[0], in[1])}; }},
+              {"out of range",
+               {f64_input({3, 2}), s32_input({3, 4}, -2, 4)},
+               [](Graph&, Inputs in) { return Tensors{gather_items(in[0], in[1])}; }}};
+        }};
+
+Tensor gather_items(Tensor x, Tensor ids) { return apply(kGatherItems, {x, ids}); }
 
 constinit const Op kScatterAddRows{
     .name = "scatter_add_rows",

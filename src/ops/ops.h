@@ -130,6 +130,9 @@ Tensor matmul(Tensor a,
 
 // ---- rows by index: table [V, ...], ids s32 [...] -> ids.dims + table.dims[1:] ----
 Tensor gather_rows(Tensor table, Tensor ids);  // an id out of range is clamped (StableHLO's rule)
+// Each row's own: x [B,K,...], ids s32 [B,J] -> [B,J,...], item ids[b,j] of x[b]; an id out of
+// range is clamped. A mesh that splits B splits this. No gradient.
+Tensor gather_items(Tensor x, Tensor ids);
 // table with rows[i] added at ids[i]: rows has shape ids.dims + table.dims[1:]; out of range =
 // dropped.
 Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows);

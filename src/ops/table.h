@@ -27,9 +27,9 @@ extern const Op kSlice, kDynamicSlice, kDynamicUpdateSlice, kPad;
 // dot.cpp
 extern const Op kDotGeneral;
 // gather.cpp
-extern const Op kGatherRows, kScatterAddRows;
+extern const Op kGatherRows, kGatherItems, kScatterAddRows;
 // control.cpp
-extern const Op kWhile, kSort;
+extern const Op kWhile, kSort, kTopK;
 // devices.cpp
 extern const Op kShardingConstraint, kAllReduceSum, kAllGather, kAllToAll;
 

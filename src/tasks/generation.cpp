@@ -159,17 +159,6 @@ Answers one_by_one(const Scope& s, const Search& search, const NextWords& next, 
 
 // ---- beams ----
 
-// Row b's items `which` s32 [B,J] of x [B,K,…].
-Tensor pick(Tensor x, Tensor which) {
-  const auto B = x.dim(0), K = x.dim(1);
-  Dims flat = x.dims();
-  flat.erase(flat.begin());
-  flat[0] = B * K;
-  const Tensor first =
-      iota(which.graph(), {DType::s32, which.dims()}, 0) * full_like(which, static_cast<double>(K));
-  return gather_rows(reshape(x, flat), which + first);
-}
-
 struct Beams {
   Tensor position;
   Tensor ids, scores;                        // running: [B,K,T], [B,K]
@@ -282,12 +271,12 @@ class BeamSearch {
     const auto best = top_k(logs, 2 * K_);  // so that K go on where K end
     const Tensor words = full_like(best[1], static_cast<double>(logs.dim(1) / K_));
     const Tensor from = best[1] / words, word = remainder(best[1], words);
-    const Tensor ids = with_token(pick(in.ids, from), word, in.position);
+    const Tensor ids = with_token(gather_items(in.ids, from), word, in.position);
     const Tensor ends =
         flags(compare(word, full_like(word, static_cast<double>(next_.end)), Compare::eq));
 
     const auto running = top_k(best[0] + ends * kNever, K_);
-    const Tensor rows = reshape(pick(from, running[1]), {B_, K_});
+    const Tensor rows = reshape(gather_items(from, running[1]), {B_, K_});
     for (Tensor& t : memory) t = reordered(t, rows);
 
     const Tensor among_best = flags(compare(iota(graph, {DType::s32, ends.dims()}, 1),
@@ -303,11 +292,11 @@ class BeamSearch {
     const Tensor all_scores = concatenate({in.ended_scores, ended}, 1);
     const Tensor kept = top_k(all_scores, K_)[1];
     return {length,
-            pick(ids, running[1]),
+            gather_items(ids, running[1]),
             running[0],
-            pick(concatenate({in.ended_ids, ids}, 1), kept),
-            pick(all_scores, kept),
-            pick(concatenate({in.is_ended, just}, 1), kept),
+            gather_items(concatenate({in.ended_ids, ids}, 1), kept),
+            gather_items(all_scores, kept),
+            gather_items(concatenate({in.is_ended, just}, 1), kept),
             std::move(memory)};
   }
 
@@ -316,7 +305,7 @@ class BeamSearch {
     Dims split = x.dims();
     split[0] = K_;
     split.insert(split.begin(), B_);
-    return reshape(pick(reshape(x, split), which), x.dims());
+    return reshape(gather_items(reshape(x, split), which), x.dims());
   }
 
   const Search& search_;

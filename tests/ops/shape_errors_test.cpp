@@ -129,6 +129,8 @@ TEST_F(ShapeErrors, AreToldOfRowsByIndex) {
             "gather_rows: table f32[5,2] with ids f32[3]");
   EXPECT_EQ(message([&] { scatter_add_rows(f32({5, 2}), s32({3}), f32({3, 3})); }),
             "scatter_add_rows: f32[3,2] and f32[3,3] differ in shape");
+  EXPECT_EQ(message([&] { gather_items(f32({5, 2}), s32({3, 2})); }),
+            "gather_items: items of f32[5,2] with ids i32[3,2]");
   EXPECT_EQ(message([&] { gather_rows(f32({0, 2}), s32({3})); }),
             "gather_rows: table f32[0,2] with ids i32[3]");
 }

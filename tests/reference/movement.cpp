@@ -232,6 +232,20 @@ Values gather_rows(const Node&, const Values& in) {
   return {out};
 }
 
+Values gather_items(const Node&, const Values& in) {
+  const Value &x = in[0], &ids = in[1];
+  const std::int64_t B = x.shape.dims[0], K = x.shape.dims[1], J = ids.shape.dims[1];
+  const std::int64_t width = x.size() / (B * K);
+  Dims dims = x.shape.dims;
+  dims[1] = J;
+  Value out = empty_value({x.shape.dtype, dims});
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    const std::int64_t item = i / J * K + std::clamp<std::int64_t>(ids.integer(i), 0, K - 1);
+    for (std::int64_t j = 0; j < width; ++j) copy_element(x, item * width + j, out, i * width + j);
+  }
+  return {out};
+}
+
 Values scatter_add_rows(const Node&, const Values& in) {
   Value out = in[0];
   CHECK(out.is_real());
@@ -262,6 +276,7 @@ Rules movement_rules() {
           {"all_to_all", all_to_all},
           {"dot_general", dot_general},
           {"gather_rows", gather_rows},
+          {"gather_items", gather_items},
           {"scatter_add_rows", scatter_add_rows}};
 }
 

@@ -76,6 +76,25 @@ Values sort(const Node& node, const Values& in) {
   return out;
 }
 
+Values top_k(const Node& node, const Values& in) {
+  const std::int64_t k = node.attrs.integer("k"), width = in[0].shape.dims.back();
+  Values out{empty_value(node.results[0]), empty_value(node.results[1])};
+  for (std::int64_t row = 0; row < in[0].size() / width; ++row) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(width));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      const std::int64_t first = row * width;
+      return in[0].is_real() ? in[0].real[first + a] > in[0].real[first + b]
+                             : in[0].integer(first + a) > in[0].integer(first + b);
+    });
+    for (std::int64_t i = 0; i < k; ++i) {
+      copy_element(in[0], row * width + order[i], out[0], row * k + i);
+      out[1].bits[row * k + i] = static_cast<std::uint64_t>(order[i]);
+    }
+  }
+  return out;
+}
+
 Value slice_of(const Value& stack, std::int64_t at) {
   Shape shape = stack.shape;
   shape.dims.erase(shape.dims.begin());
@@ -118,13 +137,10 @@ Values all_reduce_sum(const Node& node, const Values& in) {
 }  // namespace
 
 Rules region_rules() {
-  return {{"reduce_sum", reduce},
-          {"reduce_max", reduce},
-          {"argmax", reduce},
-          {"while", while_loop},
-          {"scan", scan},
-          {"sort", sort},
-          {"all_reduce_sum", all_reduce_sum}};
+  return {{"reduce_sum", reduce}, {"reduce_max", reduce},
+          {"argmax", reduce},     {"while", while_loop},
+          {"scan", scan},         {"sort", sort},
+          {"top_k", top_k},       {"all_reduce_sum", all_reduce_sum}};
 }
 
 }  // namespace smelt::testing
