@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "ask/answering_placement.h"
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/parallel.h"
@@ -38,9 +39,7 @@ Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
       weights_(std::move(weights)),
       where_(std::move(where)),
       owner_(std::move(owner)) {
-  placement_ = placement_for(client_->platform_name(), job_.devices, Reduction::global,
-                             partition_for({}, job_.devices, flag));
-  placement_.spread = Spread::mesh;
+  placement_ = answering_placement(client_->platform_name(), job_.devices);
 }
 
 const Classifier::Asking& Classifier::asking(std::int64_t rows, std::int64_t S) {

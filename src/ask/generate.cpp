@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "ask/answering_placement.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/words.h"
@@ -35,9 +36,8 @@ Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, Slic
       weights_(std::move(weights)),
       where_(std::move(where)),
       owner_(std::move(owner)) {
-  placement_ = placement_for(client_->platform_name(), job_.devices, Reduction::global,
-                             partition_for({}, job_.devices, flag));
-  placement_.spread = Spread::mesh;
+  placement_ =
+      answering_placement(client_->platform_name(), job_.devices, job_.mesh, job_.dim_names);
   (void)job_.answers(kLeastInputs, job_.search);  // refuses what does not fit
 }
 
@@ -84,10 +84,13 @@ const Generator::Asking& Generator::asking(std::int64_t rows, std::int64_t S) {
                                          {.exact_products = job_.exact_products}, placement_),
               .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice());
-  if (!state_)
-    state_ = std::make_unique<const ModelState>(
-        ModelState::restore(*client_, placement_, made.program.state, weights_, where_));
   return askings_.emplace(std::pair{rows, S}, std::move(made)).first->second;
+}
+
+void Generator::take(SlicedTensors weights, std::string where) {
+  weights_ = std::move(weights);
+  where_ = std::move(where);
+  state_.reset();
 }
 
 std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::string> texts) const {
@@ -112,6 +115,9 @@ std::vector<std::vector<Answer>> Generator::of_batch(
     std::span<const std::vector<std::int32_t>> inputs, std::int64_t first) {
   const auto [rows, S] = sizes_of(inputs);
   const Asking& asked = asking(rows, S);
+  if (!state_)
+    state_ = std::make_unique<const ModelState>(
+        ModelState::restore(*client_, placement_, asked.program.state, weights_, where_));
   Batch batch = empty_batch(asked.program.features, rows);
   for (std::size_t row = 0; row < inputs.size(); ++row)
     std::ranges::copy(inputs[row], batch.arrays[0].values<std::int32_t>().begin() +

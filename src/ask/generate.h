@@ -14,6 +14,7 @@
 #include "checkpoint/slices.h"
 #include "state/compiled_step.h"
 #include "state/model_state.h"
+#include "step/placement.h"
 #include "tasks/generation.h"
 #include "tasks/task.h"
 
@@ -28,6 +29,7 @@ struct GenerateOptions {
   std::int64_t batch_size = 32;    // texts at a time
   std::int64_t seed = 12345;       // of samples
   std::int64_t devices = 1;
+  MeshChoice mesh = {};  // how the model and its rows lie on them
   // What helps where memory is short, in the command's own words.
   std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
 };
@@ -41,7 +43,8 @@ struct GenerateJob : GenerateOptions {
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
   // Bytes of what is kept of so many rows of S input tokens and T of answers, about.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
-  std::int32_t end = 1, unknown = -1;  // -1: none
+  std::function<DimNames(std::string_view parameter)> dim_names = {};  // of the model's, for a mesh
+  std::int32_t end = 1, unknown = -1;                                  // -1: none
 
   nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
@@ -76,6 +79,8 @@ class Generator {
   // The same of texts that are ids already.
   std::vector<std::vector<Answer>> answer(std::span<const std::vector<std::int32_t>> inputs,
                                           std::int64_t first = 0);
+  // Answers from here on by other weights of the same model, which outlive the answers.
+  void take(SlicedTensors weights, std::string where);
   const GenerateJob& job() const { return job_; }
 
  private:

@@ -235,6 +235,11 @@ void add_generate_command(CLI::App& app) {
   number("--batch", f->options.batch_size, 1, "texts at a time");
   command->add_option("--seed", f->options.seed, "of samples")->capture_default_str();
   number("--devices", f->options.devices, 1, "that share a batch");
+  command
+      ->add_option("--mesh", f->options.mesh.mesh,
+                   "auto: each device has the whole model; data=2,fsdp=2,tensor=2: parts of it")
+      ->capture_default_str();
+  command->add_option("--mesh-rules", f->options.mesh.rules, "e.g. vocab=none");
   command->add_flag("--json", f->json, "a JSON object for each text");
   command->callback([model, f] { generate(*model, *f); });
 }

@@ -119,6 +119,7 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
     return bytes_kept(model, static_cast<double>(rows), static_cast<double>(S),
                       static_cast<double>(T));
   };
+  job.dim_names = [model](std::string_view parameter) { return t5_dim_names(model, parameter); };
   job.end = text->end();
   job.unknown = text->unknown();
   job.model = config_json(model);

@@ -75,8 +75,8 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
   EXPECT_EQ(answered["text"], "the cat");
   ASSERT_EQ(answered["answers"].size(), 2u);
   EXPECT_GE(answered["answers"][0]["score"], answered["answers"][1]["score"]);
-  const std::string sampled = "--sample --answers 3 --seed 5 --text 'the cat' 2>log";
-  EXPECT_EQ(answers(sampled).text, answers(sampled).text);
+  const std::string sampled = "--sample --answers 3 --top-p 0.9 --seed 5 --text 'the cat' 2>log";
+  EXPECT_EQ(answers(sampled).text, answers(sampled + " --devices 4 --mesh fsdp=2,tensor=2").text);
   EXPECT_THAT(answers(sampled).text, HasSubstr("\t"));
 }
 
@@ -137,6 +137,9 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   write_file(dir_.file("out.txt"), "mine");
   expect_refused("--text a --out out.txt", "generate: --out out.txt is there already");
   expect_refused("--field question", "generate: --field without --input");
+  expect_refused("--text a --mesh tensor=2", "--mesh 'tensor=2' has 2 devices, --devices are 1");
+  expect_refused("--text a --devices 4 --mesh tensor=4",
+                 "SelfAttention/q is 2, which 4 devices of axis 'tensor' do not divide");
   expect_refused("--text a --early-stopping yes",
                  "early stopping or a length penalty, but no beams");
   EXPECT_THAT(in("generate mine --text a --max-length 1000000").text,

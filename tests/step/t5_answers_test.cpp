@@ -143,6 +143,23 @@ TEST_P(T5Answers, DoNotDependOnTheBatchNorOnTheDevices) {
       << "another seed";
 }
 
+// Heads and the inner layers over three devices, all parameters over two.
+TEST_P(T5Answers, OfAModelInPartsAreThoseOfTheWhole) {
+  SMELT_OPEN_CPU(client, 6);
+  const GoldenAnswers golden(GetParam());
+  Partition mesh = partition_for({.mesh = "fsdp=2,tensor=3", .rules = "vocab=none"}, 6);
+  mesh.names = t5_task(GoldenT5(GetParam()).settings()).dim_names;
+  const Placement parts = placement_for("cpu", 6, Reduction::global, mesh);
+  for (const char* name : {"greedy", "beams_never"}) {
+    const Search search = golden.search(name);
+    const Said said = golden.ask(client, search, 0, 8, parts),
+               whole = golden.ask(client, search, 0, 8);
+    EXPECT_EQ(said.ids, whole.ids) << name;
+    for (std::size_t i = 0; i < whole.scores.size(); ++i)
+      EXPECT_NEAR(said.scores[i], whole.scores[i], 1e-4 * std::abs(whole.scores[i])) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Answers, testing::Values("small", "gated"));
 
 // The first word of 4000 samples, against the distribution that it is drawn by.

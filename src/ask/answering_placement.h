@@ -1,0 +1,21 @@
+// Where a trained model lies that answers a batch of texts at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "nn/partition.h"
+#include "step/placement.h"
+
+namespace smelt {
+
+using DimNamesOf = std::function<DimNames(std::string_view parameter)>;
+
+// One program over a mesh, on any platform: what is asked of many devices is answered once. `names`
+// are those of the model's dimensions, without which none of its parameters is split. UsageError,
+// in the words of flags, for a mesh that does not fit the devices.
+Placement answering_placement(std::string_view platform, std::int64_t devices,
+                              const MeshChoice& mesh = {}, const DimNamesOf& names = {});
+
+}  // namespace smelt
