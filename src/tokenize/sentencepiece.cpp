@@ -3,7 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include "base/error.h"
-#include "store/file.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -18,7 +18,7 @@ void check(const sentencepiece::util::Status& status, std::string_view path) {
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path)
     : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const std::string model = read_file(path, kSmallFileBytes);
+  const std::string model = sentencepiece_model(path);
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok())
     throw UsageError(

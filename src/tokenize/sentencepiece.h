@@ -17,7 +17,8 @@ namespace smelt {
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  // UsageError when the file is missing or no SentencePiece model.
+  // Of a *.model, or of a tokenizer.json (tokenize/unigram_json.h). UsageError when the file is
+  // missing or no such model.
   explicit SentencePieceTokenizer(const std::string& path);
   ~SentencePieceTokenizer() override;
 

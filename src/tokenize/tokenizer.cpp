@@ -1,8 +1,8 @@
 #include "tokenize/tokenizer.h"
 
 #include "base/error.h"
-#include "store/path.h"
 #include "tokenize/sentencepiece.h"
+#include "tokenize/unigram_json.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -23,7 +23,7 @@ void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view or
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
-  if (!path_name(path).ends_with(".model"))
+  if (!is_sentencepiece_file(path))
     return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
   if (flags != TokenizerFlags{})
     throw UsageError(

@@ -44,7 +44,8 @@ class Tokenizer {
 };
 
 // vocab.txt, tokenizer.json (BertTokenizer::load), or a SentencePiece model, which is a file
-// *.model. UsageError for flags that a SentencePiece model has no use for.
+// *.model or a tokenizer.json of a Unigram model. UsageError for flags that a SentencePiece model
+// has no use for.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags);
 
 }  // namespace smelt

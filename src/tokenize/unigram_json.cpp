@@ -1,0 +1,225 @@
+#include "tokenize/unigram_json.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "format/json_field.h"
+#include "format/wire.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "tokenize/tokenizer_json.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kUnigramHint =
+    "give the tokenizer.json of a T5, or its spiece.model, which says all of it";
+constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
+
+// How text is cut before the pieces are looked for, as sentencepiece_model.proto has it.
+struct Normalizer {
+  std::string charsmap;
+  bool squeezes_spaces = false, begins_with_space = false;
+};
+
+std::string from_base64(std::string_view text, const JsonField& field) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto digit = kDigits.find(c);
+    if (digit == kDigits.npos) field.refuse("no base64");
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    if ((count += 6) < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xFF);
+  }
+  return out;
+}
+
+// The steps of a "Sequence" and the like, or the one step; none of null.
+std::vector<json> steps_of(const JsonField& field, const char* list) {
+  if (field.is_null()) return {};
+  if (field["type"].value() != "Sequence") return {field.value()};
+  return field[list].as<std::vector<json>>();
+}
+
+// T5's: spaces at both ends are left out, several are one.
+Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
+  Normalizer out;
+  for (const json& step : steps_of(root["normalizer"], "normalizers")) {
+    const JsonField field(step, path, kUnigramHint);
+    const std::string type = field["type"].as<std::string>("");
+    if (type == "Precompiled") {
+      const JsonField map = field["precompiled_charsmap"];
+      out.charsmap = from_base64(map.as<std::string>(), map);
+    } else if (type == "Replace") {
+      field["pattern"]["Regex"].expect(" {2,}");
+      out.squeezes_spaces = true;
+    } else if (type != "Strip") {
+      throw UsageError(str(path, ": a normalizer ", type, ", which a T5's has not"), kUnigramHint);
+    }
+  }
+  return out;
+}
+
+void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normalizer& out) {
+  bool found = false;
+  for (const json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
+    const JsonField field(step, path, kUnigramHint);
+    const std::string type = field["type"].as<std::string>("");
+    if (type == "WhitespaceSplit") {
+      out.squeezes_spaces = true;
+    } else if (type == "Metaspace") {
+      field["replacement"].expect(kSpaceSign);
+      const std::string scheme = field["prepend_scheme"].as<std::string>(
+          field["add_prefix_space"].as_switch().value_or(true) ? "always" : "never");
+      out.begins_with_space = scheme != "never";
+      found = true;
+    } else {
+      throw UsageError(str(path, ": a pre_tokenizer ", type, ", which a T5's has not"),
+                       kUnigramHint);
+    }
+  }
+  if (!found) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
+}
+
+bool is_extra_id(std::string_view piece) {
+  return piece.starts_with("<extra_id_") && piece.ends_with('>');
+}
+
+// The numbers of sentencepiece_model.proto.
+enum class PieceType : std::uint64_t {
+  normal = 1,
+  unknown = 2,
+  control = 3,
+  user_defined = 4,
+  byte = 6
+};
+
+struct Piece {
+  std::string text;
+  float score;
+  PieceType type = PieceType::normal;
+};
+
+std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
+  const JsonField model = root["model"];
+  std::vector<Piece> out;
+  for (const json& entry : model["vocab"].as<std::vector<json>>()) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+      model["vocab"].refuse("no list of pieces with their scores");
+    out.push_back({entry[0].get<std::string>(), entry[1].get<float>()});
+  }
+  const bool bytes = model["byte_fallback"].as_switch().value_or(false);
+  for (Piece& piece : out)
+    if (bytes && piece.text.size() == 6 && piece.text.starts_with("<0x") &&
+        piece.text.ends_with('>'))
+      piece.type = PieceType::byte;
+  const auto unknown = model["unk_id"].as_number<std::size_t>();
+  if (!unknown || *unknown >= out.size()) model["unk_id"].throw_unexpected(", no piece's number");
+  out[*unknown].type = PieceType::unknown;
+  for (const json& added : root["added_tokens"].as<std::vector<json>>({})) {
+    const JsonField field(added, path, kUnigramHint);
+    const auto id = field["id"].as<std::size_t>();
+    const auto text = field["content"].as<std::string>();
+    if (id >= out.size() && is_extra_id(text)) continue;
+    if (id >= out.size() || out[id].text != text)
+      throw UsageError(str(path, ": '", text, "' is added with id ", id, ", which no piece of the ",
+                           out.size(), " has"),
+                       kUnigramHint);
+    if (out[id].type == PieceType::normal)
+      out[id].type = field["special"].as_switch().value_or(false) ? PieceType::control
+                                                                  : PieceType::user_defined;
+  }
+  return out;
+}
+
+// How many sentinels are added behind the pieces, whether or not the pieces end in them.
+std::int64_t take_extra_ids(const JsonField& root, std::vector<Piece>& pieces) {
+  while (!pieces.empty() && is_extra_id(pieces.back().text)) pieces.pop_back();
+  std::int64_t count = 0;
+  for (const json& added : root["added_tokens"].as<std::vector<json>>({}))
+    if (added["id"].get<std::size_t>() >= pieces.size()) ++count;
+  return count;
+}
+
+// ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
+std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
+  constexpr std::uint64_t kUnigram = 1;
+  WireWriter out, trainer, normalizer;
+  std::map<std::string_view, std::int64_t> control{{"<s>", -1}, {"</s>", -1}, {"<pad>", -1}};
+  std::int64_t unknown = 0;
+  for (std::int64_t id = 0; id < std::ssize(pieces); ++id) {
+    const Piece& piece = pieces[static_cast<std::size_t>(id)];
+    WireWriter one;
+    one.bytes(1, piece.text);
+    one.real(2, piece.score);
+    one.varint(3, static_cast<std::uint64_t>(piece.type));
+    out.message(1, one);
+    if (piece.type == PieceType::unknown) unknown = id;
+    if (const auto found = control.find(piece.text);
+        found != control.end() && piece.type == PieceType::control)
+      found->second = id;
+  }
+  trainer.varint(3, kUnigram);
+  trainer.integer(4, std::ssize(pieces));
+  trainer.varint(
+      35, std::ranges::any_of(pieces, [](const Piece& p) { return p.type == PieceType::byte; }));
+  trainer.integer(40, unknown);
+  trainer.integer(41, control["<s>"]);
+  trainer.integer(42, control["</s>"]);
+  trainer.integer(43, control["<pad>"]);
+  trainer.bytes(45, pieces[static_cast<std::size_t>(unknown)].text);
+  out.message(2, trainer);
+  normalizer.bytes(2, n.charsmap);
+  normalizer.varint(3, n.begins_with_space);
+  normalizer.varint(4, n.squeezes_spaces);
+  normalizer.varint(5, true);
+  out.message(3, normalizer);
+  return out.take();
+}
+
+json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
+
+}  // namespace
+
+UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
+  const json file = parsed(text);
+  if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kUnigramHint);
+  const JsonField root(file, path, kUnigramHint);
+  root["model"]["type"].expect("Unigram");
+  Normalizer normalizer = parse_normalizer(root, path);
+  parse_pre_tokenizer(root, path, normalizer);
+  std::vector<Piece> pieces = pieces_of(root, path);
+  UnigramJson out;
+  out.extra_ids = take_extra_ids(root, pieces);
+  out.model = model_bytes(pieces, normalizer);
+  return out;
+}
+
+bool is_sentencepiece_file(const std::string& path) {
+  if (!is_tokenizer_json(path)) return path_name(path).ends_with(".model");
+  if (!exists(path)) return false;
+  const json file = parsed(read_file(path, kSmallFileBytes));
+  return file.is_object() && file.contains("model") && file["model"].is_object() &&
+         file["model"].value("type", json()) == "Unigram";
+}
+
+std::string sentencepiece_model(const std::string& path) {
+  std::string bytes = read_file(path, kSmallFileBytes);
+  return is_tokenizer_json(path) ? parse_unigram_json(bytes, path).model : bytes;
+}
+
+}  // namespace smelt

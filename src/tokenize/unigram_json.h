@@ -1,0 +1,26 @@
+// Hugging Face's tokenizer.json of a Unigram model with T5's normalisation, as the SentencePiece
+// model that it was made from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+struct UnigramJson {
+  std::string model;  // a SentencePiece model's bytes; the same text gives the same
+  // <extra_id_…> behind its pieces, which a spiece.model does not hold.
+  std::int64_t extra_ids = 0;
+};
+
+// UsageError for text that is no JSON, another kind of model, and steps before or after it that a
+// SentencePiece model has not.
+UnigramJson parse_unigram_json(std::string_view text, const std::string& path);
+
+// A SentencePiece model, *.model, or a tokenizer.json of a Unigram model, by its content.
+bool is_sentencepiece_file(const std::string& path);
+// The model's bytes, of either form. UsageError where a *.json holds none.
+std::string sentencepiece_model(const std::string& path);
+
+}  // namespace smelt

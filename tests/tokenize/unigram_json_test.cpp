@@ -1,0 +1,117 @@
+// tokenizer.json of Unigram models: what becomes of its fields; transformers' own file is held to
+// its spiece.model in tests/checkpoint/hugging_face_t5_test.cpp.
+#include "tokenize/unigram_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "tokenize/tokenizer.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json added(int id, const char* text, bool special = true) {
+  return {{"id", id}, {"content", text}, {"special", special}};
+}
+
+json piece(const char* text, double score = 0) { return json::array({text, score}); }
+
+json small() {
+  return {{"added_tokens",
+           {added(0, "<pad>"), added(1, "</s>"), added(2, "<unk>"), added(7, "<extra_id_1>"),
+            added(8, "<extra_id_0>")}},
+          {"normalizer", nullptr},
+          {"pre_tokenizer",
+           {{"type", "Sequence"},
+            {"pretokenizers",
+             {{{"type", "WhitespaceSplit"}},
+              {{"type", "Metaspace"}, {"replacement", "▁"}, {"add_prefix_space", true}}}}}},
+          {"model",
+           {{"type", "Unigram"},
+            {"unk_id", 2},
+            {"vocab", json::array({piece("<pad>"), piece("</s>"), piece("<unk>"), piece("▁a", -1),
+                                   piece("▁", -2), piece("b", -3), piece("ab", -2.5),
+                                   piece("<extra_id_1>"), piece("<extra_id_0>")})}}}};
+}
+
+class UnigramJsonFile : public testing::Test {
+ protected:
+  std::unique_ptr<Tokenizer> load(const json& file) const {
+    write_file(dir_.file("tokenizer.json"), file.dump());
+    return load_tokenizer(dir_.file("tokenizer.json"), {});
+  }
+  std::vector<std::int32_t> ids(const json& file, std::string_view text) const {
+    std::vector<std::int32_t> out;
+    load(file)->encode(text, out);
+    return out;
+  }
+  static std::string refusal(const json& file) {
+    return error_of<UsageError>([&] { parse_unigram_json(file.dump(), "t.json"); });
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(UnigramJsonFile, IsTheModelOfItsPiecesWithoutTheSentinelsBehindThem) {
+  const auto tokenizer = load(small());
+  EXPECT_EQ(tokenizer->size(), 7);
+  EXPECT_EQ(tokenizer->unknown(), 2);
+  EXPECT_EQ(tokenizer->token(6), "ab");
+  EXPECT_EQ(parse_unigram_json(small().dump(), "t").extra_ids, 2);
+  EXPECT_THAT(ids(small(), "  ab   a ba "), ElementsAre(3, 5, 3, 4, 5, 2));
+  EXPECT_THAT(ids(small(), "</s>"), testing::Not(testing::Contains(1))) << "a text has no control";
+  EXPECT_EQ(tokenizer->decode(std::vector<std::int32_t>{3, 5, 4, 6, 1}), "ab ab");
+}
+
+TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
+  json file = small();
+  file["pre_tokenizer"] = {
+      {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "never"}};
+  EXPECT_THAT(ids(file, "ab  b"), ElementsAre(6, 4, 4, 5));
+  file["normalizer"] = {
+      {"type", "Sequence"},
+      {"normalizers",
+       {{{"type", "Strip"}},
+        {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}}}}};
+  EXPECT_THAT(ids(file, "ab  b"), ElementsAre(6, 4, 5));
+  file["added_tokens"].push_back(added(6, "ab", false));
+  EXPECT_THAT(ids(file, "bab"), ElementsAre(5, 6)) << "is never cut";
+}
+
+TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
+  const auto with = [](const char* pointer, const json& value) {
+    json file = small();
+    file[json::json_pointer(pointer)] = value;
+    return refusal(file);
+  };
+  EXPECT_THAT(error_of<UsageError>([] { parse_unigram_json("{", "t.json"); }),
+              HasSubstr("t.json: is not a JSON object"));
+  EXPECT_THAT(with("/model/type", "BPE"), HasSubstr("t.json: model.type is \"BPE\", not"));
+  EXPECT_THAT(with("/normalizer", {{"type", "Lowercase"}}),
+              HasSubstr("t.json: a normalizer Lowercase, which a T5's has not"));
+  EXPECT_THAT(with("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "a b"}}),
+              HasSubstr("precompiled_charsmap is no base64"));
+  EXPECT_THAT(with("/pre_tokenizer", {{"type", "Digits"}}),
+              HasSubstr("t.json: a pre_tokenizer Digits, which a T5's has not"));
+  EXPECT_THAT(with("/pre_tokenizer", nullptr),
+              HasSubstr("pre_tokenizer is missing, not Metaspace"));
+  EXPECT_THAT(with("/model/unk_id", 9), HasSubstr("model.unk_id is 9, no piece's number"));
+  EXPECT_THAT(with("/model/vocab", {"a", "b"}),
+              HasSubstr("model.vocab is no list of pieces with their scores"));
+  EXPECT_THAT(with("/added_tokens/0", added(9, "<mask>")),
+              HasSubstr("t.json: '<mask>' is added with id 9, which no piece of the 9 has"));
+  EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
+}
+
+}  // namespace
+}  // namespace smelt
