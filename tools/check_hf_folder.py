@@ -1,6 +1,6 @@
 """Loads an exported Hugging Face folder with transformers (TensorFlow, no PyTorch) and runs it.
 
-python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.safetensors] [--text TEXT]
+python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.safetensors] [--text TEXT] [--save-tokenizer TO]
 
 Fails unless every weight of the class that config.json names comes from the folder and every tensor in it is used.
 IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
@@ -8,7 +8,7 @@ IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P].
 [B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S], of …ForSequenceClassification
 class_logits [B,C], of …ForTokenClassification [B,S,C], of …ForQuestionAnswering [B,S,2].
 --text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
-there is one, gives the same.
+there is one, gives the same. --save-tokenizer writes the fast form of it, with its tokenizer.json, and does no more.
 """
 import argparse
 import os
@@ -78,7 +78,12 @@ def main():
     parser.add_argument("--inputs")
     parser.add_argument("--outputs")
     parser.add_argument("--text")
+    parser.add_argument("--save-tokenizer")
     args = parser.parse_args()
+    if args.save_tokenizer:
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(args.folder).save_pretrained(args.save_tokenizer)
     if args.text is not None:
         from transformers import AutoTokenizer, BertTokenizer, T5Tokenizer
 

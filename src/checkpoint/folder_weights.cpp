@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "checkpoint/flax_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "format/crc32c.h"
@@ -16,7 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *kWeightsFile = "model.safetensors",
-                     *kWeightsIndex = "model.safetensors.index.json", *kChecksums = "crc32c";
+                     *kWeightsIndex = "model.safetensors.index.json",
+                     *kFlaxFile = "flax_model.msgpack", *kChecksums = "crc32c";
 
 // The files that an index names, each once.
 std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
@@ -72,20 +74,22 @@ void write_weights_file(const std::string& path, const LazyTensors& tensors) {
 }  // namespace
 
 std::string weights_path(const std::string& folder) {
-  const std::string index = join_path(folder, kWeightsIndex);
-  return exists(index) ? index : join_path(folder, kWeightsFile);
+  for (const char* name : {kWeightsIndex, kWeightsFile, kFlaxFile})
+    if (std::string path = join_path(folder, name); exists(path)) return path;
+  return join_path(folder, kWeightsFile);
 }
 
 std::vector<std::string> weights_files(const std::string& folder) {
   const std::string path = weights_path(folder);
-  return path.ends_with(kWeightsFile) ? std::vector{path} : indexed_files(folder, path);
+  return path.ends_with(kWeightsIndex) ? indexed_files(folder, path) : std::vector{path};
 }
 
 LazyTensors stored_weights(const std::string& folder) {
   const json checksums = checksums_of(folder);
   LazyTensors out;
   for (const std::string& file : weights_files(folder))
-    for (auto& [name, tensor] : open_safetensors(file)) {
+    for (auto& [name, tensor] :
+         file.ends_with(kFlaxFile) ? open_flax_weights(file) : open_safetensors(file)) {
       if (checksums.contains(name))
         tensor = held_to(std::move(tensor), checksums[name], str(file, ": '", name, "'"));
       out.emplace(name, std::move(tensor));

@@ -1,6 +1,7 @@
-// The weights of a Hugging Face folder: model.safetensors, or several files that
-// model.safetensors.index.json names. Where compress.json lies beside them and holds their
-// checksums (docs/formats/compressed.md), a tensor that is read is held to its own.
+// The weights of a Hugging Face folder: model.safetensors, several files that
+// model.safetensors.index.json names, or, where neither is there, flax_model.msgpack. Where
+// compress.json lies beside them and holds their checksums (docs/formats/compressed.md), a tensor
+// that is read is held to its own.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace smelt {
 // Beside the weights of a folder that `smelt compress` has made.
 inline constexpr const char* kCompressedFile = "compress.json";
 
-// Of the one file, or of the index.
+// Of the one file, of the index, or of Flax's.
 std::string weights_path(const std::string& folder);
 // The files of weights.
 std::vector<std::string> weights_files(const std::string& folder);

@@ -8,13 +8,15 @@
 #include "store/path.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>";
+constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
+                     *kTokenizerFile = "tokenizer.json";
 constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
 
 std::string type_of(const json& config) {
@@ -48,7 +50,7 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
   config["tokenizer_class"] = "T5Tokenizer";
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
-  return {{kT5VocabularyFile, read_file(vocab, kSmallFileBytes)},
+  return {{kT5VocabularyFile, sentencepiece_model(vocab)},
           {"tokenizer_config.json", config.dump(2) + "\n"},
           {"special_tokens_map.json", special.dump(2) + "\n"}};
 }
@@ -84,6 +86,18 @@ bool is_t5_folder(const std::string& folder) {
   return type == "t5" || type == "mt5";
 }
 
+// Where there is no spiece.model, what the other form of the tokenizer says.
+static void take_vocabulary(const std::string& folder, OpenedT5& out) {
+  out.vocabulary = join_path(folder, kT5VocabularyFile);
+  if (!out.folder.model.vocab_txt.empty()) return;
+  const std::string path = join_path(folder, kTokenizerFile);
+  if (!is_sentencepiece_file(path)) return;
+  UnigramJson read = parse_unigram_json(read_file(path, kSmallFileBytes), path);
+  out.vocabulary = path;
+  out.folder.model.vocab_txt = std::move(read.model);
+  out.extra_ids = read.extra_ids;
+}
+
 OpenedT5 open_hugging_face_t5(const std::string& folder) {
   const json config = read_model_config(folder);
   const std::string where = join_path(folder, "config.json");
@@ -91,13 +105,18 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   for (const ConfigField& field : config_fields<T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];
-  OpenedT5 out{.config = parse_config<T5Config>(fields, where), .prefix = {}, .folder = {}};
+  OpenedT5 out{.config = parse_config<T5Config>(fields, where),
+               .prefix = {},
+               .extra_ids = {},
+               .vocabulary = {},
+               .folder = {}};
   if (const auto said = config.find("prefix"); said != config.end() && said->is_string())
     out.prefix = said->get<std::string>();
   if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
   check_t5_config(out.config, [&](const std::string&) { return where; });
   out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
                                  kT5VocabularyFile);
+  take_vocabulary(folder, out);
   std::erase_if(out.folder.unused, [&](const std::string& name) {
     return name.ends_with(".embed_tokens.weight") || name == "lm_head.weight";
   });

@@ -23,11 +23,14 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
                             const std::string& prefix = "");
 
 // The parameters are read when they are wanted; of an mT5, too. folder.model.config is a
-// t5_config.json's, folder.model.vocab_txt what spiece.model holds. UsageError for another
-// architecture, another activation, and where a tensor is missing or has another shape.
+// t5_config.json's, folder.model.vocab_txt what spiece.model holds; without one what tokenizer.json
+// makes of it. UsageError for another architecture, another activation, and where a tensor is
+// missing or has another shape.
 struct OpenedT5 {
   T5Config config;
   std::string prefix;
+  std::optional<std::int64_t> extra_ids;  // that a tokenizer.json says
+  std::string vocabulary;                 // the path of spiece.model, or of that
   OpenedFolder folder;
 };
 bool is_t5_folder(const std::string& folder);

@@ -133,10 +133,11 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
 }
 
 void take_folder(const std::string& path, const OpenedFolder& folder, StoredModel& out,
-                 const char* vocabulary = "vocab.txt") {
+                 const std::string& vocabulary = {}) {
   out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
   out.vocab_txt = folder.model.vocab_txt;
-  if (!out.vocab_txt.empty()) out.vocab = join_path(path, vocabulary);
+  if (!out.vocab_txt.empty())
+    out.vocab = vocabulary.empty() ? join_path(path, "vocab.txt") : vocabulary;
   out.tokenizer = folder.model.tokenizer;
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
@@ -221,10 +222,11 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     if (is_t5_folder(folder)) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
-      take_folder(folder, t5.folder, out, kT5VocabularyFile);
+      take_folder(folder, t5.folder, out, t5.vocabulary);
       out.config = t5.folder.model.config;
       json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
       out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
+      if (t5.extra_ids) out.t5.extra_ids = t5.extra_ids;
       continue;
     }
     const json config = read_model_config(folder);

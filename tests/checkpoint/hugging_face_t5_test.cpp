@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "base/str.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/given_weights.h"
@@ -119,6 +121,95 @@ TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
   EXPECT_THAT(result.text, HasSubstr(str("ids ", join(ids, " "), "\n")));
   EXPECT_THAT(result.text, HasSubstr(str("sentinels ", kGoldenT5Pieces + kGoldenT5Sentinels - 1,
                                          " ", kGoldenT5Pieces + kGoldenT5Sentinels - 2)));
+}
+
+// As of a folder that transformers' fast tokenizer alone was saved in.
+TEST_P(T5Folder, ATokenizerJsonStandsForSpieceModel) {
+  REQUIRE_ORACLE();
+  save();
+  convert("run/model", "hf", ModelForm::hugging_face);
+  const auto result =
+      run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ",
+                      dir_.file("hf"), " --save-tokenizer ", dir_.file("fast")));
+  ASSERT_EQ(result.status, 0) << result.text;
+  std::filesystem::rename(dir_.file("fast/tokenizer.json"), dir_.file("hf/tokenizer.json"));
+  const auto own = load_tokenizer(dir_.file("hf/spiece.model"), {});
+  std::filesystem::remove(dir_.file("hf/spiece.model"));
+  std::filesystem::remove(dir_.file("hf/tokenizer_config.json"));
+  const StoredModel read = open_stored_model(dir_.file("hf"), "open");
+  EXPECT_EQ(read.vocab, dir_.file("hf/tokenizer.json"));
+  EXPECT_EQ(read.t5.extra_ids, kGoldenT5Sentinels);
+  write_file(dir_.file("made.model"), read.vocab_txt);
+  for (const std::string& path : {read.vocab, dir_.file("made.model")}) {
+    const auto tokenizer = load_tokenizer(path, {});
+    ASSERT_EQ(tokenizer->size(), own->size());
+    for (std::int32_t id = 0; id < own->size(); ++id)
+      EXPECT_EQ(tokenizer->token(id), own->token(id));
+    for (const char* text : {"a bad cab", "  a  bed ", "ａ ｂad", "xyz\tbad", ""}) {
+      std::vector<std::int32_t> is, was;
+      tokenizer->encode(text, is);
+      own->encode(text, was);
+      EXPECT_EQ(is, was) << text;
+      EXPECT_EQ(tokenizer->decode(is), own->decode(was));
+    }
+  }
+  convert("hf", "again", ModelForm::smelt);
+  EXPECT_EQ(read_file(dir_.file("again/spiece.model")), read.vocab_txt);
+  EXPECT_EQ(load_weights(dir_.file("hf")).vocab_txt, read.vocab_txt);
+}
+
+// As transformers' Flax models are saved, run_t5_mlm_flax.py's among them.
+TEST_P(T5Folder, FlaxNamesAndKernelsAreTheSameModel) {
+  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
+                         tensors(), {});
+  json tree = json::object();
+  for (const ParameterName& name : t5_names(config_)) {
+    const bool is_table = name.hugging_face.find("bias.weight") != std::string::npos ||
+                          name.hugging_face == "shared.weight";
+    const bool is_norm = name.hugging_face.find("layer_norm") != std::string::npos;
+    json* node = &tree;
+    const std::string path = name.hugging_face.substr(0, name.hugging_face.rfind('.'));
+    for (const std::string_view part : split(path, '.')) node = &(*node)[std::string(part)];
+    const TensorView& value = state_.at(name.original);
+    Dims dims = value.shape.dims;
+    std::vector<float> values = tensor_values<float>(value);
+    if (is_table && name.transposed) {  // the only table that is turned: it stays as it is there
+      std::vector<float> turned;
+      for (std::int64_t c = 0; c < dims[1]; ++c)
+        for (std::int64_t r = 0; r < dims[0]; ++r)
+          turned.push_back(values[static_cast<std::size_t>(r * dims[1] + c)]);
+      values = turned;
+      std::swap(dims[0], dims[1]);
+    }
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(values.data());
+    const json array{dims, "float32", json::binary({bytes, bytes + values.size() * sizeof(float)})};
+    (*node)[is_table  ? "embedding"
+            : is_norm ? "weight"
+                      : "kernel"] = json::binary(json::to_msgpack(array), 1);
+  }
+  const auto packed = json::to_msgpack(tree);
+  const std::string file(packed.begin(), packed.end());
+  std::filesystem::remove(dir_.file("hf/model.safetensors"));
+  write_file(dir_.file("hf/flax_model.msgpack"), file);
+  expect_own_tensors(open_stored_model(dir_.file("hf"), "open"));
+  EXPECT_EQ(load_weights(dir_.file("hf")).parameters.size(), state_.size());
+
+  const auto refusal = [&](const std::string& bytes) {
+    write_file(dir_.file("hf/flax_model.msgpack"), bytes);
+    return error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "open"); });
+  };
+  EXPECT_THAT(refusal(file.substr(0, file.size() - 9)),
+              HasSubstr("msgpack: ends too early (byte "));
+  EXPECT_THAT(refusal("{}"), HasSubstr("flax_model.msgpack: is no map of names (byte 0)"));
+  const auto with = [&](const json& one) {
+    const auto bytes = json::to_msgpack(json{{"shared", one}});
+    return refusal({bytes.begin(), bytes.end()});
+  };
+  EXPECT_THAT(with(7), HasSubstr("has 'shared', which is no array"));
+  EXPECT_THAT(with({{"__msgpack_chunked_array__", true}}),
+              HasSubstr("has 'shared' in several pieces"));
+  EXPECT_THAT(with(json::binary(json::to_msgpack(json{{3}, "float32", json::binary({1, 2})}), 1)),
+              HasSubstr("has 'shared' of 2 bytes, not of its dimensions"));
 }
 
 TEST_P(T5Folder, GivesItsWeightsToARun) {
