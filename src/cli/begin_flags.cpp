@@ -11,7 +11,7 @@ Beginning BeginFlags::beginning() const {
 
 Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
-  return recipe.load();
+  return load_recipe(recipe.path, recipe.settings, overwrite);
 }
 
 std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {

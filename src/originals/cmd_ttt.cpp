@@ -82,7 +82,7 @@ void run_ttt(const TttJob& job) {
   const RunOn on = devices_for(job);
   const auto fields = ttt_recipe(job.flags, on.device, on.devices);
   if (job.flags.do_train)
-    train(job, recipe_of(fields, "smelt ttt", job.settings), on.devices);
+    train(job, recipe_of(fields, "smelt ttt", job.settings, job.overwrite), on.devices);
   else if (job.flags.do_eval)
     evaluate_part(job.flags, fields.at("out"), "validation", "val");
   if (job.flags.do_test) evaluate_part(job.flags, fields.at("out"), "test", "test");

@@ -18,6 +18,7 @@
 #include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
 #include "recipe/encoder_source.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/glue_preset.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
@@ -32,7 +33,7 @@ namespace {
 // A run that has begun says it itself.
 Encoder resolved_encoder(const Recipe& r) {
   const ClassifyModel model = classify_model(r);
-  const auto begun = load_latest_state(RecipePaths(r).model_dir);
+  const auto begun = begun_state(r);
   if (begun && begun->state.contains("encoder"))
     return parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                          begun->path);
@@ -53,7 +54,7 @@ std::vector<std::string> known_labels(const Recipe& r) {
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : find_description(files))
     return described->all.value("labels", std::vector<std::string>());
-  const auto begun = load_latest_state(paths.model_dir);
+  const auto begun = begun_state(r);
   return begun ? begun->state.value("labels", std::vector<std::string>())
                : std::vector<std::string>();
 }

@@ -16,6 +16,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -58,12 +59,19 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   for (const std::string& folder : folders)
     for (const char* name : kVocabularyNames)
       if (std::string path = join_path(folder, name); exists(path)) return path;
+  for (const std::string& folder : folders)
+    if (std::string path = join_path(folder, "tokenizer.json"); is_sentencepiece_file(path))
+      return path;
   return std::nullopt;
+}
+
+std::optional<SavedState> begun_state(const Recipe& r) {
+  return r.anew ? std::nullopt : load_latest_state(RecipePaths(r).model_dir);
 }
 
 bool has_begun(const Recipe& r) {
   const RecipePaths paths(r);
-  return exists(paths.vocab) && latest_checkpoint(paths.model_dir).has_value();
+  return !r.anew && exists(paths.vocab) && latest_checkpoint(paths.model_dir).has_value();
 }
 
 std::string given_vocabulary(const Recipe& r) {

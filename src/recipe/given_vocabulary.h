@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "recipe/recipe.h"
 
 namespace smelt {
@@ -13,6 +14,9 @@ namespace smelt {
 // folder around it. nullopt: none, or another than the checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
+// The newest state of the run in the recipe's model folder, which goes on with its model; none
+// where it is to begin anew.
+std::optional<SavedState> begun_state(const Recipe& recipe);
 // Whether a run has a checkpoint and its own vocabulary, and so needs neither what it began with.
 bool has_begun(const Recipe& recipe);
 

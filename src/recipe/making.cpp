@@ -15,6 +15,7 @@
 #include "store/path.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 // Where nothing says it, as the vocabulary's pieces are.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab;
-  if (is_sentencepiece(r.vocab)) return write_file(to, read_file(file, kSmallFileBytes));
+  if (is_sentencepiece(r.vocab)) return write_file(to, sentencepiece_model(file));
   TokenizerFlags flags = tokenizer_flags(r);
   if (!flags.lower_case && !load_tokenizer_config(file))
     flags.lower_case = !is_cased(Vocabulary::load(file));

@@ -225,9 +225,10 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
     settings.emplace(field, Setting{YAML::Node(value), origin});
 }
 
-Recipe recipe_of_settings(Settings settings, const std::string& path) {
+Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew) {
   const auto type = settings.find("model.type");
   Recipe recipe;
+  recipe.anew = anew;
   recipe.type =
       &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
   add_preset(*recipe.type, path, settings);
@@ -282,22 +283,22 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
   return out;
 }
 
-Recipe load_recipe(const std::string& given, const std::vector<std::string>& over) {
+Recipe load_recipe(const std::string& given, const std::vector<std::string>& over, bool anew) {
   const auto run = run_named_by(given);
   const std::string path = run ? kept_recipe_path(*run) : given;
   if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
   Settings settings = read_settings(path, over);
   // The folder may have been moved.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
-  return recipe_of_settings(std::move(settings), path);
+  return recipe_of_settings(std::move(settings), path, anew);
 }
 
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
-                 const std::vector<std::string>& over) {
+                 const std::vector<std::string>& over, bool anew) {
   Settings settings;
   for (const auto& [field, value] : fields) settings[field] = {YAML::Node(value), origin};
   add_settings(over, settings);
-  return recipe_of_settings(std::move(settings), origin);
+  return recipe_of_settings(std::move(settings), origin, anew);
 }
 
 }  // namespace smelt

@@ -139,6 +139,8 @@ struct Recipe {
   std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
   std::set<std::string> set;  // the fields that were set, whatever to
+  // What its model folder holds is to be removed, and so says nothing of the model.
+  bool anew = false;
 
   bool is_set(const std::string& field) const { return set.contains(field); }
   // Where the stages put what they make.
@@ -159,11 +161,12 @@ std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 // The file, or the one that a run keeps in its folder (recipe/kept_recipe.h), whose `out` is that
 // folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for
 // an unknown field (with the nearest name), a value of another type, or one out of range.
-Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings);
+Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings,
+                   bool anew = false);
 
 // The same of fields by their paths alone, which `origin` gives in messages, and settings over
 // them.
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
-                 const std::vector<std::string>& settings = {});
+                 const std::vector<std::string>& settings = {}, bool anew = false);
 
 }  // namespace smelt

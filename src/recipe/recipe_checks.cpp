@@ -8,6 +8,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "text/documents.h"
+#include "tokenize/tokenizer_json.h"
 #include "tokenize/wordpiece_trainer.h"
 
 namespace smelt {
@@ -24,7 +25,8 @@ RunOn run_on(const TrainSection& t) {
 }
 
 bool is_sentencepiece(const VocabSection& vocab) {
-  return vocab.file.empty() ? vocab.type != "wordpiece" : vocab.file.ends_with(".model");
+  const bool says_type = vocab.file.empty() || is_tokenizer_json(vocab.file);
+  return says_type ? vocab.type != "wordpiece" : vocab.file.ends_with(".model");
 }
 
 const nlohmann::json& RecipeChecks::value(const std::string& field) const {

@@ -17,6 +17,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "tokenize/casing.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -39,10 +40,14 @@ std::string stored_type(const StoredModel& model) {
   return model.settings.is_object() ? model.settings.value("task", by_tensors) : by_tensors;
 }
 
+std::string vocabulary_text(const std::string& path) {
+  return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);
+}
+
 // What neither a flag nor a file beside the vocabulary says.
 TokenizerFlags with_defaults(TokenizerFlags flags, const std::string& vocab,
                              const ObjectiveType& type) {
-  if (vocab.ends_with(".model") || load_tokenizer_config(vocab)) return flags;
+  if (is_sentencepiece_file(vocab) || load_tokenizer_config(vocab)) return flags;
   if (!flags.control) flags.control = type.control;
   if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
   return flags;
@@ -60,8 +65,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   flags_.device = chosen_device(flags_.device);
   if (!flags_.vocab.empty()) {
     const bool by_crc = model_.settings.is_object();  // held to below
-    if (!by_crc && !model_.vocab_txt.empty() &&
-        read_file(flags_.vocab, kSmallFileBytes) != model_.vocab_txt)
+    if (!by_crc && !model_.vocab_txt.empty() && vocabulary_text(flags_.vocab) != model_.vocab_txt)
       throw UsageError(str("--vocab: ", flags_.vocab, " is not ", model_.vocab,
                            ", the vocabulary of ", model_.where),
                        "leave --vocab out");
@@ -71,7 +75,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
                      "give --vocab");
   const TokenizerFlags& words = flags_.tokenizer;
-  if (model_.vocab.ends_with(".model") &&
+  if (is_sentencepiece_file(model_.vocab) &&
       (words.lower_case || words.strip_accents || words.control))
     throw UsageError(
         str(command_, ": ", model_.vocab, " is a SentencePiece model, which has rules of its own"),

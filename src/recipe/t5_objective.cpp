@@ -168,7 +168,7 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
 
 // A sentinel's row of the weights must be the same sentinel's row here.
 void check_sentinels(const Recipe& r, const T5Recipe& c) {
-  if (r.train.init.empty() || latest_checkpoint(RecipePaths(r).model_dir)) return;
+  if (r.train.init.empty() || begun_state(r)) return;
   const auto weights = t5_in(r.train.init, "train.init").extra_ids;
   const bool own = c.on_top == 0 && c.text.sentinels > 0;  // the vocabulary says them
   if (weights && !own && *weights != c.text.sentinels)

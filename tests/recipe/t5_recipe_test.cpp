@@ -193,6 +193,11 @@ TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
   EXPECT_THAT(error_of<UsageError>([&] { recipe("n", {init, "data.extra_ids=20"}); }),
               HasSubstr(str("data.extra_ids: 20 sentinels, and the weights of ", dir_.file("m"),
                             " have 8\n  hint: set data.extra_ids to 8")));
+  // A run that is there goes on with its own weights; begun anew it has the sentinels of others'.
+  run_recipe(recipe("n", {init, "train.steps=1"}));
+  const std::vector<std::string> other{"out=" + dir_.file("n"), init, "data.extra_ids=20"};
+  EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), other, true); }),
+              HasSubstr("data.extra_ids: 20 sentinels, and the weights of "));
 }
 
 TEST_F(T5Run, TooLittleHeldOutTextIsSaid) {
