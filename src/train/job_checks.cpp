@@ -96,6 +96,7 @@ void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) 
   if (job.keep_best.empty()) return;
   std::vector<std::string> known;
   for (const ReportedMeasure& m : measured) known.push_back(m.name);
+  known.insert(known.end(), job.state_measures.begin(), job.state_measures.end());
   if (std::ranges::find(known, job.keep_best) == known.end())
     throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
                          "', which no validation measures"),

@@ -27,7 +27,8 @@ std::optional<std::int64_t> check_resume(const TrainJob& job);
 // UsageError when a folder that is to be emptied holds another model's folder: "small" may hold
 // "small/v2".
 void check_no_model_below(const std::string& model_dir);
-// UsageError when the validation does not have what the best is kept of.
+// UsageError when the validation, which has the job's state_measures too, does not have what the
+// best is kept of.
 void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured);
 
 }  // namespace smelt

@@ -219,6 +219,22 @@ std::vector<TextSample> Trainer::samples(const SlicedTensors& weights) {
   return programs_.sampler->sample(weights, "train");
 }
 
+// Views, of the averages where those are evaluated.
+SlicedTensors Trainer::weights_to_ask(const HostState& host) const {
+  if (!programs_.sampler && !programs_.measures) return {};
+  SlicedTensors weights = host.tensors;
+  if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
+  return weights;
+}
+
+Evaluation Trainer::validate(const SlicedTensors& weights) {
+  Evaluation out = programs_.scorer->score(state_, position_.step(), &run_.watchdog);
+  if (programs_.measures)
+    for (MeasuredValue& m : programs_.measures->measure(weights, "train", &run_.watchdog))
+      out.measures.push_back(std::move(m));
+  return out;
+}
+
 // Once it is known that a save has ended well.
 void Trainer::tell_saved() {
   if (saver_.saved() == told_saved_) return;
@@ -238,8 +254,9 @@ std::optional<double> Trainer::check(const HostState& host) {
                    .validation = {},
                    .parameters = parameter_scales(run_.program.state, host)};
   since_check_.clear();
+  const SlicedTensors weights = weights_to_ask(host);
   if (programs_.scorer) try {
-      found.validation = programs_.scorer->score(state_, step, &run_.watchdog);
+      found.validation = validate(weights);
     } catch (const Stopped&) {
       position_.check_cut();
       run_.settings[kUnchecked] = true;
@@ -248,11 +265,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   position_.checked();
   if (job_.checked) job_.checked(found);
   log_.check(found);
-  if (programs_.sampler) {
-    SlicedTensors weights = host.tensors;
-    if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
-    log_.sampled(step, programs_.sampler->kind(), samples(weights));
-  }
+  if (programs_.sampler) log_.sampled(step, programs_.sampler->kind(), samples(weights));
   if (!found.validation) return std::nullopt;
   const bool is_best = saver_.is_best(*found.validation);
   since_best_ = is_best ? 0 : since_best_ + 1;

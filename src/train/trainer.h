@@ -30,8 +30,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ask/scorer.h"
+#include "ask/state_measures.h"
 #include "checkpoint/checkpoint.h"
 #include "step/program.h"
 #include "train/run_log.h"
@@ -70,6 +72,11 @@ struct TrainJob {
   bool save_first = false;   // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};
+  // What a validation measures beside the task's figures: the names, and what measures it, which is
+  // made once the device is open. Empty: nothing.
+  std::vector<std::string> state_measures = {};
+  std::function<std::unique_ptr<StateMeasures>(std::shared_ptr<const Client>)> make_state_measures =
+      {};
   std::int64_t check_every = 0;                         // 0: never
   std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
   bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation

@@ -49,6 +49,7 @@ struct OpenedRun {
 
 struct RunPrograms {
   std::optional<Scorer> scorer;                // where the job validates
+  std::unique_ptr<StateMeasures> measures;     // beside those of its program
   std::unique_ptr<const TextSampler> sampler;  // where it shows texts
   std::optional<GradientValues> gradients;     // where they are looked at
   StepPrograms step;
@@ -105,6 +106,8 @@ class Trainer {
   void wait_for_save();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
+  SlicedTensors weights_to_ask(const HostState& host) const;
+  Evaluation validate(const SlicedTensors& weights);
   std::vector<TextSample> samples(const SlicedTensors& weights);
   void tell_saved();
   bool is_out_of_patience() const;

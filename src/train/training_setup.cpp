@@ -48,12 +48,14 @@ RunPrograms compiled_programs(const OpenedRun& run) {
                    job.fields);
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
   check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
+  auto measures = scorer && job.make_state_measures ? job.make_state_measures(run.client) : nullptr;
   auto sampler =
       job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
   std::optional<GradientValues> gradients;
   if (job.track.gradient_histograms && job.track.histograms_every > 0)
     gradients.emplace(run.client, job);
   return {.scorer = std::move(scorer),
+          .measures = std::move(measures),
           .sampler = std::move(sampler),
           .gradients = std::move(gradients),
           .step = StepPrograms(run.client, job, run.program, run.advice("train: a step"))};
