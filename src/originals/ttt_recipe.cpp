@@ -140,12 +140,12 @@ FieldValues data_fields(const TttFlags& f) {
   return out;
 }
 
-// Of a T5 acc is that of words: the original generates answers at each of these evaluations.
+// Of a T5 acc is that of whole answers, which are generated at each of these evaluations.
 std::string best_measure(const TttFlags& f) {
   if (f.task == "pretrain") return "word_loss";
   const bool by_loss = f.eval_on == "loss";
   if (is_classification(f)) return by_loss ? "classification_loss" : "accuracy";
-  return by_loss ? "target_loss" : "target_accuracy";
+  return by_loss ? "target_loss" : f.eval_on == "bleu" ? "bleu" : "exact_match";
 }
 
 // The checkpoint with the best figure, and the end where none gets better.

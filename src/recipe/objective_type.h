@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ask/evaluate.h"
+#include "ask/state_measures.h"
 #include "ask/text_sampler.h"
 #include "format/config.h"
 #include "recipe/questions.h"
@@ -74,6 +75,11 @@ struct ObjectiveType {
   // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
   // to beside the figures of its program.
   std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
+  // What train.keep_best may name beside the measures of the model's program: measured at checks,
+  // of what the model answers to the held-out examples; and what measures it.
+  std::vector<std::string> answered_measures = {};
+  std::function<std::unique_ptr<StateMeasures>(const Recipe&, std::shared_ptr<const Client>)>
+      state_measures = {};
   // What runs are compared by unless said otherwise (metrics/named.h).
   std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
   // A prediction, and what is so, in the form that write_predictions gives them.

@@ -11,6 +11,7 @@
 #include "examples/example_files.h"
 #include "recipe/epochs.h"
 #include "recipe/evaluation.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/recipe_checks.h"
@@ -44,6 +45,12 @@ TrainingConfig training_config(const TrainSection& t, const Task& task) {
   c.micro_batches = t.micro_batches;
   c.seed = static_cast<std::uint64_t>(t.seed);
   return c;
+}
+
+// At checks: answers take time, so they are given where the best is kept by them.
+bool answers_are_measured(const Recipe& r) {
+  const auto& names = r.type->answered_measures;
+  return std::ranges::find(names, r.train.keep_best) != names.end();
 }
 
 // So many layers that only a loop of them is built at once.
@@ -197,6 +204,7 @@ void check_program(const Recipe& r, const Task& task) {
                   "train.decay_rules"},
                  [&] {
                    auto job = std::make_shared<TrainJob>(train_job(r.train, task));
+                   job->state_measures = r.type->answered_measures;
                    if (is_deep(r)) job->on.compute->layers = Layers::scan;
                    auto step =
                        std::make_shared<const StepProgram>(training_program(*job, r.train.device));
@@ -241,6 +249,12 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
                       .repeats = batches.repeats,
                       .averages = r.train.ema_decay > 0 && r.eval.averaged};
     job.check_every = r.eval.every;
+    if (answers_are_measured(r)) {
+      job.state_measures = r.type->answered_measures;
+      job.make_state_measures = [&r](std::shared_ptr<const Client> client) {
+        return r.type->state_measures(r, std::move(client));
+      };
+    }
   }
   return train(job);
 }

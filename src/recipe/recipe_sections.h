@@ -154,7 +154,8 @@ void visit_saving_fields(C& c, Visitor&& visit) {
         "checkpoints of its multiples are kept for ever, in model/save; 0: none");
   visit("keep_best", c.keep_best,
         "a measure of the held-out examples (masked_lm_loss), whose best checkpoint is in "
-        "model/best: of a loss the lowest, else the highest; wants eval.every; empty: none");
+        "model/best: of a loss the lowest, else the highest; wants eval.every; of text_to_text "
+        "also exact_match or bleu of answers that are generated at each check; empty: none");
   visit(
       "patience", c.patience,
       "evaluations in a row without a new best, by train.keep_best, that end the run; 0: none do");

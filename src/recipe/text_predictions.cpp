@@ -3,16 +3,21 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
+#include "base/watchdog.h"
 #include "base/words.h"
 #include "data/example_source.h"
 #include "examples/text_to_text_examples.h"
+#include "metrics/named.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe.h"
+#include "recipe/recipe_checks.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"
@@ -78,14 +83,14 @@ std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
   return asked == 0 ? all : std::min(all, asked);
 }
 
-Generator generator_for(const Recipe& r, const TextsToAnswer& of) {
-  GenerateOptions options{
-      .most_inputs = of.inputs_length,
-      .batch_size = r.eval.batch_size,
-      .devices = r.train.devices,
-      .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
-  options.search.most_tokens = of.targets_length;
-  return generator_of(r, options);
+GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
+  GenerateOptions out{.most_inputs = of.inputs_length,
+                      .batch_size = r.eval.batch_size,
+                      .devices = r.train.devices,
+                      .mesh = run_on(r.train).mesh,
+                      .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
+  out.search.most_tokens = of.targets_length;
+  return out;
 }
 
 void check_stop(std::uint64_t done, std::uint64_t all) {
@@ -94,38 +99,105 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
                   "run the same command again");
 }
 
-}  // namespace
+// A row of text and label, and what was answered.
+using Answered = std::function<void(nlohmann::ordered_json row, const std::string& said)>;
 
-std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsToAnswer& of) {
-  const RecipePaths paths(r);
-  Generator generator = generator_for(r, of);
+// How many rows were answered.
+std::uint64_t answer_rows(Generator& generator, const Recipe& r, const Features& features,
+                          const std::string& records, Watchdog* watchdog, const Answered& give) {
   const GenerateJob& job = generator.job();
-  const auto source = open_examples({.input = paths.scored, .features = of.features});
-  ScoredRows rows(paths.scored, job);
-  OutputFile file(paths.predictions);
+  const auto source = open_examples({.input = records, .features = features});
+  ScoredRows rows(records, job);
   const std::uint64_t all = scored_rows(r, source->size());
   Progress progress("eval", static_cast<std::int64_t>(all), "answers");
-  double right = 0;
   for (std::uint64_t first = 0; first < all;) {
     check_stop(first, all);
     const auto count = std::min(static_cast<std::uint64_t>(job.batch_size), all - first);
     const Batch batch = source->examples_in_order(first, count);
     std::vector<std::vector<std::int32_t>> inputs;
     for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
+    const Watchdog::Watch watch(watchdog, "answers to held-out texts");
     const auto answers = generator.answer(std::span<const std::vector<std::int32_t>>(inputs));
-    for (std::size_t i = 0; i < count; ++i) {
-      nlohmann::ordered_json line = rows.row(batch, i);
-      const std::string said = answers[i].empty() ? "" : answers[i].front().text;
-      right += words_in(said) == words_in(line["label"].get<std::string>()) ? 1 : 0;
-      line["prediction"] = said;
-      file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    }
+    for (std::size_t i = 0; i < count; ++i)
+      give(rows.row(batch, i), answers[i].empty() ? "" : answers[i].front().text);
     first += count;
     progress.update(static_cast<std::int64_t>(first));
   }
+  return all;
+}
+
+bool is_exact(const std::string& said, const nlohmann::ordered_json& row) {
+  return words_in(said) == words_in(row["label"].get<std::string>());
+}
+
+MeasuredValue exact_match(std::uint64_t right, std::uint64_t all) {
+  return {.name = "exact_match",
+          .value = static_cast<double>(right) / static_cast<double>(all),
+          .weight = static_cast<double>(all)};
+}
+
+class AnswerMeasures : public StateMeasures {
+ public:
+  AnswerMeasures(const Recipe& r, TextsToAnswer of, std::shared_ptr<const Client> client,
+                 GenerateJob job)
+      : recipe_(r),
+        records_(RecipePaths(r).heldout_records),
+        of_(std::move(of)),
+        generator_(std::move(client), std::move(job), {}, "train") {}
+
+  std::vector<MeasuredValue> measure(const SlicedTensors& tensors, const std::string& where,
+                                     Watchdog* watchdog) override {
+    generator_.take(tensors, where);
+    JsonValues said, is;
+    std::uint64_t right = 0;
+    const std::uint64_t all =
+        answer_rows(generator_, recipe_, of_.features, records_, watchdog,
+                    [&](const nlohmann::ordered_json& row, const std::string& answer) {
+                      right += is_exact(answer, row) ? 1 : 0;
+                      said.emplace_back(answer);
+                      is.emplace_back(row["label"].get<std::string>());
+                    });
+    generator_.take({}, where);  // its devices' memory is the training's
+    std::vector<std::size_t> each(said.size());
+    std::iota(each.begin(), each.end(), std::size_t{0});
+    return {exact_match(right, all),
+            {.name = "bleu",
+             .value = metric_of("bleu", said, is)(each),
+             .weight = static_cast<double>(all)}};
+  }
+
+ private:
+  const Recipe recipe_;
+  std::string records_;
+  TextsToAnswer of_;
+  Generator generator_;
+};
+
+}  // namespace
+
+std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsToAnswer& of) {
+  const RecipePaths paths(r);
+  Generator generator = generator_of(r, options_for(r, of));
+  OutputFile file(paths.predictions);
+  std::uint64_t right = 0;
+  const std::uint64_t all = answer_rows(
+      generator, r, of.features, paths.scored, nullptr,
+      [&](nlohmann::ordered_json line, const std::string& said) {
+        right += is_exact(said, line) ? 1 : 0;
+        line["prediction"] = said;
+        file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      });
   file.commit();
-  const auto weight = static_cast<double>(all);
-  return {{.name = "exact_match", .value = right / weight, .weight = weight}};
+  return {exact_match(right, all)};
+}
+
+std::unique_ptr<StateMeasures> answer_measures(const Recipe& r, const TextsToAnswer& of,
+                                               std::shared_ptr<const Client> client,
+                                               GenerateJob job) {
+  take_options(job, options_for(r, of));
+  job.device = r.train.device;
+  job.exact_products = r.train.precision == "f32_exact";
+  return std::make_unique<AnswerMeasures>(r, of, std::move(client), std::move(job));
 }
 
 }  // namespace smelt

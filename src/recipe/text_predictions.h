@@ -1,6 +1,7 @@
 // What a fine-tuned T5 answers to the rows that are scored.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "recipe/objective_type.h"
@@ -18,5 +19,11 @@ struct TextsToAnswer {
 // what the records' ids say, which is warned of. UsageError for fewer rows than records, Stopped
 // after a signal.
 std::vector<MeasuredValue> write_text_predictions(const Recipe& recipe, const TextsToAnswer& of);
+
+// What such answers to the held-out rows come to while the model is trained: exact_match, and bleu
+// (metrics/named.h) of all rows together. `job` is that of the recipe's model.
+std::unique_ptr<StateMeasures> answer_measures(const Recipe& recipe, const TextsToAnswer& of,
+                                               std::shared_ptr<const Client> client,
+                                               GenerateJob job);
 
 }  // namespace smelt

@@ -73,7 +73,7 @@ AnswerData answer_data(const Recipe& r) { return parse_config<AnswerData>(r.data
 PretrainedT5 resolved_t5(const Recipe& r) {
   const auto model = parse_config<AnswerModel>(r.model, "model");
   PretrainedT5 out;
-  if (const auto begun = load_latest_state(RecipePaths(r).model_dir))
+  if (const auto begun = begun_state(r))
     out = t5_of_settings(begun->state, begun->path);
   else if (!model.like.empty())
     out = t5_in(model.like, "model.like");
@@ -199,6 +199,13 @@ std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
                        split(RowSplit::Part::heldout));
 }
 
+TextsToAnswer texts_to_answer(const Recipe& r) {
+  const AnswerData data = answer_data(r);
+  return {.features = answer_task(r).features,
+          .inputs_length = data.inputs_length,
+          .targets_length = data.targets_length};
+}
+
 void export_answers(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const PretrainedT5 pretrained = resolved_t5(r);
@@ -239,10 +246,11 @@ ObjectiveType text_to_text_objective() {
   type.task = answer_task;
   type.model_files = answer_files_of_model;
   type.write_predictions = [](const Recipe& r) {
-    const AnswerData data = answer_data(r);
-    return write_text_predictions(r, {.features = answer_task(r).features,
-                                      .inputs_length = data.inputs_length,
-                                      .targets_length = data.targets_length});
+    return write_text_predictions(r, texts_to_answer(r));
+  };
+  type.answered_measures = {"exact_match", "bleu"};
+  type.state_measures = [](const Recipe& r, std::shared_ptr<const Client> client) {
+    return answer_measures(r, texts_to_answer(r), std::move(client), answer_job(r));
   };
   type.export_folder = export_answers;
   type.questions = {QuestionFor<GenerateJob>(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -186,6 +187,45 @@ TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
   EXPECT_EQ(generator_of(recipe("m", {"data.prefix=a cat likes "}), options).job().prefix, "");
 }
 
+// Answers get better while the loss, of a rate that is too high, gets worse.
+TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
+  const std::vector<std::string> settings{"train.keep_best=exact_match",
+                                          "train.steps=40",
+                                          "train.save_every=40",
+                                          "train.learning_rate=0.01",
+                                          "train.warmup_steps=1",
+                                          "model.dropout=0",
+                                          "eval.every=10",
+                                          "eval.best=true"};
+  const Evaluation e = run("m", settings);
+  std::map<std::int64_t, double> matches;
+  for (const Record& record : read_metrics(dir_.file("m/model/metrics.jsonl")))
+    if (record.value("kind", "") == "check")
+      matches[record["step"]] = record["valid"]["exact_match"];
+  ASSERT_EQ(matches.size(), 4u);
+  const auto best = std::ranges::max_element(matches, {}, [](const auto& m) { return m.second; });
+  EXPECT_EQ(e.global_step, best->first);
+  EXPECT_EQ(e.measure("exact_match").value, best->second) << "the answers of that state";
+  EXPECT_GT(best->second, 0);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run("n", {"train.keep_best=exact_mach", "eval.every=2"}); }),
+      HasSubstr("which no validation measures\n  hint: did you mean 'exact_match'?"));
+}
+
+// What the folder holds says nothing of a run that removes it.
+TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
+  run("m", {"train.steps=1"});
+  convert_checkpoint(
+      {.from = dir_.file("base/model"), .to = dir_.file("hf"), .form = ModelForm::hugging_face});
+  nlohmann::json config = nlohmann::json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  config["extra_ids"] = 5;
+  write_file(dir_.file("hf/tokenizer_config.json"), config.dump());
+  const std::vector<std::string> other{"train.steps=1", "out=" + dir_.file("m"),
+                                       "train.init=" + dir_.file("hf")};
+  run_recipe(load_recipe(dir_.file("r.yaml"), other, true), {.overwrite = true});
+  EXPECT_EQ(load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
+}
+
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
   const auto known = [&](const char* weights) {
     const Recipe r = recipe("m", {"train.init=" + dir_.file(weights)});
@@ -263,11 +303,15 @@ TEST_F(TextToText, TheTutorialOfTttLearns) {
   run_recipe(r, {}, [&](const Evaluation& e) { told = e; });
   EXPECT_EQ(latest_checkpoint(dir_.file("covid/model")), 6);
   EXPECT_EQ(told.measure("exact_match").weight, 12);
-  std::vector<double> losses;
+  std::vector<double> losses, matches;
   for (const Record& record : read_metrics(dir_.file("covid/model/metrics.jsonl")))
-    if (record.value("kind", "") == "check") losses.push_back(record["valid"]["target_loss"]);
+    if (record.value("kind", "") == "check") {
+      losses.push_back(record["valid"]["target_loss"]);
+      matches.push_back(record["valid"]["exact_match"]);
+    }
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_LT(losses[1], losses[0] - 0.1);
+  EXPECT_EQ(told.measure("exact_match").value, std::max(matches[0], matches[1])) << "of the best";
 }
 
 }  // namespace
