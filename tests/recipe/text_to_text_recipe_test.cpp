@@ -15,6 +15,7 @@
 #include "recipe/pipeline.h"
 #include "recipe/stored_answers.h"
 #include "recipe/t5_questions.h"
+#include "recipe/trials.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -226,6 +227,26 @@ TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
   EXPECT_EQ(load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
 }
 
+TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
+  const TrialsSummary s =
+      run_trials({.recipe = dir_.file("r.yaml"),
+                  .settings = {"out=" + dir_.file("t"), "train.steps=2", "data.targets_length=2"},
+                  .seeds = 1,
+                  .grid = {},
+                  .against = {},
+                  .against_fresh = true,
+                  .metric = {},
+                  .resample = {.samples = 20}});
+  EXPECT_EQ(s.metric, "accuracy");
+  EXPECT_EQ(s.examples, 6u);
+  EXPECT_THAT(log_.text(), HasSubstr("8 of them of longer answers than 2 tokens"));
+  ASSERT_EQ(s.margins.size(), 1u);
+  const auto fresh =
+      nlohmann::json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
+  EXPECT_EQ(fresh,
+            nlohmann::json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
+}
+
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
   const auto known = [&](const char* weights) {
     const Recipe r = recipe("m", {"train.init=" + dir_.file(weights)});
@@ -277,6 +298,9 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   };
   GoldenClassify("bert").write_folder(dir_.file("bert"));
   EXPECT_THAT(refusal({"train.init=" + dir_.file("bert")}), HasSubstr("is no T5"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { StoredAnswers("generate", dir_.file("bert"), {}).generator({}); }),
+      HasSubstr("answers no texts\n  hint: take a T5"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"train.init=", "model.like=" + dir_.file("base")}),
               HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));
