@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/str.h"
+#include "hlo/writer.h"
 #include "runs/golden_t5.h"
 #include "state/compiled_step.h"
 #include "state/model_state.h"
@@ -161,6 +163,26 @@ TEST_P(T5Answers, OfAModelInPartsAreThoseOfTheWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Answers, testing::Values("small", "gated"));
+
+// Of the loop's products only the two of attention over what was said, in each layer, know how long
+// an answer may be; the rest are of one token.
+TEST(T5AnswersStep, GrowsWithTheTokensSaidByAttentionAlone) {
+  T5Config c = GoldenT5("small").settings().model;
+  Search search;
+  search.most_tokens = 389;  // in no other shape
+  const StepProgram program = predict_program(t5_answers(c, 16, search, kWords), 4, {}, {});
+  const std::string text = emit_module(program.program, "answers");
+  const auto begin = text.find("stablehlo.while");
+  ASSERT_NE(begin, text.npos);
+  std::int64_t products = 0, long_ones = 0;
+  for (const std::string_view line : split(std::string_view(text).substr(begin), '\n')) {
+    if (line.find("stablehlo.dot_general") == line.npos) continue;
+    ++products;
+    if (line.find("389") != line.npos) ++long_ones;
+  }
+  EXPECT_EQ(long_ones, 2 * c.decoder_layers());
+  EXPECT_GE(products, 10 * c.decoder_layers());
+}
 
 // The first word of 4000 samples, against the distribution that it is drawn by.
 TEST(T5Samples, AreDrawnByTheirProbabilities) {
