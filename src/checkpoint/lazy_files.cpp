@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "ir/float16.h"
 #include "store/file.h"
 
@@ -97,10 +98,14 @@ LazyTensors lazy_tensors(const SlicedTensors& tensors) {
 
 HeldTensors hold_tensors(const LazyTensors& tensors) {
   HeldTensors out;
-  for (const auto& [name, tensor] : tensors) {
-    out.memory.push_back(tensor.read());
-    out.tensors.emplace(name, TensorView{tensor.shape, out.memory.back()});
-  }
+  out.memory.resize(tensors.size());
+  std::vector<const LazyTensor*> each;
+  for (const auto& [name, tensor] : tensors) each.push_back(&tensor);
+  run_each(each.size(), available_threads(),
+           [&](std::size_t i) { out.memory[i] = each[i]->read(); });
+  std::size_t i = 0;
+  for (const auto& [name, tensor] : tensors)
+    out.tensors.emplace(name, TensorView{tensor.shape, out.memory[i++]});
   return out;
 }
 

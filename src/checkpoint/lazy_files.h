@@ -22,7 +22,7 @@ std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t 
 LazyTensors lazy_tensors(const TensorMap& tensors);
 LazyTensors lazy_tensors(const SlicedTensors& tensors);
 
-// All of them in memory, behind the views.
+// All of them in memory, behind the views; several are read at a time.
 struct HeldTensors {
   TensorMap tensors;
   std::vector<std::vector<std::byte>> memory;

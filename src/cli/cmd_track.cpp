@@ -3,8 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,7 +16,6 @@
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
-#include "store/random_access_file.h"
 #include "track/compare.h"
 #include "track/page.h"
 #include "track/status.h"
@@ -59,13 +56,6 @@ std::vector<std::string> run_folders(const TrackOptions& options, const char* co
   return out;
 }
 
-// Not a device, which nothing is lost of.
-bool is_other_file(const std::string& path) {
-  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return false;
-  std::array<char, kPageHead.size()> head;
-  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) != kPageHead;
-}
-
 // Whether the run is one that has told nothing of itself yet.
 bool print_beginning(const TrackOptions& options, const std::string& run) {
   const auto stage = stage_before_training(run);
@@ -99,9 +89,7 @@ void write_report(const TrackOptions& options) {
                      "say where it goes, with --out runs.html");
   const std::string out =
       options.out.empty() ? join_path(runs.front(), "report.html") : options.out;
-  if (is_other_file(out))
-    throw UsageError(str("report: --out ", out, " is there, and is no earlier report"),
-                     "choose another name");
+  check_page_place("report", out);
   const std::string page = runs_page(read_runs(runs));
   const std::string folder = parent_path(out);
   const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);

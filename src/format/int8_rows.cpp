@@ -78,4 +78,29 @@ double signal_to_noise_db(std::span<const float> values, std::span<const float> 
   return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
 }
 
+double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
+                          std::size_t rows) {
+  CHECK(rows > 0 && values.size() % rows == 0 && said.size() == values.size(), rows);
+  const std::size_t columns = values.size() / rows;
+  double noise = 0;
+  std::size_t inexact = 0;
+  std::vector<float> sizes(columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    double error = 0;
+    for (std::size_t i = 0; i < columns; ++i) {
+      const std::size_t at = row * columns + i;
+      const double lost = static_cast<double>(values[at]) - said[at];
+      error += lost * lost;
+      sizes[i] = std::abs(values[at]);
+    }
+    if (error == 0) continue;
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(columns / 2);
+    std::ranges::nth_element(sizes, middle);
+    noise += error / static_cast<double>(columns) / (static_cast<double>(*middle) * *middle);
+    ++inexact;
+  }
+  if (inexact == 0) return std::numeric_limits<double>::infinity();
+  return -10 * std::log10(noise / static_cast<double>(inexact));
+}
+
 }  // namespace smelt

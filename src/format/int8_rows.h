@@ -31,4 +31,10 @@ std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<con
 // infinite where they say it exactly.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
+// The same with the square of each row's middle value by size for the signal, so that a value far
+// above the others, which sets the scale that they are rounded by, is not taken for it: the mean
+// over the rows that are not exact of error to signal. Minus infinity where a middle value is 0.
+double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
+                          std::size_t rows);
+
 }  // namespace smelt

@@ -8,36 +8,12 @@
 
 #include "base/progress.h"
 #include "base/str.h"
+#include "track/plot_frame.h"
 
 namespace smelt {
 namespace {
 
-// The drawing, in units of its view box, which are CSS pixels on a narrow screen.
-constexpr double kWidth = 460, kHeight = 250, kLeft = 58, kRight = 14, kTop = 12, kBottom = 34;
 constexpr std::size_t kMostPoints = 600;
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-  void take(double x) { low = std::min(low, x), high = std::max(high, x); }
-  bool is_empty() const { return low > high; }
-};
-
-// Round numbers about `count` of which cover the range.
-std::vector<double> ticks_of(const Range& range, int count) {
-  const double raw = (range.high - range.low) / count;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  double step = 10 * power;
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= raw) {
-      step = factor * power;
-      break;
-    }
-  std::vector<double> out;
-  for (double i = std::ceil(range.low / step - 1e-9); i * step <= range.high + 1e-9 * step; ++i)
-    out.push_back(i == 0 ? 0 : i * step);
-  return out;
-}
 
 // First and last, and those between at even distances.
 Curve thinned(const Curve& curve) {
@@ -48,53 +24,24 @@ Curve thinned(const Curve& curve) {
   return out;
 }
 
-struct Frame {
-  Range x, y;
-
-  explicit Frame(const Chart& chart) {
-    for (const Series& series : chart.series)
-      for (const CurvePoint& p : series.curve) {
-        x.take(static_cast<double>(p.step));
-        if (std::isfinite(p.value)) y.take(p.value);
-      }
-    if (is_empty()) return;
-    if (x.low == x.high) x = {x.low - 1, x.high + 1};
-    const double spare =
-        y.low == y.high ? std::max(std::abs(y.low) * 0.1, 1e-9) : 0.05 * (y.high - y.low);
-    const bool from_zero = y.low >= 0 && y.low - spare < 0;
-    y = {from_zero ? 0 : y.low - spare, y.high + spare};
-  }
-  bool is_empty() const { return x.is_empty() || y.is_empty(); }
-  double left(double step) const {
-    return kLeft + (step - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight);
-  }
-  double top(double value) const {
-    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
-  }
-};
-
-std::string at(double x) { return str(std::fixed, std::setprecision(1), x); }
-
-std::string axes(const Frame& frame) {
-  std::string out;
-  for (const double y : ticks_of(frame.y, 6))
-    out += str("<line class=\"grid\" x1=\"", kLeft, "\" x2=\"", kWidth - kRight, "\" y1=\"",
-               at(frame.top(y)), "\" y2=\"", at(frame.top(y)), "\"/><text class=\"tick\" x=\"",
-               kLeft - 6, "\" y=\"", at(frame.top(y) + 4), "\" text-anchor=\"end\">",
-               number_text(y), "</text>");
-  for (const double x : ticks_of(frame.x, 4))
-    out += str("<text class=\"tick\" x=\"", at(frame.left(x)), "\" y=\"", kHeight - 14,
-               "\" text-anchor=\"middle\">", number_text(x), "</text>");
-  return out + str("<line class=\"axis\" x1=\"", kLeft, "\" x2=\"", kWidth - kRight, "\" y1=\"",
-                   kHeight - kBottom, "\" y2=\"", kHeight - kBottom, "\"/>");
+PlotFrame frame_of(const Chart& chart) {
+  PlotFrame out;
+  for (const Series& series : chart.series)
+    for (const CurvePoint& p : series.curve) {
+      out.x.take(static_cast<double>(p.step));
+      if (std::isfinite(p.value)) out.y.take(p.value);
+    }
+  out.settle();
+  return out;
 }
 
-std::string curve_svg(const Frame& frame, const Series& series) {
+std::string curve_svg(const PlotFrame& frame, const Series& series) {
   const std::string style = str("run", series.run % 6, series.dashed ? " dashed" : "");
   std::string points, dots;
   for (const CurvePoint& p : series.curve) {
     if (!std::isfinite(p.value)) continue;
-    const std::string x = at(frame.left(static_cast<double>(p.step))), y = at(frame.top(p.value));
+    const std::string x = svg_number(frame.left(static_cast<double>(p.step))),
+                      y = svg_number(frame.top(p.value));
     points += str(points.empty() ? "" : " ", x, ",", y);
     if (series.curve.size() <= 24)
       dots += str("<circle class=\"", style, "\" cx=\"", x, "\" cy=\"", y, "\" r=\"2.6\"/>");
@@ -103,11 +50,11 @@ std::string curve_svg(const Frame& frame, const Series& series) {
 }
 
 // For the script: where the drawing lies, and what it shows.
-nlohmann::json points_json(const Frame& frame, const std::vector<Series>& all) {
+nlohmann::json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
   nlohmann::json out{{"x", {frame.x.low, frame.x.high}},
-                     {"left", kLeft},
-                     {"right", kWidth - kRight},
-                     {"width", kWidth},
+                     {"left", kPlotLeft},
+                     {"right", kPlotWidth - kPlotRight},
+                     {"width", kPlotWidth},
                      {"series", nlohmann::json::array()}};
   for (const Series& series : all) {
     nlohmann::json steps = nlohmann::json::array(), values = steps;
@@ -168,18 +115,19 @@ std::string number_text(double value) {
 std::string chart_html(const Chart& chart) {
   Chart drawn = chart;
   for (Series& series : drawn.series) series.curve = thinned(series.curve);
-  const Frame frame(drawn);
+  const PlotFrame frame = frame_of(drawn);
   if (frame.is_empty()) return {};
   std::string curves;
   for (const Series& series : drawn.series) curves += curve_svg(frame, series);
   const std::string unit =
       chart.unit.empty() ? "" : str(" <small>", html_text(chart.unit), "</small>");
   return str("<figure class=\"chart\"><figcaption>", html_text(chart.title), unit,
-             "</figcaption><div class=\"plot\"><svg viewBox=\"0 0 ", kWidth, " ", kHeight,
+             "</figcaption><div class=\"plot\"><svg viewBox=\"0 0 ", kPlotWidth, " ", kPlotHeight,
              "\" role=\"img\" aria-label=\"", html_text(chart.title),
              " over steps\" data-points=\"", html_text(points_json(frame, drawn.series).dump()),
-             "\">", axes(frame), curves, "<line class=\"cursor\" y1=\"", kTop, "\" y2=\"",
-             kHeight - kBottom, "\"/></svg><output></output></div>", legend(drawn), "</figure>\n");
+             "\">", plot_axes(frame), curves, "<line class=\"cursor\" y1=\"", kPlotTop, "\" y2=\"",
+             kPlotHeight - kPlotBottom, "\"/></svg><output></output></div>", legend(drawn),
+             "</figure>\n");
 }
 
 std::string goodput_html(const SpentTimes& spent) {

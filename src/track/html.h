@@ -1,4 +1,4 @@
-// Pieces of the page of runs (track/page.h).
+// Pieces of pages.
 #pragma once
 
 #include <string>
@@ -11,5 +11,10 @@ std::string table_cell(const std::string& html, std::string_view type = {});
 // The first `texts` columns are texts, others numbers.
 std::string table_head(const std::vector<std::string>& names, std::size_t texts = 1);
 std::string html_table(const std::string& head, const std::string& rows);
+
+// Nothing where there is no content.
+std::string html_section(std::string_view title, const std::string& content);
+// A page of one file, with its style and script; the title is HTML.
+std::string html_page(const std::string& title, const std::string& content);
 
 }  // namespace smelt

@@ -1,14 +1,18 @@
 #include "track/page.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <iomanip>
 #include <set>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "store/random_access_file.h"
 #include "track/chart.h"
 #include "track/compare.h"
 #include "track/html.h"
@@ -23,10 +27,6 @@ std::string value_html(const nlohmann::json& value) {
   if (value.is_null()) return "–";
   if (value.is_number_float()) return number_text(value.get<double>());
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-std::string section(std::string_view title, const std::string& content) {
-  return content.empty() ? "" : str("<section><h2>", title, "</h2>\n", content, "</section>\n");
 }
 
 // One run needs no name above what is its own.
@@ -240,7 +240,20 @@ std::string rows_section(const RunRecord& run) {
   return row_overview_html(nlohmann::json::parse(read_file(file, kSmallFileBytes), nullptr, false));
 }
 
+// Not a device, which nothing is lost of.
+bool is_other_file(const std::string& path) {
+  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return false;
+  std::array<char, kPageHead.size()> head;
+  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) != kPageHead;
+}
+
 }  // namespace
+
+void check_page_place(const std::string& command, const std::string& out) {
+  if (is_other_file(out))
+    throw UsageError(str(command, ": --out ", out, " is there, and is no earlier report"),
+                     "choose another name");
+}
 
 std::string table_cell(const std::string& html, std::string_view type) {
   return type.empty() ? str("<td>", html, "</td>")
@@ -258,27 +271,36 @@ std::string html_table(const std::string& head, const std::string& rows) {
   return str("<div class=\"scroll\"><table>", head, "<tbody>", rows, "</tbody></table></div>\n");
 }
 
+std::string html_section(std::string_view title, const std::string& content) {
+  return content.empty() ? "" : str("<section><h2>", title, "</h2>\n", content, "</section>\n");
+}
+
+std::string html_page(const std::string& title, const std::string& content) {
+  return str(kPageHead,
+             "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+             "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+             title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
+             "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", content, "<script>", kPageScript,
+             "</script>\n</body>\n</html>\n");
+}
+
 std::string runs_page(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   for (const RunRecord& run : runs) names.push_back(run.name);
   const std::string title = html_text(join(names, ", "));
   const auto goodput = [](const RunRecord& run) { return goodput_html(run.spent); };
-  return str(kPageHead,
-             "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
-             "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-             title, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>", kPageStyle,
-             "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n", overview(runs),
-             section("Losses and metrics", charts(runs, measures_of(runs))),
-             section("What it says of held-out examples", predictions_section(runs)),
-             section("Rate and gradient", charts(runs, kRates)),
-             section("Throughput", charts(runs, kThroughput)),
-             section("Goodput", for_each_run(runs, goodput)),
-             section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
-             section("Masks filled over time", for_each_run(runs, filled_table)),
-             section("Labelled rows", for_each_run(runs, rows_section)),
-             section("Data", for_each_run(runs, data_table)),
-             section("Settings", settings_table(runs)), "<script>", kPageScript,
-             "</script>\n</body>\n</html>\n");
+  return html_page(
+      title,
+      str(overview(runs), html_section("Losses and metrics", charts(runs, measures_of(runs))),
+          html_section("What it says of held-out examples", predictions_section(runs)),
+          html_section("Rate and gradient", charts(runs, kRates)),
+          html_section("Throughput", charts(runs, kThroughput)),
+          html_section("Goodput", for_each_run(runs, goodput)),
+          html_section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
+          html_section("Masks filled over time", for_each_run(runs, filled_table)),
+          html_section("Labelled rows", for_each_run(runs, rows_section)),
+          html_section("Data", for_each_run(runs, data_table)),
+          html_section("Settings", settings_table(runs))));
 }
 
 }  // namespace smelt

@@ -13,6 +13,9 @@ namespace smelt {
 // What every page begins with.
 inline constexpr std::string_view kPageHead = "<!DOCTYPE html>\n";
 
+// UsageError where `out` is a file that is no earlier page; `command` begins it.
+void check_page_place(const std::string& command, const std::string& out);
+
 // HTML of one file: nothing in it is fetched from elsewhere. The runs' curves lie over one another.
 std::string runs_page(const std::vector<RunRecord>& runs);
 

@@ -44,6 +44,7 @@ polyline.dashed, line.dashed { stroke-dasharray: 5 4; }
 .run3 { stroke: var(--run3); } .run4 { stroke: var(--run4); } .run5 { stroke: var(--run5); }
 circle.run0 { fill: var(--run0); } circle.run1 { fill: var(--run1); } circle.run2 { fill: var(--run2); }
 circle.run3 { fill: var(--run3); } circle.run4 { fill: var(--run4); } circle.run5 { fill: var(--run5); }
+line.beaten { stroke: var(--line); } circle.beaten { fill: var(--part-other); }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; visibility: hidden; }
 output { position: absolute; top: 4px; padding: 4px 8px; border-radius: 6px; background: var(--back); font-size: 12.5px;
   border: 1px solid var(--line); pointer-events: none; visibility: hidden; white-space: pre; font-variant-numeric: tabular-nums; }

@@ -77,6 +77,15 @@ TEST(Int8Rows, SayWhatTheyLose) {
   EXPECT_NEAR(signal_to_noise_db(std::vector<float>{3, 4}, std::vector<float>{3, 3.5F}), 20, 1e-9);
 }
 
+// Rows of middle values 2 and 4 with errors of a mean square of 1/3 and 16/3; the last is exact.
+TEST(Int8Rows, MiddleToNoiseDoesNotTakeAnOutlierForTheSignal) {
+  const std::vector<float> values{-2, 1, 300, 4, 900, 3, 5, 6, 7},
+      said{-2, 0, 300, 4, 900, -1, 5, 6, 7};
+  EXPECT_NEAR(middle_to_noise_db(values, said, 3),
+              -10 * std::log10((1.0 / 3 / 4 + 16.0 / 3 / 16) / 2), 1e-9);
+  EXPECT_EQ(middle_to_noise_db(values, values, 3), std::numeric_limits<double>::infinity());
+}
+
 TEST(Int8Rows, MayBeLaidOutTransposed) {
   const auto many = random_rows(37, 53, -3);
   const Int8Rows ours = int8_rows(many, 37);
