@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "compress/cut_tensors.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -121,11 +122,13 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
         {"before", units}, {"after", after}, {"kept_importance", told.kept_importance}};
     out.units.push_back(std::move(told));
   }
-  made.step["chosen_by"] = {{"method", "fisher"},
-                            {"input", job.data.rows.input},
-                            {"examples", job.data.examples},
-                            {"batch", job.data.batch_size},
-                            {"seed", job.data.seed}};
+  made.step["chosen_by"] = {
+      {"method", "fisher"},
+      {"input", job.data.rows.input},
+      {"input_crc32c", crc32c_of_files(expand_files(job.data.rows.input, "--input"))},
+      {"examples", job.data.examples},
+      {"batch", job.data.batch_size},
+      {"seed", job.data.seed}};
 }
 
 std::uint64_t parameters_in(const LazyTensors& tensors) {

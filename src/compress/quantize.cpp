@@ -1,16 +1,22 @@
 #include "compress/quantize.h"
 
 #include <fnmatch.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "compress/source_folder.h"
+#include "examples/work_folder.h"
 #include "format/int8_rows.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -124,7 +130,13 @@ json quantization_config(const Plan& plan, CompressKind kind) {
           {"global_compression_ratio", nullptr}};
 }
 
-double sqnr_of(const LazyTensor& matrix, const CodedTensor& in_codes) {
+// The matrix, to begin messages with.
+std::string what_of(const SourceFolder& source, const std::string& name) {
+  return str("compress: ", source.where, ": '", name, "'");
+}
+
+Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
+                                const CodedTensor& in_codes) {
   const auto read = [](const LazyTensor& tensor, auto kind) {
     const std::vector<std::byte> bytes = tensor.read();
     std::vector<decltype(kind)> out(bytes.size() / sizeof kind);
@@ -132,9 +144,20 @@ double sqnr_of(const LazyTensor& matrix, const CodedTensor& in_codes) {
     return out;
   };
   const auto scales = read(in_codes.scales, float{});
-  return signal_to_noise_db(
-      read(as_dtype(matrix, DType::f32), float{}),
-      int8_values(read(in_codes.codes, std::int8_t{}), scales, scales.size()));
+  const auto values = read(as_dtype(matrix, DType::f32), float{});
+  const auto said = int8_values(read(in_codes.codes, std::int8_t{}), scales, scales.size());
+  return {.name = name,
+          .sqnr_db = signal_to_noise_db(values, said),
+          .middle_db = middle_to_noise_db(values, said, scales.size())};
+}
+
+json limit_json(const DropLimit& limit, const Quantized& done) {
+  json out = limit.rows;
+  out["max_drop"] = limit.most;
+  out["forced"] = limit.forced;
+  out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
+  out["score_of_other_rows"] = {{"before", done.before.told}, {"after", done.after.told}};
+  return out;
 }
 
 json step_of(const QuantizeJob& job, const Quantized& done) {
@@ -142,34 +165,120 @@ json step_of(const QuantizeJob& job, const Quantized& done) {
   for (const Quantized::Tensor& tensor : done.tensors)
     loss[tensor.name] =
         std::isfinite(tensor.sqnr_db) ? json(std::round(tensor.sqnr_db * 100) / 100) : json();
-  return {{"method", "weights int8"},
-          {"scales", "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127"},
-          {"embeddings", job.embeddings},
-          {"keep", job.keep},
-          {"kept", done.kept},
-          {"sqnr_db", loss}};
+  json out{{"method", "weights int8"},
+           {"scales", "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127"},
+           {"embeddings", job.embeddings},
+           {"keep", job.keep},
+           {"kept", done.kept},
+           {"sqnr_db", loss}};
+  if (!job.limit) return out;
+  out["went_back"] = done.went_back;
+  out["chosen_by"] = limit_json(*job.limit, done);
+  return out;
 }
 
-}  // namespace
+// What codes would lose of each matrix of the plan, the worst first.
+std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const Plan& plan) {
+  std::vector<Quantized::Tensor> out;
+  for (const auto& list : {plan.products, plan.tables})
+    for (const std::string& module : list) {
+      const std::string name = str(module, kWeight);
+      const LazyTensor& matrix = source.tensors.at(name);
+      out.push_back(loss_of_codes(name, matrix, coded(matrix, what_of(source, name))));
+    }
+  std::ranges::stable_sort(out, {}, &Quantized::Tensor::middle_db);
+  return out;
+}
 
-Quantized quantize_weights(const QuantizeJob& job) {
-  const SourceFolder source = open_source_folder(job.from);
-  const Plan plan = plan_of(source, job);
-  Quantized out{.tensors = {}, .kept = plan.kept, .bytes_before = source.bytes};
+// The plan without the matrices that lost most.
+Plan without_worst(Plan plan, const std::vector<Quantized::Tensor>& worst_first,
+                   std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string module = module_of(worst_first[i].name);
+    std::erase(plan.products, module);
+    std::erase(plan.tables, module);
+    plan.kept.push_back(module);
+  }
+  std::ranges::sort(plan.kept);
+  return plan;
+}
+
+CompressedFolder in_codes(const SourceFolder& source, const Plan& plan) {
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   std::erase_if(made.tensors,
                 [&](const auto& item) { return is_copy_of_table(item.first, source); });
   for (const auto& list : {plan.products, plan.tables})
     for (const std::string& module : list) {
       const std::string name = str(module, kWeight);
-      const LazyTensor matrix = source.tensors.at(name);
-      const CodedTensor in_codes = coded(matrix, str("compress: ", source.where, ": '", name, "'"));
-      out.tensors.push_back({name, sqnr_of(matrix, in_codes)});
-      made.tensors[name] = in_codes.codes;
-      made.tensors[name + kScaleSuffix] = in_codes.scales;
+      const CodedTensor codes = coded(source.tensors.at(name), what_of(source, name));
+      made.tensors[name] = codes.codes;
+      made.tensors[name + kScaleSuffix] = codes.scales;
     }
-  std::ranges::sort(out.tensors, {}, &Quantized::Tensor::name);
   made.config[kQuantizationConfig] = quantization_config(plan, source.kind);
+  return made;
+}
+
+// How many of the worst go back so that the score holds; which it is then is in `out`.
+std::size_t going_back(const SourceFolder& source, const Plan& plan, const DropLimit& limit,
+                       const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
+  const std::string name = str(source.where, " ", ::getpid(), " scores");
+  WorkFolder work(temporary_work_folder("compress", name));
+  work.begin({{"compress", name}});
+  out.before = limit.score(source.folder);
+  std::map<std::size_t, FolderScore> tried;
+  const auto holds = [&](std::size_t count) {
+    const std::string folder = work.file(str("without", count));
+    write_compressed_folder(folder, source,
+                            in_codes(source, without_worst(plan, worst_first, count)));
+    tried[count] = limit.score(folder);
+    remove_tree(folder);
+    spdlog::info("compress: {} in floats again: a score of {}, before it was {}",
+                 counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
+    return tried[count].choice >= out.before.choice - limit.most;
+  };
+  const auto found = least_that_holds(worst_first.size() - 1, holds);
+  if (!found && !limit.forced)
+    throw UsageError(
+        str("compress: a drop of ", limit.most, " (--max-drop) is not reached: with ",
+            worst_first.size() - 1, " of ", worst_first.size(), " matrices in floats the score is ",
+            tried.at(worst_first.size() - 1).choice, ", of the model it is ", out.before.choice),
+        "allow a larger drop, or write it all the same with --force");
+  out.after = tried.at(found.value_or(0));
+  return found.value_or(0);
+}
+
+}  // namespace
+
+std::optional<std::size_t> least_that_holds(std::size_t most,
+                                            const std::function<bool(std::size_t)>& holds) {
+  if (holds(0)) return 0;
+  std::size_t bad = 0, good = std::min<std::size_t>(1, most);
+  while (good > bad && !holds(good)) {
+    bad = good;
+    good = std::min(2 * good, most);
+  }
+  if (good == bad) return std::nullopt;
+  while (good - bad > 1) {
+    const std::size_t middle = bad + (good - bad) / 2;
+    (holds(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+Quantized quantize_weights(const QuantizeJob& job) {
+  const SourceFolder source = open_source_folder(job.from);
+  Plan plan = plan_of(source, job);
+  Quantized out{.tensors = losses_of(source, plan), .kept = {}, .bytes_before = source.bytes};
+  if (job.limit) {
+    const std::size_t back = going_back(source, plan, *job.limit, out.tensors, out);
+    plan = without_worst(plan, out.tensors, back);
+    const auto first_left = out.tensors.begin() + static_cast<std::ptrdiff_t>(back);
+    for (auto it = out.tensors.begin(); it != first_left; ++it) out.went_back.push_back(it->name);
+    out.tensors.erase(out.tensors.begin(), first_left);
+  }
+  out.kept = plan.kept;
+  std::ranges::sort(out.tensors, {}, &Quantized::Tensor::name);
+  CompressedFolder made = in_codes(source, plan);
   made.step = step_of(job, out);
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;

@@ -4,32 +4,62 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace smelt {
 
+// How right a folder is, the higher the better: by rows that a choice is made by, and by others,
+// which tell what it is worth.
+struct FolderScore {
+  double choice = 0, told = 0;
+};
+
+// How much a folder may lose.
+struct DropLimit {
+  std::function<FolderScore(const std::string& folder)> score;
+  double most = 0;           // of the score by which is chosen
+  bool forced = false;       // a folder that loses more is written all the same
+  nlohmann::json rows = {};  // what the score is of, for compress.json
+};
+
 struct QuantizeJob {
   std::string from = {}, to = {};
   bool embeddings = false;             // the tables, too, by row
   std::vector<std::string> keep = {};  // patterns of modules' names that stay as they are
+  std::optional<DropLimit> limit = {};
 };
 
 struct Quantized {
   struct Tensor {
     std::string name;
-    double sqnr_db = 0;  // of its values against those that its codes say
+    double sqnr_db = 0;    // of its values against those that its codes say
+    double middle_db = 0;  // the same of each row's middle value (middle_to_noise_db())
   };
   std::vector<Tensor> tensors;                // in eight bits now, by name
   std::vector<std::string> kept;              // matrices that are not, by module
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
+  // With a limit: matrices that are floats again, worst first, and the scores of source and folder.
+  std::vector<std::string> went_back = {};
+  FolderScore before = {}, after = {};
 };
+
+// Of 0 to `most` the least number that holds, as far as it was asked: of 0, 1, 2, 4, … and `most`
+// until one does, then of halves between that and the last that did not. nullopt: none does.
+std::optional<std::size_t> least_that_holds(std::size_t most,
+                                            const std::function<bool(std::size_t)>& holds);
 
 // Writes `to`, a Hugging Face folder in compressed-tensors' format "int-quantized" (W8A16): the
 // matrices of attention and feed-forward in every layer, each output channel by a scale of its own
 // (format/int8_rows.h); not pooler, head and biases. Which codes lost how much stands in
-// compress.json. UsageError as open_source_folder() and write_compressed_folder() have it, for a
-// pattern that no module fits, and where nothing is left to quantize.
+// compress.json. With a limit, what lost most (middle_db) goes back to floats, worst first, as
+// many as least_that_holds() says; where one matrix in codes is too much there is a UsageError, and
+// nothing is written unless it is forced, which takes all to codes. UsageError as
+// open_source_folder() and write_compressed_folder() have it, for a pattern that no module fits,
+// and where nothing is left to quantize.
 Quantized quantize_weights(const QuantizeJob& job);
 
 }  // namespace smelt

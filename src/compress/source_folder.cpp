@@ -53,17 +53,6 @@ json earlier_steps(const std::string& folder) {
   return said.is_object() ? said.value("steps", json::array()) : json::array();
 }
 
-// Of the files' bytes one after another.
-std::uint32_t weights_crc32c(const std::string& folder) {
-  std::uint32_t crc = 0;
-  std::string piece(std::size_t{1} << 20, '\0');
-  for (const std::string& path : weights_files(folder)) {
-    InputFile file(path);
-    while (const std::size_t got = file.read(piece)) crc = crc32c({piece.data(), got}, crc);
-  }
-  return crc;
-}
-
 // Each notes its checksum when it is read.
 LazyTensors with_checksums(const LazyTensors& tensors, json& checksums) {
   LazyTensors out;
@@ -85,7 +74,7 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 
 }  // namespace
 
-SourceFolder open_source_folder(const std::string& path) {
+SourceFolder open_source_folder(const std::string& path, InCodes in_codes) {
   const StoredModel model = open_stored_model(path, "compress");
   SourceFolder out{.where = path,
                    .folder = path,
@@ -104,7 +93,7 @@ SourceFolder open_source_folder(const std::string& path) {
     out.work = work;
   }
   out.config = read_model_config(out.folder);
-  if (is_quantized(out.config, join_path(out.folder, kConfigFile)))
+  if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
     throw UsageError(str("compress: ", path, ": its weights are in eight bits already"),
                      "take the model that it was made of");
   out.tensors = stored_weights(out.folder);
@@ -112,10 +101,22 @@ SourceFolder open_source_folder(const std::string& path) {
     if (const std::string file = join_path(out.folder, name); exists(file))
       out.files.push_back({name, read_file(file, kSmallFileBytes)});
   for (const FolderFile& file : out.files) out.bytes += file.content.size();
-  out.bytes += file_size(join_path(out.folder, kConfigFile));
+  for (const char* name : {kConfigFile, kCompressedFile})
+    if (const std::string file = join_path(out.folder, name); exists(file))
+      out.bytes += file_size(file);
   for (const std::string& file : weights_files(out.folder)) out.bytes += file_size(file);
   out.steps = earlier_steps(out.folder);
   return out;
+}
+
+std::uint32_t crc32c_of_files(const std::vector<std::string>& paths) {
+  std::uint32_t crc = 0;
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (const std::string& path : paths) {
+    InputFile file(path);
+    while (const std::size_t got = file.read(piece)) crc = crc32c({piece.data(), got}, crc);
+  }
+  return crc;
 }
 
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
@@ -124,7 +125,8 @@ std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder&
   OutputDirectory directory(to);
   write_weights(directory, with_checksums(made.tensors, checksums), FolderForm().shard_bytes);
   for (const FolderFile& file : source.files) write_file(directory.file(file.name), file.content);
-  step["from"] = {{"path", source.where}, {"weights_crc32c", weights_crc32c(source.folder)}};
+  step["from"] = {{"path", source.where},
+                  {"weights_crc32c", crc32c_of_files(weights_files(source.folder))}};
   steps.push_back(step);
   const json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
   write_file(directory.file(kCompressedFile), said.dump(2) + "\n");

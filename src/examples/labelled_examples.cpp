@@ -107,6 +107,13 @@ std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
   return reader.labels().problem == Problem::single_label ? label.classes.front() : 0;
 }
 
+std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& reader) {
+  return wanted_rows(job.rows, job.what, job.split,
+                     [&](const LabelledRow& row, const std::string& place) {
+                       return stratum_of(reader, row, place);
+                     });
+}
+
 // The rows of the job's part, by `wanted`, in the order of its examples.
 void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
                  const std::function<void(LabelledRow, const std::string& place)>& give) {
@@ -140,12 +147,23 @@ nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const Labe
 
 }  // namespace
 
+std::uint64_t write_labelled_rows(const LabelledExamplesJob& job) {
+  const LabelReader reader(job.labels);
+  OutputFile file(job.output);
+  std::uint64_t rows = 0;
+  each_row_of(job, wanted_of(job, reader), [&](const LabelledRow& row, const std::string&) {
+    nlohmann::ordered_json line{{"text", row.text}, {"label", row.label}};
+    if (!job.rows.pair.empty()) line["pair"] = row.pair;
+    file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    ++rows;
+  });
+  file.commit();
+  return rows;
+}
+
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   const LabelReader reader(job.labels);
-  const auto wanted = wanted_rows(job.rows, job.what, job.split,
-                                  [&](const LabelledRow& row, const std::string& place) {
-                                    return stratum_of(reader, row, place);
-                                  });
+  const auto wanted = wanted_of(job, reader);
   const RowEncoder encoder(job, reader);
   std::vector<std::atomic<std::uint64_t>> of_class(job.labels.names.size());
   RowRecords records(job.output, [&](const LabelledRow& row) {

@@ -35,4 +35,8 @@ struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_l
 // description. UsageError for rows that cannot be read, labels that are unknown, or no row at all.
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 
+// The rows of these examples instead, as JSONL of text, label and, where there is a second text,
+// pair; how many there are.
+std::uint64_t write_labelled_rows(const LabelledExamplesJob& job);
+
 }  // namespace smelt

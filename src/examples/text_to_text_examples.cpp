@@ -80,6 +80,22 @@ std::string kept_line(const LabelledRow& row) {
 
 std::string rows_beside(const std::string& records) { return records + ".rows.jsonl"; }
 
+std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job) {
+  const auto wanted = wanted_rows(job.rows, job.what, job.split,
+                                  [](const LabelledRow&, const std::string&) { return 0; });
+  OutputFile file(job.output);
+  auto rows = LabelledRows::quiet(job.rows, job.what);
+  std::size_t number = 0;
+  std::uint64_t written = 0;
+  for (LabelledRow row; rows.next(row); ++number) {
+    if (job.split && !wanted.at(number)) continue;
+    file.write(kept_line(row));
+    ++written;
+  }
+  file.commit();
+  return written;
+}
+
 TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   const auto wanted = wanted_rows(job.rows, job.what, job.split,
                                   [](const LabelledRow&, const std::string&) { return 0; });

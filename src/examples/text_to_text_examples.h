@@ -40,4 +40,7 @@ std::string rows_beside(const std::string& records);
 // As write_labelled_examples() has it. What is longer loses its end, but for the last id.
 TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job);
 
+// The rows of these examples instead, as JSONL of text and label; how many there are.
+std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job);
+
 }  // namespace smelt
