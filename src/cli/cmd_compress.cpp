@@ -7,11 +7,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/figures.h"
 #include "base/words.h"
+#include "cli/cmd_compress_report.h"
+#include "cli/row_columns.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "console/number_check.h"
+#include "recipe/compress_choice.h"
 
 namespace smelt {
 namespace {
@@ -19,7 +23,10 @@ namespace {
 struct QuantizeFlags {
   QuantizeJob job;
   std::string weights = "int8";
-  bool json = false;
+  double max_drop = 0;
+  ChoiceRows choice;
+  RowColumns columns;
+  bool force = false, json = false;
 };
 
 // "53.9 to 13.9 MB (0.258 of it)"
@@ -34,14 +41,37 @@ std::string sizes_text(std::uint64_t before, std::uint64_t after) {
 nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
   nlohmann::ordered_json loss = nlohmann::ordered_json::object();
   for (const Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
-  return {{"out", job.to},
-          {"bytes_before", done.bytes_before},
-          {"bytes", done.bytes},
-          {"sqnr_db", loss},
-          {"kept", done.kept}};
+  nlohmann::ordered_json out{{"out", job.to},
+                             {"bytes_before", done.bytes_before},
+                             {"bytes", done.bytes},
+                             {"sqnr_db", loss},
+                             {"kept", done.kept}};
+  if (!job.limit) return out;
+  out["went_back"] = done.went_back;
+  out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
+  out["score_of_other_rows"] = {{"before", done.before.told}, {"after", done.after.told}};
+  return out;
 }
 
-void run_quantize(const QuantizeFlags& f) {
+void tell_limit(const Quantized& done) {
+  std::cout << "  score of every second row " << rounded(done.after.choice, 4) << ", of the model "
+            << rounded(done.before.choice, 4) << "; of the other rows "
+            << rounded(done.after.told, 4) << ", of the model " << rounded(done.before.told, 4)
+            << "\n";
+  for (const std::string& name : done.went_back) std::cout << "  back in floats: " << name << "\n";
+}
+
+void run_quantize(QuantizeFlags& f, const CLI::App& command) {
+  const bool limited = command.count("--max-drop") > 0;
+  if (limited == f.choice.rows.files.input.empty())
+    throw UsageError(limited ? "compress: --max-drop is of a score, and there are no rows for it"
+                             : "compress: --input without --max-drop",
+                     limited ? "name labelled rows of development with --input"
+                             : "say how much of their score may be lost, in points");
+  if (limited) {
+    take_columns(f.columns, command, f.choice.rows);
+    f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
+  }
   const Quantized done = quantize_weights(f.job);
   if (f.json) {
     std::cout << quantized_json(f.job, done).dump() << "\n";
@@ -50,6 +80,7 @@ void run_quantize(const QuantizeFlags& f) {
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
             << " in eight bits, " << done.kept.size() << " as they were; "
             << sizes_text(done.bytes_before, done.bytes) << "\n";
+  if (limited) tell_limit(done);
   constexpr std::size_t kTold = 3;
   auto worst = done.tensors;
   std::ranges::stable_sort(worst, {}, &Quantized::Tensor::sqnr_db);
@@ -81,8 +112,24 @@ void add_quantize(CLI::App& compress) {
   command->add_option("--keep", f->job.keep,
                       "matrices that stay as they are: a pattern of names, as '*.wo'; may be given "
                       "several times");
+  command
+      ->add_option("--max-drop", f->max_drop,
+                   "points of the score of --input's rows that may be lost: what lost most of its "
+                   "signal goes back to floats until it holds")
+      ->check(number_from(0));
+  command->add_flag("--force", f->force, "write a folder that loses more, too");
+  command->add_option("--input", f->choice.rows.files.input,
+                      "labelled rows of development: every second one chooses, the others tell "
+                      "what that is worth");
+  command->add_option("--metric", f->choice.metric,
+                      "as `smelt metrics` has it; else the problem's");
+  add_column_flags(*command, f->columns, f->choice.rows);
+  command->add_option("--batch", f->choice.batch_size, "rows at a time")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command->add_option("--device", f->choice.device, "cpu, gpu, tpu or auto")->capture_default_str();
   command->add_flag("--json", f->json, "a JSON object instead of lines");
-  command->callback([f] { run_quantize(*f); });
+  command->callback([f, command] { run_quantize(*f, *command); });
 }
 
 struct PruneFlags {
@@ -183,6 +230,7 @@ void add_compress_command(CLI::App& app) {
   command->require_subcommand(1);
   add_prune(*command);
   add_quantize(*command);
+  add_compress_report_commands(*command);
 }
 
 }  // namespace smelt

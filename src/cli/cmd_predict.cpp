@@ -18,6 +18,7 @@
 #include "cli/predict_output.h"
 #include "console/number_check.h"
 #include "examples/labelled_rows.h"
+#include "recipe/asked_rows.h"
 #include "recipe/classify_model.h"
 #include "recipe/pipeline.h"
 #include "text/lines.h"
@@ -27,32 +28,6 @@ namespace smelt {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// As predictions of such a problem are.
-Json label_json(const Labels& labels, const std::string& label) {
-  if (labels.problem == Problem::regression) {
-    const Json number = Json::parse(label, nullptr, false);
-    return number.is_number() ? number : Json(label);
-  }
-  if (labels.problem == Problem::multi_label) return label_names(labels.problem, label);
-  return label;
-}
-
-Json row_json(const LabelledRow& row, bool has_label, const Labels& labels,
-              const std::vector<float>& numbers) {
-  Json out{{"text", row.text}};
-  if (!row.pair.empty()) out["pair"] = row.pair;
-  if (labels.problem == Problem::token_labels) {
-    const auto words = words_in(row.text);
-    if (has_label) out["label"] = label_names(labels.problem, row.label);
-    out.update(words_json(labels, {words.begin(), words.end()}, numbers));
-    return out;
-  }
-  if (has_label) out["label"] = label_json(labels, row.label);
-  out["prediction"] = said_json(labels, numbers);
-  if (!labels.names.empty()) out["probabilities"] = probabilities_json(labels, numbers);
-  return out;
-}
 
 // "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
 std::string row_text(const LabelledRow& row, const Labels& labels,
@@ -108,7 +83,7 @@ class Predictions {
   void put(const LabelledRow& row, const std::vector<float>& numbers) {
     const Labels& labels = classifier_.job().labels;
     if (out_.is_json())
-      return out_.line(row_json(row, !flags_.columns.label.empty(), labels, numbers));
+      return out_.line(asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
     out_.line(row_text(row, labels, numbers));
   }
 

@@ -66,6 +66,14 @@ struct Part {
   bool scored = false;  // else trained on
 };
 
+// None where held-out rows have files of their own.
+std::optional<RowSplit> split_of(const ClassifyData& data, RowSplit::Part part) {
+  if (!data.validation.empty()) return std::nullopt;
+  return RowSplit{.heldout = data.validation_share,
+                  .seed = static_cast<std::uint64_t>(data.seed),
+                  .part = part};
+}
+
 std::uint64_t write_questions(const Recipe& r, const Part& part) {
   const ClassifyData data = classify_data(r);
   const QuestionSummary s = write_question_examples({.rows = files_of(r, part.input),
@@ -151,6 +159,19 @@ std::vector<std::string> labelled_row_files(const Recipe& r) {
   return out;
 }
 
+std::uint64_t write_rows_of(const Recipe& r, RowPart part, const std::string& file) {
+  const ClassifyData data = classify_data(r);
+  const bool test = part == RowPart::test, train = part == RowPart::train;
+  const bool own = !train && !data.validation.empty();
+  LabelledExamplesJob job;
+  job.rows = files_of(r, test ? data.test : own ? data.validation : data.train);
+  job.what = test ? "data.test" : own ? "data.validation" : "data.train";
+  if (!test) job.split = split_of(data, train ? RowSplit::Part::train : RowSplit::Part::heldout);
+  job.labels = labels_for(r);
+  job.output = file;
+  return write_labelled_rows(job);
+}
+
 std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const ClassifyData data = classify_data(r);
@@ -158,17 +179,11 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const auto write = [&](const Part& part) {
     return of_answers(r) ? write_questions(r, part) : write_texts(r, labels, part);
   };
-  const auto split = [&](RowSplit::Part part) -> std::optional<RowSplit> {
-    if (!data.validation.empty()) return std::nullopt;
-    return RowSplit{.heldout = data.validation_share,
-                    .seed = static_cast<std::uint64_t>(data.seed),
-                    .part = part};
-  };
   if (set == ExampleSet::train) {
     const std::uint64_t examples = write({.what = "data.train",
                                           .input = data.train,
                                           .output = paths.train_output,
-                                          .split = split(RowSplit::Part::train)});
+                                          .split = split_of(data, RowSplit::Part::train)});
     if (!of_answers(r)) write_overview(r);
     return examples;
   }
@@ -178,7 +193,7 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   return write({.what = own ? "data.validation" : "data.train",
                 .input = own ? data.validation : data.train,
                 .output = paths.heldout_output,
-                .split = split(RowSplit::Part::heldout),
+                .split = split_of(data, RowSplit::Part::heldout),
                 .scored = true});
 }
 

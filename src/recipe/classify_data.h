@@ -18,4 +18,7 @@ std::vector<std::string> labelled_row_files(const Recipe& recipe);
 // there are.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);
 
+// Writes a part's rows as ObjectiveType::write_rows has it; not of answers.
+std::uint64_t write_rows_of(const Recipe& recipe, RowPart part, const std::string& file);
+
 }  // namespace smelt

@@ -264,6 +264,7 @@ ObjectiveType classify_objective() {
                          : write_class_predictions(r, finished_classifier(r));
   };
   type.metric = usual_metric;
+  type.write_rows = write_rows_of;
   type.sample_prediction = sample_of;
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "recipe/compress_stage.h"
 #include "recipe/epochs.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
@@ -173,14 +174,16 @@ Sections sections_of(const ObjectiveType& type) {
   data.insert(data.end(), type.data.begin(), type.data.end());
   std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
   model.insert(model.end(), type.model.begin(), type.model.end());
-  return {{"", top},
-          {"text", config_fields<TextSection>()},
-          {"vocab", config_fields<VocabSection>()},
-          {"data", data},
-          {"model", model},
-          {"train", config_fields<TrainSection>()},
-          {"eval", config_fields<EvalSection>()},
-          {"track", config_fields<TrackSection>()}};
+  Sections out{{"", top},
+               {"text", config_fields<TextSection>()},
+               {"vocab", config_fields<VocabSection>()},
+               {"data", data},
+               {"model", model},
+               {"train", config_fields<TrainSection>()},
+               {"eval", config_fields<EvalSection>()},
+               {"track", config_fields<TrackSection>()}};
+  if (type.write_rows) out.emplace_back("compress", config_fields<CompressSection>());
+  return out;
 }
 
 std::string path_of(const std::string& section, const std::string& name) {
@@ -256,9 +259,12 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   recipe.train.device = chosen_device(recipe.train.device);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
+  if (recipe.type->write_rows)
+    recipe.compress = parse_config<CompressSection>(recipe.sections["compress"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
   check_sections(recipe);
+  check_compress(recipe);
   recipe.type->check(recipe);
   return with_epochs(std::move(recipe));
 }

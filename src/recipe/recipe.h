@@ -114,6 +114,21 @@ struct TrackSection {
   bool gradients = false;
 };
 
+// How the model that was trained becomes smaller, of types of model that learn from rows. Nothing
+// of it is done unless something is to be cut or put in codes.
+struct CompressSection {
+  std::int64_t layers = 0, decoder_layers = 0;
+  double ffn = 1, heads = 1;
+  std::int64_t examples = 2048;
+  bool int8 = false, embeddings = true;
+  double max_drop = -1;
+  std::string batches = "1,8,32", lengths = "32,128";
+  std::int64_t rounds = 20;
+
+  bool cuts() const { return layers > 0 || decoder_layers > 0 || ffn < 1 || heads < 1; }
+  bool is_on() const { return cuts() || int8; }
+};
+
 // What a recipe's training program comes to, for a vocabulary of the size that was asked for.
 struct ProgramFacts {
   std::int64_t parameters = 0;
@@ -131,6 +146,7 @@ struct Recipe {
   TrainSection train;
   EvalSection eval;
   TrackSection track;
+  CompressSection compress;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type

@@ -234,6 +234,25 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("split", c.split, "what is evaluated: validation, or test: the examples of data.test");
 }
 
+template <SectionOf<CompressSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("layers", c.layers, "so many of the model's layers stay, spread evenly; 0: all");
+  visit("decoder_layers", c.decoder_layers, "the same of a T5's decoder; 0: all");
+  visit("ffn", c.ffn,
+        "share of each feed-forward's neurons that stays: those that the loss of data.train's rows "
+        "hangs on most");
+  visit("heads", c.heads, "of a T5: the same of attention's heads");
+  visit("examples", c.examples, "rows that neurons and heads are chosen by, at most");
+  visit("int8", c.int8, "then weights in eight bits: a smaller folder, not a faster model");
+  visit("embeddings", c.embeddings, "the tables in eight bits, too");
+  visit("max_drop", c.max_drop,
+        "points of the score that eight bits may lose: matrices that lose most stay floats; below "
+        "0: any");
+  visit("batches", c.batches, "of the report: texts at a time that are timed");
+  visit("lengths", c.lengths, "of the report: tokens of each");
+  visit("rounds", c.rounds, "of the report: in which each model has its turn, for each size");
+}
+
 template <SectionOf<TrackSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit(

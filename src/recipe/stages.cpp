@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "recipe/begun.h"
+#include "recipe/compress_stage.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
@@ -191,6 +192,16 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
       }};
 }
 
+// Of the rows, which may be gone once it is done.
+Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
+  const RecipePaths p(r);
+  return {.name = "compress",
+          .settings = with(training, "compress", r.sections.at("compress")),
+          .inputs = all_of({always({p.hugging_face}), always(row_files(r))}),
+          .outputs = always({compress_folder(r)}),
+          .make = [r] { compress_model(r); }};
+}
+
 // The stages in their order.
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}, const Trained& trained = {}) {
@@ -209,6 +220,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                     }});
   if (!p.scored.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
   if (r.type->export_folder) stages.push_back(export_stage(r, training));
+  if (r.compress.is_on()) stages.push_back(compress_stage(r, training));
   return stages;
 }
 

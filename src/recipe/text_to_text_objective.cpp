@@ -149,15 +149,19 @@ GenerateJob answer_job(const Recipe& r) {
   return job;
 }
 
+LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
+  return {.input = input,
+          .format = parse_file_format(data.format, "data.format"),
+          .text = data.source,
+          .label = data.target,
+          .limits = {.max_bad = data.max_bad}};
+}
+
 std::uint64_t write_answers(const Recipe& r, const std::string& what, const std::string& input,
                             const std::string& output, std::optional<RowSplit> split) {
   const AnswerData data = answer_data(r);
   const GenerateJob pieces = answer_job(r);
-  TextToTextExamplesJob job{.rows = {.input = input,
-                                     .format = parse_file_format(data.format, "data.format"),
-                                     .text = data.source,
-                                     .label = data.target,
-                                     .limits = {.max_bad = data.max_bad}},
+  TextToTextExamplesJob job{.rows = answer_rows(data, input),
                             .what = what,
                             .split = split,
                             .prefix = data.prefix,
@@ -179,15 +183,31 @@ std::uint64_t write_answers(const Recipe& r, const std::string& what, const std:
   return s.examples;
 }
 
+// None where held-out rows have files of their own.
+std::optional<RowSplit> answer_split(const AnswerData& data, RowSplit::Part part) {
+  if (!data.validation.empty()) return std::nullopt;
+  return RowSplit{.heldout = data.validation_share,
+                  .seed = static_cast<std::uint64_t>(data.seed),
+                  .part = part};
+}
+
+std::uint64_t write_answer_rows(const Recipe& r, RowPart part, const std::string& file) {
+  const AnswerData data = answer_data(r);
+  const bool test = part == RowPart::test, train = part == RowPart::train;
+  const bool own = !train && !data.validation.empty();
+  TextToTextExamplesJob job;
+  job.rows = answer_rows(data, test ? data.test : own ? data.validation : data.train);
+  job.what = test ? "data.test" : own ? "data.validation" : "data.train";
+  if (!test)
+    job.split = answer_split(data, train ? RowSplit::Part::train : RowSplit::Part::heldout);
+  job.output = file;
+  return write_text_to_text_rows(job);
+}
+
 std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const AnswerData data = answer_data(r);
-  const auto split = [&](RowSplit::Part part) -> std::optional<RowSplit> {
-    if (!data.validation.empty()) return std::nullopt;
-    return RowSplit{.heldout = data.validation_share,
-                    .seed = static_cast<std::uint64_t>(data.seed),
-                    .part = part};
-  };
+  const auto split = [&](RowSplit::Part part) { return answer_split(data, part); };
   if (set == ExampleSet::train)
     return write_answers(r, "data.train", data.train, paths.train_output,
                          split(RowSplit::Part::train));
@@ -252,6 +272,7 @@ ObjectiveType text_to_text_objective() {
   type.state_measures = [](const Recipe& r, std::shared_ptr<const Client> client) {
     return answer_measures(r, texts_to_answer(r), std::move(client), answer_job(r));
   };
+  type.write_rows = write_answer_rows;
   type.export_folder = export_answers;
   type.questions = {QuestionFor<GenerateJob>(
       of_model(answer_job, [](const StoredModel& m) { return stored_t5_job(m); }))};

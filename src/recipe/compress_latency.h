@@ -1,0 +1,49 @@
+// How long models take side by side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/resample.h"
+#include "recipe/asked_rows.h"
+
+namespace smelt {
+
+struct LatencyJob {
+  std::vector<std::int64_t> batches{1, 8, 32}, lengths{32, 128, 384};
+  std::int64_t rounds = 20;
+};
+
+// Texts of one size, through one model.
+struct Latency {
+  std::int64_t batch = 0, length = 0;
+  std::vector<double> seconds = {};  // of each round
+
+  double quantile(double share) const;  // of the rounds, the nearest that was measured
+};
+
+// By model, and then by length and batch. In each round each model has its turn, another one the
+// first; two turns of each before that are not counted. So what else the machine does meanwhile
+// meets all of them. UsageError for a batch of nothing, and a length that a model does not take.
+std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job);
+
+// How many times as fast as `base` was in the same rounds: the median of the rounds' ratios, with
+// its interval by resampling the rounds.
+Interval speed_up(const Latency& base, const Latency& other);
+
+// Of a process of its own that only loads this model and answers a batch: by the program `smelt`,
+// as `smelt compress load` prints it. The median time of `loads` processes for each, by turns, and
+// their most memory.
+struct Loaded {
+  double seconds = 0;  // until the weights are in memory as floats
+  double bytes = 0;    // the most that the process held
+};
+// This program's file, to be given there; empty where it is not called smelt, as a test is.
+std::string own_program();
+
+std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,
+                              const LatencyJob& job, std::int64_t answer_tokens, int loads);
+
+}  // namespace smelt

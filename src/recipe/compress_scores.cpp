@@ -1,0 +1,131 @@
+#include "recipe/compress_scores.h"
+
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+struct Scored {
+  JsonValues said, is;
+};
+
+// Labels of words where accuracy is asked: each word is an example.
+bool is_of_words(const SaidRows& rows, const std::string& metric) {
+  return metric == "accuracy" && !rows.empty() && rows.front().contains("words");
+}
+
+Scored scored_values(const SaidRows& rows, const std::string& metric) {
+  const std::string field = predicted_field(metric);
+  const bool of_words = is_of_words(rows, metric);
+  Scored out;
+  for (const OrderedJson& row : rows) {
+    if (!row.contains(field))
+      throw UsageError(str("compress: --metric ", metric, ": this model says no ", field),
+                       "leave it out");
+    const nlohmann::json said = row[field], is = row["label"];
+    if (!of_words) {
+      out.said.push_back(said);
+      out.is.push_back(is);
+      continue;
+    }
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      const bool cut = i >= said.size() || said[i].is_null();
+      out.said.push_back(cut ? nlohmann::json("") : said[i]);
+      out.is.push_back(is[i]);
+    }
+  }
+  return out;
+}
+
+OrderedJson mcnemar_json(const ScoreOf& model, const ScoreOf& base, std::size_t examples) {
+  std::int64_t only_model = 0, only_base = 0;
+  for (std::size_t i = 0; i < examples; ++i) {
+    const std::size_t one[] = {i};
+    only_model += model(one) > base(one) ? 1 : 0;
+    only_base += model(one) < base(one) ? 1 : 0;
+  }
+  return {
+      {"only_model", only_model}, {"only_base", only_base}, {"p", mcnemar(only_model, only_base)}};
+}
+
+std::string key_of_row(const OrderedJson& row) {
+  std::string out;
+  for (const char* field : {"question", "text", "pair", "words", "label"})
+    out += row.contains(field) ? row[field].dump() + "\n" : "";
+  return out;
+}
+
+// What was asked, as one text.
+std::string text_of_row(const OrderedJson& row) {
+  const char* const field = row.contains("question") ? "question" : "text";
+  if (row.contains("words")) return join(row["words"].get<std::vector<std::string>>(), " ");
+  const std::string pair = row.value("pair", std::string());
+  return row.value(field, std::string()) + (pair.empty() ? "" : " | " + pair);
+}
+
+}  // namespace
+
+OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
+                        const ResampleOptions& with) {
+  OrderedJson out = OrderedJson::object();
+  for (const std::string& metric : metrics) {
+    const Scored all = scored_values(rows, metric);
+    const Interval own = bootstrap(all.is.size(), metric_of(metric, all.said, all.is), with);
+    out[metric] = {{"value", own.value}, {"low", own.low}, {"high", own.high}};
+  }
+  return out;
+}
+
+OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
+                         const std::vector<std::string>& metrics, const ResampleOptions& with) {
+  OrderedJson out = OrderedJson::object();
+  for (const std::string& metric : metrics) {
+    const Scored own = scored_values(rows, metric), theirs = scored_values(base, metric);
+    const ScoreOf first = metric_of(metric, own.said, own.is),
+                  second = metric_of(metric, theirs.said, theirs.is);
+    const PairedTest test = paired_bootstrap(own.is.size(), first, second, with);
+    out[metric] = {{"difference", test.difference.value},
+                   {"low", test.difference.low},
+                   {"high", test.difference.high},
+                   {"p_value", test.p_value}};
+    if (metric == "accuracy" || metric == "exact-match")
+      out[metric]["mcnemar"] = mcnemar_json(first, second, own.is.size());
+  }
+  return out;
+}
+
+OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most) {
+  OrderedJson examples = OrderedJson::array();
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i]["prediction"] == base[i]["prediction"]) continue;
+    if (++count <= most)
+      examples.push_back({{"text", text_of_row(rows[i])},
+                          {"label", rows[i]["label"]},
+                          {"base", base[i]["prediction"]},
+                          {"prediction", rows[i]["prediction"]}});
+  }
+  return {{"count", count}, {"examples", examples}};
+}
+
+double score_of(const SaidRows& rows, const std::string& metric) {
+  const Scored all = scored_values(rows, metric);
+  std::vector<std::size_t> each(all.is.size());
+  std::iota(each.begin(), each.end(), std::size_t{0});
+  return metric_of(metric, all.said, all.is)(each);
+}
+
+std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {
+  std::set<std::string> known;
+  for (const OrderedJson& row : first) known.insert(key_of_row(row));
+  std::size_t both = 0;
+  for (const OrderedJson& row : second) both += known.contains(key_of_row(row)) ? 1 : 0;
+  return both;
+}
+
+}  // namespace smelt

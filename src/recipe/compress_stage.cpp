@@ -1,0 +1,181 @@
+#include "recipe/compress_stage.h"
+
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/error.h"
+#include "compress/prune.h"
+#include "compress/quantize.h"
+#include "recipe/classify_fields.h"
+#include "recipe/compress_choice.h"
+#include "recipe/compress_report.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/recipe_checks.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "text/lines.h"
+#include "track/compress_page.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kAnswersModel = "text_to_text";
+
+std::vector<std::int64_t> numbers_in(const Recipe& r, const std::string& field,
+                                     const std::string& list) {
+  std::vector<std::int64_t> out;
+  for (const std::string_view word : split(list, ',')) {
+    const std::string_view digits = trim(word);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 1)
+      throw UsageError(str(r.origin({field}), ": ", field, ": '", list, "' is no list of numbers"),
+                       "write it as 1,8,32");
+    out.push_back(value);
+  }
+  return out;
+}
+
+// Rows as the stage writes them.
+LabelledFiles rows_at(const std::string& file, bool has_pair) {
+  LabelledFiles out{.input = file, .format = FileFormat::jsonl};
+  if (has_pair) out.pair = "pair";
+  return out;
+}
+
+bool is_t5(const Recipe& r) { return r.type->name == kAnswersModel; }
+
+class CompressedModel {
+ public:
+  explicit CompressedModel(const Recipe& r)
+      : r_(r), folder_(compress_folder(r)), source_(RecipePaths(r).hugging_face) {}
+
+  void make() {
+    if (exists(folder_)) remove_tree(folder_);
+    write_parts();
+    std::string newest = source_;
+    std::vector<std::string> models;
+    if (r_.compress.cuts()) models.push_back(newest = cut(newest));
+    if (r_.compress.int8) models.push_back(in_eight_bits(newest));
+    report(models);
+  }
+
+ private:
+  std::string at(const char* name) const { return join_path(folder_, name); }
+
+  void write_parts() const {
+    r_.type->write_rows(r_, RowPart::train, at("train.jsonl"));
+    if (!r_.data.value("test", "").empty()) {
+      r_.type->write_rows(r_, RowPart::heldout, at("dev.jsonl"));
+      r_.type->write_rows(r_, RowPart::test, at("test.jsonl"));
+      return;
+    }
+    r_.type->write_rows(r_, RowPart::heldout, at("heldout.jsonl"));
+    OutputFile dev(at("dev.jsonl")), test(at("test.jsonl"));
+    LineReader lines(at("heldout.jsonl"));
+    for (std::string line; lines.next(line);)
+      (lines.number() % 2 == 1 ? dev : test).write(line + "\n");
+    dev.commit();
+    test.commit();
+  }
+  bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
+
+  // Lengths that the model was trained with.
+  AskedRows asked(const char* file) const {
+    AskedRows out{.files = rows_at(at(file), has_pair()), .what = "compress"};
+    if (!is_t5(r_)) return out;
+    out.seq_length = r_.data.value("inputs_length", out.seq_length);
+    out.target_length = r_.data.value("targets_length", out.target_length);
+    return out;
+  }
+  PruneData rows_to_choose_by() const {
+    PruneData out{
+        .rows = rows_at(at("train.jsonl"), has_pair()),
+        .seq_length = r_.data.value(is_t5(r_) ? "inputs_length" : "seq_length", std::int64_t{128}),
+        .target_length = r_.data.value("targets_length", std::int64_t{64}),
+        .examples = r_.compress.examples,
+        .device = r_.train.device};
+    out.prefix = r_.data.value("prefix", "");
+    return out;
+  }
+  std::string cut(const std::string& from) const {
+    const CompressSection& c = r_.compress;
+    PruneJob job{.from = from, .to = at("cut"), .ffn = c.ffn, .heads = c.heads};
+    if (c.layers > 0) job.layers.count = c.layers;
+    if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
+    if (c.ffn < 1 || c.heads < 1) job.data = rows_to_choose_by();
+    const Pruned done = prune_model(job);
+    spdlog::info("compress: {} of {} parameters are left: {}", done.parameters,
+                 done.parameters_before, job.to);
+    return job.to;
+  }
+  std::string in_eight_bits(const std::string& from) const {
+    QuantizeJob job{.from = from, .to = at("int8"), .embeddings = r_.compress.embeddings};
+    if (r_.compress.max_drop >= 0)
+      job.limit = drop_limit({.rows = asked("dev.jsonl"),
+                              .metric = {},
+                              .batch_size = r_.eval.batch_size,
+                              .device = r_.train.device},
+                             r_.compress.max_drop, false);
+    const Quantized done = quantize_weights(job);
+    spdlog::info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
+    return job.to;
+  }
+  void report(const std::vector<std::string>& models) const {
+    CompressReportJob job{.base = source_, .models = models, .test = asked("test.jsonl")};
+    job.dev = at("dev.jsonl");
+    job.latency = {.batches = numbers_in(r_, "compress.batches", r_.compress.batches),
+                   .lengths = numbers_in(r_, "compress.lengths", r_.compress.lengths),
+                   .rounds = r_.compress.rounds};
+    job.batch_size = r_.eval.batch_size;
+    job.device = r_.train.device;
+    job.smelt = own_program();
+    const nlohmann::ordered_json said = compress_report(job);
+    write_file(at("report.json"),
+               said.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write_file(at("report.html"), compress_page(said));
+    spdlog::info("compress: {}\n{}", at("report.html"), compress_report_text(said));
+  }
+
+  const Recipe& r_;
+  std::string folder_, source_;
+};
+
+}  // namespace
+
+void check_compress(const Recipe& r) {
+  const CompressSection& c = r.compress;
+  if (!c.is_on()) return;
+  const RecipeChecks checks(r);
+  checks.at_least("compress.layers", 0);
+  checks.at_least("compress.decoder_layers", 0);
+  checks.at_least("compress.examples", 1);
+  checks.at_least("compress.rounds", 1);
+  for (const char* field : {"compress.ffn", "compress.heads"}) {
+    const double share = r.sections.at("compress").at(std::string(field).substr(9)).get<double>();
+    checks.require(share > 0 && share <= 1, {field},
+                   str(field, " is ", share, ", which is no share"),
+                   "give a number above 0, at most 1");
+  }
+  checks.require(is_t5(r) || (c.heads == 1 && c.decoder_layers == 0),
+                 {"compress.heads", "compress.decoder_layers"},
+                 "compress.heads and compress.decoder_layers are of a T5",
+                 "leave them out; a BERT's or an ELECTRA's layers and neurons can be cut");
+  checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
+                 "compress.max_drop is of compress.int8, which is false", "set that to true");
+  checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,
+                 {"compress.layers", "compress.ffn", "compress.int8"},
+                 "compress: a recipe of answer_spans has no such stage",
+                 "use `smelt compress` on what it exports");
+  (void)numbers_in(r, "compress.batches", c.batches);
+  (void)numbers_in(r, "compress.lengths", c.lengths);
+}
+
+std::string compress_folder(const Recipe& r) { return join_path(r.out, "compress"); }
+
+void compress_model(const Recipe& r) { CompressedModel(r).make(); }
+
+}  // namespace smelt

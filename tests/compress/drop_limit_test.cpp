@@ -1,0 +1,133 @@
+// Weights in eight bits that may lose only so much of a score.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compress/quantize.h"
+#include "format/safetensors.h"
+#include "runs/golden_classify.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(LeastThatHolds, IsTheThresholdAndAsksFew) {
+  for (std::size_t most = 0; most <= 40; ++most)
+    for (std::size_t threshold = 0; threshold <= most + 1; ++threshold) {
+      std::set<std::size_t> asked;
+      const auto found = least_that_holds(most, [&](std::size_t count) {
+        EXPECT_LE(count, most);
+        EXPECT_TRUE(asked.insert(count).second) << count << " is asked twice";
+        return count >= threshold;
+      });
+      EXPECT_EQ(found, threshold <= most ? std::optional(threshold) : std::nullopt);
+      EXPECT_LE(asked.size(), 14);
+    }
+}
+
+class DropLimitTest : public testing::Test {
+ protected:
+  static constexpr const char* kOutlier = "bert.encoder.layer.1.attention.self.key.weight";
+
+  void SetUp() override {
+    GoldenClassify("bert").write_folder(dir_.file("hf"));
+    const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "hf");
+    TensorMap tensors = file.tensors();
+    const auto bytes = tensors.at(kOutlier).data;
+    outlier_.assign(bytes.begin(), bytes.end());
+    for (std::size_t at = 0; at < outlier_.size(); at += 16 * sizeof(float)) {
+      const float huge = 300;  // one in each row, beside which the others have no code
+      std::memcpy(&outlier_[at], &huge, sizeof huge);
+    }
+    tensors.at(kOutlier).data = outlier_;
+    write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors, file.metadata()));
+  }
+  // Loses a little for each matrix in codes, and much for the one with the outliers.
+  static FolderScore score(const std::string& folder) {
+    double lost = 0;
+    const SafetensorsFile file(read_file(folder + "/model.safetensors"), folder);
+    for (const auto& [name, view] : file.tensors())
+      if (name.ends_with("_scale")) lost += name.starts_with(kOutlier) ? 0.5 : 0.001;
+    return {1 - lost, 2 - lost};
+  }
+  Quantized quantize(double most, bool forced = false) const {
+    return quantize_weights({.from = dir_.file("hf"),
+                             .to = dir_.file("int8"),
+                             .limit = DropLimit{.score = score, .most = most, .forced = forced}});
+  }
+  std::vector<std::byte> outlier_;
+  TempDir dir_;
+};
+
+TEST_F(DropLimitTest, APlantedOutlierIsTheFirstToGoBack) {
+  const Quantized done = quantize(0.1);
+  EXPECT_THAT(done.went_back, ElementsAre(kOutlier));
+  EXPECT_EQ(done.tensors.size(), 11);
+  EXPECT_EQ(done.before.choice, 1);
+  EXPECT_DOUBLE_EQ(done.after.choice, 1 - 0.011);
+  EXPECT_DOUBLE_EQ(done.after.told, 2 - 0.011);
+  const SafetensorsFile file(read_file(dir_.file("int8/model.safetensors")), "int8");
+  EXPECT_EQ(file.at(kOutlier).shape.dtype, DType::f32);
+  const json step = json::parse(read_file(dir_.file("int8/compress.json")))["steps"][0];
+  EXPECT_EQ(step["went_back"], json::array({kOutlier}));
+  EXPECT_EQ(step["chosen_by"]["max_drop"], 0.1);
+  EXPECT_THAT(step["kept"].dump(), HasSubstr("layer.1.attention.self.key"));
+  const json config = json::parse(read_file(dir_.file("int8/config.json")));
+  EXPECT_THAT(config["quantization_config"]["ignore"].dump(),
+              HasSubstr("layer.1.attention.self.key"));
+}
+
+TEST_F(DropLimitTest, NothingGoesBackWhereTheScoreHolds) {
+  EXPECT_TRUE(quantize(0.6).went_back.empty());
+}
+
+TEST_F(DropLimitTest, WhatNothingReachesIsWrittenOnlyWhenForced) {
+  EXPECT_THAT(
+      error_of<UsageError>([&] { quantize(0.0005); }),
+      HasSubstr(
+          "a drop of 0.0005 (--max-drop) is not reached: with 11 of 12 matrices in floats the "
+          "score is 0.999, of the model it is 1\n  hint: allow a larger drop"));
+  EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf"));
+  const Quantized forced = quantize(0.0005, true);
+  EXPECT_EQ(forced.tensors.size(), 12);
+  EXPECT_TRUE(forced.went_back.empty());
+}
+
+TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {
+  REQUIRE_PLUGIN("cpu");
+  write_file(dir_.file("rows.tsv"), "text\tlabel\ncat\ta\nbird\tb\nw9\tc\ndog\ta\n");
+  const std::string command = str("compress quantize ", dir_.file("hf"), " --out ",
+                                  dir_.file("int8"), " --max-drop 100 --input ");
+  const CommandOutput out =
+      run_smelt(command + dir_.file("rows.tsv") + " --json 2>/dev/null | cat");
+  const json said = json::parse(out.text);
+  for (const char* field : {"score", "score_of_other_rows"}) {
+    const double before = said[field]["before"];
+    EXPECT_EQ(before, std::round(2 * before) / 2) << field;  // of two rows each
+  }
+  write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
+  expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
+                     " --max-drop 1 --input ", dir_.file("one.tsv")),
+                 HasSubstr("one.tsv has one row: half of the rows choose"));
+  expect_refusal(
+      str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"), " --max-drop 1"),
+      HasSubstr("--max-drop is of a score, and there are no rows for it"));
+  expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
+                     " --input ", dir_.file("one.tsv")),
+                 HasSubstr("compress: --input without --max-drop"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,107 @@
+// The section compress of a recipe: a smaller model and its report, of a classifier and of a T5.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "recipe/pipeline.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class CompressRecipe : public testing::Test {
+ protected:
+  void write_classify(const std::string& compress) const {
+    GoldenClassify("bert").write_folder(dir_.file("base"));
+    std::string rows = "label\ttext\n";
+    for (int i = 0; i < 22; ++i)
+      rows +=
+          i % 2 == 0 ? str("cats\tcat w", 8 + i % 7, "\n") : str("dogs\tdog w", 9 + i % 5, "\n");
+    write_file(dir_.file("train.tsv"), rows);
+    write_recipe("model: {type: classify}\n", ", seq_length: 8", compress);
+  }
+  void write_t5(const std::string& compress) const {
+    GoldenT5("small").write_folder(dir_.file("base"));
+    std::string rows = "source\ttarget\n";
+    for (int i = 0; i < 14; ++i) rows += i % 2 == 0 ? "a bad cab\ta bed\n" : "a cab\tbad\n";
+    write_file(dir_.file("train.tsv"), rows);
+    write_recipe("model: {type: text_to_text}\n", ", inputs_length: 12, targets_length: 6",
+                 compress);
+  }
+  void write_recipe(const std::string& model, const std::string& lengths,
+                    const std::string& compress) const {
+    write_file(dir_.file("r.yaml"),
+               str("out: ", dir_.file("out"), "\ndata: {train: ", dir_.file("train.tsv"), lengths,
+                   ", validation_share: 0.4}\n", model, "train: {init: ", dir_.file("base"),
+                   ", batch_size: 4, steps: 1}\neval: {batch_size: 4}\ncompress: {", compress,
+                   ", batches: '1,2', lengths: '4', rounds: 1}\n"));
+  }
+  void run() const { run_recipe(load_recipe(dir_.file("r.yaml"), {})); }
+  json report() const { return json::parse(read_file(dir_.file("out/compress/report.json"))); }
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
+  REQUIRE_PLUGIN("cpu");
+  write_classify("layers: 1, ffn: 0.5, int8: true, max_drop: 100");
+  run();
+  const json said = report();
+  ASSERT_EQ(said["models"].size(), 3);
+  EXPECT_EQ(said["models"][1]["name"], "cut");
+  EXPECT_EQ(said["models"][2]["steps"].size(), 2);
+  EXPECT_EQ(said["models"][2]["steps"][1]["chosen_by"]["max_drop"], 1);
+  EXPECT_LT(said["models"][2]["bytes"], said["models"][1]["bytes"]);
+  EXPECT_EQ(said["models"][2]["latency"].size(), 2);
+  // Every second of the rows that were held out is of the test, and no row is of both.
+  EXPECT_EQ(said["rows"]["examples"].get<int>() + said["rows"]["dev"]["examples"].get<int>(), 8);
+  EXPECT_TRUE(exists(dir_.file("out/compress/report.html")));
+  EXPECT_THAT(log_.text(), HasSubstr("parameters are left"));
+  const auto made = std::filesystem::last_write_time(dir_.file("out/compress/report.json"));
+  run();
+  EXPECT_EQ(std::filesystem::last_write_time(dir_.file("out/compress/report.json")), made);
+}
+
+TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
+  REQUIRE_PLUGIN("cpu");
+  write_t5("decoder_layers: 1, heads: 0.5");
+  run();
+  const json said = report();
+  ASSERT_EQ(said["models"].size(), 2);
+  EXPECT_EQ(said["metrics"], json::array({"exact-match"}));
+  const json& step = said["models"][1]["steps"][0];
+  EXPECT_EQ(step["kept_decoder_layers"].size(), 1);
+  EXPECT_EQ(step["heads"]["before"], 3);
+  EXPECT_EQ(step["heads"]["after"], 2);
+}
+
+TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
+  write_classify("layers: 1");
+  const auto refusal = [&](const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
+  };
+  EXPECT_THAT(refusal({"compress.ffn=0"}), HasSubstr("compress.ffn is 0, which is no share"));
+  EXPECT_THAT(refusal({"compress.heads=0.5"}),
+              HasSubstr("compress.heads and compress.decoder_layers are of a T5"));
+  EXPECT_THAT(refusal({"compress.max_drop=1"}),
+              HasSubstr("compress.max_drop is of compress.int8, which is false"));
+  EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is no list of numbers"));
+  EXPECT_THAT(refusal({"model.problem=answer_spans"}),
+              HasSubstr("a recipe of answer_spans has no such stage"));
+}
+
+}  // namespace
+}  // namespace smelt
