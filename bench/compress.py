@@ -9,6 +9,7 @@ model's, and for each batch and length how many times as fast it is, with the in
 The figures of the documentation are of a machine with nothing else to do:
 
     .venv-oracle/bin/python bench/compress.py --batches 8 --lengths 128 --rounds 20
+    .venv-oracle/bin/python bench/compress.py --model t5-small      # bytes alone, which no other program changes
 """
 import argparse
 import json
@@ -22,7 +23,8 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = {"tiny": (128, 2, 2, 512), "small": (512, 4, 8, 2048), "base": (768, 12, 12, 3072)}
-WORDS, POSITIONS, CLASSES = 30522, 512, 3
+T5_SMALL = (512, 6, 8, 2048)
+WORDS, T5_WORDS, POSITIONS, CLASSES = 30522, 32128, 512, 3
 
 
 def shapes(width, layers, inner):
@@ -50,8 +52,33 @@ def shapes(width, layers, inner):
     return out
 
 
+def t5_shapes(width, layers, inner):
+    out = {"shared.weight": (T5_WORDS, width)}
+    for stack, attentions in (("encoder", ["SelfAttention"]), ("decoder", ["SelfAttention", "EncDecAttention"])):
+        for layer in range(layers):
+            at = f"{stack}.block.{layer}.layer."
+            for i, name in enumerate(attentions):
+                out |= {f"{at}{i}.{name}.{part}.weight": (width, width) for part in "qkvo"}
+                out[f"{at}{i}.layer_norm.weight"] = (width,)
+            if layer == 0:
+                out[f"{at}0.SelfAttention.relative_attention_bias.weight"] = (32, width // 64)
+            last = f"{at}{len(attentions)}."
+            out[last + "DenseReluDense.wi.weight"], out[last + "DenseReluDense.wo.weight"] = (inner, width), (width, inner)
+            out[last + "layer_norm.weight"] = (width,)
+        out[f"{stack}.final_layer_norm.weight"] = (width,)
+    return out
+
+
+def t5_config(width, layers, heads, inner):
+    return {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "vocab_size": T5_WORDS,
+            "d_model": width, "d_kv": width // heads, "d_ff": inner, "num_layers": layers,
+            "num_decoder_layers": layers, "num_heads": heads, "relative_attention_num_buckets": 32,
+            "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6, "feed_forward_proj": "relu",
+            "tie_word_embeddings": True, "dropout_rate": 0.1, "pad_token_id": 0, "eos_token_id": 1,
+            "decoder_start_token_id": 0}
+
+
 def write_model(folder, width, layers, heads, inner):
-    folder.mkdir()
     (folder / "config.json").write_text(json.dumps({
         "model_type": "bert", "architectures": ["BertForSequenceClassification"], "vocab_size": WORDS,
         "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": inner,
@@ -61,8 +88,11 @@ def write_model(folder, width, layers, heads, inner):
         "label2id": {f"c{i}": i for i in range(CLASSES)}}))
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     (folder / "vocab.txt").write_text("\n".join(words + [f"w{i}" for i in range(len(words), WORDS)]) + "\n")
+    write_weights(folder, shapes(width, layers, inner))
+
+
+def write_weights(folder, named):
     drawn, header, at = np.random.default_rng(0), {}, 0
-    named = shapes(width, layers, inner)
     for name, shape in named.items():
         size = 4 * int(np.prod(shape))
         header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [at, at + size]}
@@ -103,20 +133,18 @@ def told(report):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--model", default="base", choices=SIZES)
+    p.add_argument("--model", default="base", choices=[*SIZES, "t5-small"])
     p.add_argument("--ffn", default="0.5")
     p.add_argument("--batches", default="8")
     p.add_argument("--lengths", default="128")
     p.add_argument("--rounds", default="20")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     args = p.parse_args()
-    width, layers, heads, inner = SIZES[args.model]
+    width, layers, heads, inner = SIZES.get(args.model, T5_SMALL)
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         base, train, test = work / "base", work / "train.tsv", work / "test.tsv"
-        write_model(base, width, layers, heads, inner)
-        write_rows(train, 8, 1)
-        write_rows(test, 8, 2)
+        base.mkdir()
 
         def compress(*command):
             done = subprocess.run([args.smelt, "compress", *map(str, command)], capture_output=True, text=True)
@@ -124,6 +152,17 @@ def main():
                 raise SystemExit(done.stderr)
             return done.stdout
 
+        if args.model == "t5-small":
+            (base / "config.json").write_text(json.dumps(t5_config(width, layers, heads, inner)))
+            write_weights(base, t5_shapes(width, layers, inner))
+            ways = {"products": [], "all": ["--embeddings"], "all but wo": ["--embeddings", "--keep", "*.wo"]}
+            done = {way: json.loads(compress("quantize", base, "--out", work / str(i), "--json", *flags))
+                    for i, (way, flags) in enumerate(ways.items())}
+            bytes_of = {way: one["bytes"] for way, one in done.items()}
+            return print(json.dumps({"f32": done["all"]["bytes_before"]} | bytes_of))
+        write_model(base, width, layers, heads, inner)
+        write_rows(train, 8, 1)
+        write_rows(test, 8, 2)
         compress("prune", base, "--out", work / "ffn", "--ffn", args.ffn, "--input", train, "--examples", 8,
                  "--batch", 8, "--seq-length", 32)
         compress("prune", base, "--out", work / "layers", "--layers", layers // 2)
