@@ -23,6 +23,7 @@ def parse_flags(defaults):
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
     p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
     p.add_argument("--predictions", type=int, default=0, help="masked tokens, or T5's targets, if that is to be named")
+    p.add_argument("--classes", type=int, default=0, help="fine-tuned to tell so many apart; 0: pre-trained")
     p.add_argument("--dropout", type=float, default=0.1)
     p.add_argument("--optimizer", default="", help="if it is to be named to both sides")
     p.add_argument("--steps", type=int, default=5, help="timed steps per run, after one untimed")
@@ -62,7 +63,8 @@ def step_flops(args, shape):
 def measure(peer, args):
     shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--steps={args.steps}",
              f"--dropout={args.dropout}", *([f"--optimizer={args.optimizer}"] if args.optimizer else []),
-             *([f"--predictions={args.predictions}"] if args.predictions else [])]
+             *([f"--predictions={args.predictions}"] if args.predictions else []),
+             *([f"--classes={args.classes}"] if args.classes else [])]
     sides = {"smelt": [args.smelt, "bench", *shape],
              "jax": [args.python, str(ROOT / "bench" / peer), *shape],
              "sgemm": [args.python, "-c", SGEMM]}

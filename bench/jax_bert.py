@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One BERT pre-training step in plain JAX: the peer that smelt's speed is compared with.
+"""One BERT pre-training step, or with --classes a fine-tuning one, in plain JAX: the peer that smelt's speed is compared with.
 
 The step is the whole of it: forward, backward, global-norm clip, AdamWeightDecay with exclusions,
 jitted with donated state. Prints one line of JSON; see docs/performance.md.
@@ -27,6 +27,7 @@ def parse_flags():
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
     p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
     p.add_argument("--predictions", type=int, default=20, help="masked positions per sequence")
+    p.add_argument("--classes", type=int, default=0, help="fine-tuned to tell so many apart; 0: pre-trained")
     p.add_argument("--steps", type=int, default=5, help="timed steps, after one untimed")
     p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
     p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg; hash: dropout by a counter hash of our own, which JAX does not have")
@@ -70,9 +71,13 @@ def init(key):
     layers = [layer() for _ in range(LAYERS)]
     if args.layers == "scan":
         layers = jax.tree.map(lambda *xs: jnp.stack(xs), *layers)
-    return {
+    encoder = {
         "words": weight(VOCAB, H), "positions": weight(POSITIONS, H), "types": weight(TYPES, H),
         "embedding_norm": norm(), "layers": layers, "pooler": dense(H, H),
+    }
+    if args.classes:
+        return encoder | {"classes": {"kernel": weight(args.classes, H), "bias": jnp.zeros(args.classes)}}
+    return encoder | {
         "transform": dense(H, H), "transform_norm": norm(), "mlm_bias": jnp.zeros(VOCAB),
         "nsp": {"kernel": weight(2, H), "bias": jnp.zeros(2)},
     }
@@ -142,7 +147,16 @@ def encode(params, batch, key):
     return x
 
 
+def class_loss(params, batch, key):
+    x = encode(params, batch, key)
+    pooled = dropout(jax.random.fold_in(key, 1), jnp.tanh(dense(params["pooler"], x[:, 0])).astype(jnp.float32))
+    logp = jax.nn.log_softmax(pooled @ params["classes"]["kernel"].T + params["classes"]["bias"])
+    return -jnp.take_along_axis(logp, batch["class"][:, None], axis=-1).mean()
+
+
 def loss_fn(params, batch, key):
+    if args.classes:
+        return class_loss(params, batch, key)
     x = encode(params, batch, key)
     picked = jnp.take_along_axis(x, batch["positions"][:, :, None], axis=1)
     h = layer_norm(params["transform_norm"], gelu(dense(params["transform"], picked)))
@@ -188,7 +202,8 @@ def make_batch(key):
     k = jax.random.split(key, 5)
     b, s, n = args.batch, args.seq, args.predictions
     half = jnp.arange(s)[None, :] >= s // 2
-    return {
+    labels = {"class": jax.random.randint(k[4], (b,), 0, args.classes)} if args.classes else {}
+    return labels | {
         "ids": jax.random.randint(k[0], (b, s), 0, VOCAB), "mask": jnp.ones((b, s), jnp.int32),
         "types": jnp.broadcast_to(half, (b, s)).astype(jnp.int32),
         "positions": jax.random.randint(k[1], (b, n), 0, s), "labels": jax.random.randint(k[2], (b, n), 0, VOCAB),

@@ -22,6 +22,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "tasks/bert_task.h"
+#include "tasks/classify_task.h"
 #include "tasks/electra_task.h"
 #include "tasks/jestimator_bert_task.h"
 #include "tasks/t5_task.h"
@@ -34,6 +35,7 @@ struct BenchOptions {
   std::vector<std::string> updates;  // these alone
   RunOn on = {.compute = ComputeChoice()};
   std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
+  std::int64_t classes = 0;  // that a BERT is fine-tuned to tell apart; 0: it is pre-trained
   double dropout = 0.1;
 };
 
@@ -95,12 +97,18 @@ Task t5_bench_task(const BenchOptions& o) {
   return t5_task(task);
 }
 
+Task classify_bench_task(const BenchOptions& o, const BertConfig& model) {
+  ClassifyTask task{.encoder = model, .seq_length = o.seq, .dropout = o.dropout};
+  for (std::int64_t i = 0; i < o.classes; ++i) task.labels.names.push_back(str("class ", i));
+  return classify_task(task);
+}
+
 Task bench_task(const BenchOptions& o) {
   if (o.model == kT5 || o.model == kT5Gated) return t5_bench_task(o);
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
   const auto known = models().find(o.model);
-  if (o.predictions > o.seq)
+  if (o.classes == 0 && o.predictions > o.seq)
     throw UsageError(
         str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
         "give at most as many as tokens");
@@ -110,6 +118,7 @@ Task bench_task(const BenchOptions& o) {
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   if (known != models().end())
     model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
+  if (o.classes > 0) return classify_bench_task(o, model);
   return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
@@ -138,7 +147,7 @@ Batch random_batch(const Features& features, std::int64_t rows) {
     const Feature& feature = features[i];
     if (feature.dtype == DType::f32)
       std::ranges::fill(batch.arrays[i].values<float>(), 1.0f);
-    else if (feature.name == "input_mask")
+    else if (feature.name == "input_mask" || feature.name == "is_real_example")
       std::ranges::fill(batch.arrays[i].values<std::int32_t>(), 1);
     else if (feature.name != "segment_ids")
       for (std::int32_t& value : batch.arrays[i].values<std::int32_t>())
@@ -266,6 +275,10 @@ void add_bench_command(CLI::App& app) {
   add_count("--predictions", o->predictions, "BERT's masked tokens, or T5's targets, per example");
   add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
   add_count("--steps", o->steps, "steps timed, after one that is not");
+  command
+      ->add_option("--classes", o->classes,
+                   "fine-tune a BERT to tell so many classes apart, instead of pre-training it")
+      ->check(number_from(2, 1000));
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, *o->on.compute, o->on.mesh);

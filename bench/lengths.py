@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""What batches of a few lengths are worth: an epoch of rows of mixed lengths, cut to them and padded to the longest.
+
+    python bench/lengths.py [--sizes tiny,base] [--rows 4096]
+
+Needs build/release/smelt (scripts/build). Both fine-tune the same model on the same batches (data.lengths auto, and the
+one length of all, which leaves the batches as they are); of two epochs the second is timed, once all programs are
+compiled. Prints the epochs' seconds, their ratio, the largest difference of the losses of an epoch (there is no dropout,
+so they differ by rounding alone), and the share of the time that waited for input.
+"""
+import argparse
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import finetuned_model as made
+
+
+def epochs(program, work, base, train, rows, lengths, round_):
+    """Of each the record of its line."""
+    steps = rows * 9 // 10 // 32  # a tenth is held out
+    out = work / f"{lengths}-{round_}"
+    yaml = work / f"{lengths}-{round_}.yaml"
+    yaml.write_text(made.recipe(out, base, train, 2 * steps, data={"lengths": lengths}, train={"log_every": steps}))
+    made.smelt(program, "run", yaml)
+    records = [json.loads(line) for line in (out / "model/metrics.jsonl").read_text().splitlines()]
+    return [r for r in records if r["kind"] == "line"], steps * 32
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--sizes", default="tiny,base")
+    p.add_argument("--rows", type=int, default=4096, help="of base a quarter of them")
+    p.add_argument("--rounds", type=int, default=2)
+    p.add_argument("--smelt", default=str(made.ROOT / "build/release/smelt"))
+    args = p.parse_args()
+    for size in args.sizes.split(","):
+        rows = args.rows // 4 if size == "base" else args.rows
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder)
+            base = made.encoder(args.smelt, size, work)
+            made.write_rows(work / "train.tsv", rows)
+            seconds, losses, waited = {"auto": [], "128": []}, {}, 0
+            for round_ in range(args.rounds):
+                for lengths in seconds:
+                    lines, examples = epochs(args.smelt, work, base, work / "train.tsv", rows, lengths, round_)
+                    seconds[lengths].append(examples / lines[-1]["sequences_per_second"])
+                    losses[lengths] = [line["loss"] for line in lines]
+                    waited = max(waited, lines[-1]["input_share"])
+        cut, padded = min(seconds["auto"]), min(seconds["128"])
+        print(json.dumps({
+            "size": size, "rows": rows, "epoch_s_cut": round(cut, 3), "epoch_s_padded": round(padded, 3),
+            "ratio": round(padded / cut, 3),
+            "loss_difference": max(abs(a - b) for a, b in zip(losses["auto"], losses["128"])), "losses": losses["auto"],
+            "waiting_for_input": round(waited, 5), "load": round(os.getloadavg()[0], 1)}))
+
+
+if __name__ == "__main__":
+    main()
