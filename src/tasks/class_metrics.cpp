@@ -69,8 +69,12 @@ double matthews(std::span<const double> counts) {
   return both <= 0 ? 0 : (sum(c.hits) * n - product(c.said, c.is)) / std::sqrt(both);
 }
 
-Tensor moments(Tensor x, Tensor y, Tensor weights) {
+Tensor moments(Tensor x, Tensor y, Tensor weights, double center) {
   std::vector<Tensor> sums;
+  if (center != 0) {
+    x = x - center;
+    y = y - center;
+  }
   for (const Tensor& t : {ones_like(x), x, y, square(x), square(y), x * y})
     sums.push_back(reshape(reduce_sum(t * weights, {0}), {1}));
   return concatenate(sums, 0);

@@ -18,9 +18,10 @@ double f1_of_last(std::span<const double> counts);
 double micro_f1(std::span<const double> counts);
 double matthews(std::span<const double> counts);
 
-// The sums of 1, x, y, x², y², xy, f32 [6]; x, y, weights f32 [I].
-Tensor moments(Tensor x, Tensor y, Tensor weights);
-// Pearson's correlation of them; 0 where either is constant.
+// The sums of 1, x, y, x², y², xy, f32 [6], of both less `center`: squares of numbers far from 0
+// would leave f32 nothing of how they differ. x, y, weights f32 [I].
+Tensor moments(Tensor x, Tensor y, Tensor weights, double center);
+// Pearson's correlation of them, which no center changes; 0 where either is constant.
 double pearson(std::span<const double> moments);
 
 }  // namespace smelt

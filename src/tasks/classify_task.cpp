@@ -63,7 +63,7 @@ Objective multi_label(const Scored& s, std::int64_t C) {
   return out;
 }
 
-Objective regression(const Scored& s) {
+Objective regression(const Scored& s, double center) {
   const Tensor weight = reduce_sum(s.weights, {0});
   const Tensor said = reshape(s.logits, {s.weights.dim(0)});
   Objective out;
@@ -71,7 +71,7 @@ Objective regression(const Scored& s) {
                         .sum = reduce_sum(square(said - s.labels) * s.weights, {0}),
                         .weight = weight});
   out.metrics.push_back({.name = "pearson",
-                         .sum = moments(said, s.labels, s.weights),
+                         .sum = moments(said, s.labels, s.weights, center),
                          .weight = weight,
                          .finish = pearson});
   return out;
@@ -133,7 +133,7 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) 
     case Problem::multi_label:
       return multi_label(scored, C);
     case Problem::regression:
-      return regression(scored);
+      return regression(scored, c.label_center);
     default:
       throw BugError("classify: no such problem");
   }

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/cpu_device.h"
+#include "reference/evaluate.h"
+#include "support/plugins.h"
+
 namespace smelt {
 namespace {
 
@@ -40,6 +44,28 @@ TEST(ClassMetrics, PearsonIsMadeOfMoments) {
   }
   // Around means of 3.5 and 3.75: sums of products 14.5, of squares 21 and 14.75.
   EXPECT_NEAR(pearson(m), 14.5 / std::sqrt(21 * 14.75), 1e-12);
+}
+
+// Squares of 20000 leave f32 nothing of what is between 0 and 7.
+TEST(ClassMetrics, PearsonOfNumbersFarFromZeroIsThatOfTheSameNearIt) {
+  REQUIRE_PLUGIN("cpu");
+  const auto of = [](double shift, double center) {
+    Program p;
+    const Shape row{DType::f32, {4}};
+    const Tensor x = p.graph.argument(row), y = p.graph.argument(row), w = p.graph.argument(row);
+    p.results = {moments(x, y, w, center)};
+    const auto moved = [&](std::vector<double> numbers) {
+      for (double& one : numbers) one += shift;
+      return testing::real_value(row, numbers);
+    };
+    return pearson(testing::run_on_cpu(p, {moved({1, 2, 4, 7}), moved({3, 1, 5, 6}),
+                                           testing::real_value(row, {1, 1, 1, 1})})[0]
+                       .real);
+  };
+  const double near = of(0, 0);
+  EXPECT_NEAR(near, 14.5 / std::sqrt(21 * 14.75), 1e-6);
+  EXPECT_NEAR(of(20000, 20003.6), near, 1e-5);
+  EXPECT_GT(std::abs(of(20000, 0) - near), 1e-3);
 }
 
 }  // namespace
