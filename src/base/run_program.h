@@ -1,7 +1,9 @@
 // Other programs.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smelt {
@@ -19,5 +21,15 @@ struct ShellOutput {
 // A command line that the shell reads, with `input` as its standard input; what it prints is
 // returned. It need not read its input to the end.
 ShellOutput run_shell(const std::string& command, const std::string& input);
+
+struct ShellEnd {
+  int status = 0;      // as run_program's
+  std::string errors;  // the last of what it said on standard error, at most 2 KiB
+};
+// A command line that the shell reads, whose standard input is empty. What it prints is given to
+// `take` as it comes, in memory that is bounded, and its standard error passes on to smelt's own.
+// Once `take` returns false, or throws, the command is ended by SIGTERM.
+ShellEnd stream_shell(const std::string& command,
+                      const std::function<bool(std::string_view)>& take);
 
 }  // namespace smelt
