@@ -30,6 +30,24 @@ GlueTask of_columns(std::vector<std::string> names, std::vector<std::string> lab
   return out;
 }
 
+// Their columns are others than those of rows with labels (classification_tasks.py).
+void add_tests(std::vector<GlueTask>& tasks) {
+  for (GlueTask& task : tasks)
+    task.tests = {{.file = "test", .submission = task.names.at(1), .text = "2", .pair = "3"}};
+  const auto of = [&](const char* name) -> std::vector<GlueTest>& {
+    return std::ranges::find(tasks, name, &GlueTask::name)->tests;
+  };
+  for (const char* of_one_text : {"cola", "sst"}) of(of_one_text)[0].pair = "";
+  of("mrpc")[0].text = "4";
+  of("mrpc")[0].pair = "5";
+  of("sts")[0].text = "-2";
+  of("sts")[0].pair = "-1";
+  of("mnli") = {
+      {.file = "test_matched", .submission = "MNLI-m", .text = "9", .pair = "10"},
+      {.file = "test_mismatched", .submission = "MNLI-mm", .text = "9", .pair = "10"},
+      {.file = "diagnostic", .submission = "AX", .text = "2", .pair = "3", .is_needed = false}};
+}
+
 std::vector<GlueTask> made_tasks() {
   const std::vector<std::string> two{"0", "1"}, entailed{"entailment", "not_entailment"};
   GlueTask cola = of_columns({"cola", "CoLA"}, two, {"4", "", "2"});
@@ -52,15 +70,17 @@ std::vector<GlueTask> made_tasks() {
       of_columns({"mnli", "MNLI"}, {"contradiction", "entailment", "neutral"}, {"9", "10", "-1"});
   mnli.dev = "dev_matched";
   mnli.other = "dev_mismatched";
-  return {cola,
-          of_columns({"sst", "SST-2", "sst2"}, two, {"1", "", "2"}),
-          mrpc,
-          qqp,
-          sts,
-          mnli,
-          of_columns({"qnli", "QNLI"}, entailed, {"2", "3", "4"}),
-          of_columns({"rte", "RTE"}, entailed, {"2", "3", "4"}),
-          of_columns({"wnli", "WNLI"}, two, {"2", "3", "4"})};
+  std::vector<GlueTask> out{cola,
+                            of_columns({"sst", "SST-2", "sst2"}, two, {"1", "", "2"}),
+                            mrpc,
+                            qqp,
+                            sts,
+                            mnli,
+                            of_columns({"qnli", "QNLI"}, entailed, {"2", "3", "4"}),
+                            of_columns({"rte", "RTE"}, entailed, {"2", "3", "4"}),
+                            of_columns({"wnli", "WNLI"}, two, {"2", "3", "4"})};
+  add_tests(out);
+  return out;
 }
 
 }  // namespace
@@ -87,7 +107,8 @@ GlueFiles glue_files(const GlueTask& task, const std::string& folder) {
   const auto found = std::ranges::find_if(
       places, [](const std::string& place) { return exists(join_path(place, "train.tsv")); });
   const std::string place = found == places.end() ? join_path(folder, task.names.at(1)) : *found;
-  return {.train = join_path(place, "train.tsv"),
+  return {.folder = place,
+          .train = join_path(place, "train.tsv"),
           .dev = join_path(place, task.dev + ".tsv"),
           .other = task.other.empty() ? "" : join_path(place, task.other + ".tsv")};
 }
@@ -99,6 +120,17 @@ LabelledFiles glue_rows(const GlueTask& task, const std::string& input) {
           .pair = task.pair,
           .label = task.label,
           .header = task.header};
+}
+
+LabelledFiles glue_test_rows(const GlueTest& test, const std::string& input) {
+  return {.input = input,
+          .format = FileFormat::tsv,
+          .text = test.text,
+          .pair = test.pair,
+          .label = "",
+          .header = Header::skipped,
+          .takes_empty = true,
+          .limits = {.strict = true}};
 }
 
 }  // namespace smelt

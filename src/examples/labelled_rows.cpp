@@ -93,7 +93,7 @@ bool LabelledRows::next(LabelledRow& row) {
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
     if (!files_.label.empty()) row.label = trim(values_[at++]);
     if (!files_.id.empty()) row.id = std::move(values_[at]);
-    const bool has_text = !trim(row.text).empty();
+    const bool has_text = files_.takes_empty || !trim(row.text).empty();
     if (has_text && !(files_.needs_label && row.label.empty())) break;
     faults_.add({.line = reader_->line(),
                  .what = str(has_text ? "the label in '" : "the text in '",

@@ -23,6 +23,7 @@ struct LabelledFiles {
   bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
                              // .json is SQuAD's
   bool needs_label = false;  // a row with an empty one is bad
+  bool takes_empty = false;  // a row without text is a row
   TextLimits limits = {};
 };
 

@@ -101,5 +101,31 @@ TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
   EXPECT_EQ(glue_files(glue_task("mnli", ""), "none").other, "none/MNLI/dev_mismatched.tsv");
 }
 
+// The test files' columns are others than those with labels.
+TEST(Glue, TestsAreReadRowByRowAndCalledAsTheBenchmarkCallsThem) {
+  const TempDir dir;
+  const auto rows = [&](const GlueTest& test, const std::string& line) {
+    write_file(dir.file("t.tsv"), "header\n" + line + "\n");
+    LabelledRows all(glue_test_rows(test, dir.file("t.tsv")), "--glue");
+    LabelledRow row;
+    EXPECT_TRUE(all.next(row)) << line;
+    return row.text + "|" + row.pair;
+  };
+  std::string names;
+  for (const GlueTask& task : glue_tasks())
+    for (const GlueTest& test : task.tests) names += test.submission + " ";
+  EXPECT_EQ(names, "CoLA SST-2 MRPC QQP STS-B MNLI-m MNLI-mm AX QNLI RTE WNLI ");
+  const auto test = [](const char* task, std::size_t i = 0) {
+    return glue_task(task, "x").tests.at(i);
+  };
+  EXPECT_EQ(rows(test("cola"), "0\ta \"b"), "a \"b|");
+  EXPECT_EQ(rows(test("qqp"), "0\ta\tb"), "a|b");
+  EXPECT_EQ(rows(test("qqp"), "0\t\tb"), "|b");
+  EXPECT_EQ(rows(test("mrpc"), "0\t7\t8\ta\tb"), "a|b");
+  EXPECT_EQ(rows(test("sts"), "0\tg\tf\ty\to\ts\ts\ta\tb"), "a|b");
+  EXPECT_EQ(rows(test("mnli", 1), "0\tp\tp\tg\tb\tb\tp\tp\ta\tb"), "a|b");
+  EXPECT_EQ(rows(test("mnli", 2), "0\ta\tb"), "a|b");
+}
+
 }  // namespace
 }  // namespace smelt
