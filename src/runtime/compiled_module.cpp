@@ -15,12 +15,17 @@ constexpr std::uint32_t kModule = 1;                            // HloModuleProt
 constexpr std::uint32_t kComputations = 3, kEntry = 6;          // HloModuleProto
 constexpr std::uint32_t kName = 1, kInstructions = 2, kId = 5;  // HloComputationProto
 constexpr std::uint32_t kOpcode = 2, kShape = 3, kMetadata = 7, kLiteral = 8, kInstructionId = 35,
-                        kOperands = 36, kCalled = 38, kBackendConfig = 43,
-                        kReplicaGroups = 49;                                  // HloInstructionProto
-constexpr std::uint32_t kOpName = 2;                                          // OpMetadata
-constexpr std::uint32_t kElementType = 2, kDimensions = 3, kTupleShapes = 4;  // ShapeProto
-constexpr std::uint32_t kS32s = 4;                                            // LiteralProto
-constexpr std::uint32_t kReplicaIds = 1;                                      // ReplicaGroup
+                        kOperands = 36, kCalled = 38, kBackendConfig = 43, kReplicaGroups = 49,
+                        kDeviceList = 87;  // HloInstructionProto
+constexpr std::uint32_t kOpName = 2;       // OpMetadata
+constexpr std::uint32_t kElementType = 2, kDimensions = 3, kTupleShapes = 4,
+                        kLayout = 5;                            // ShapeProto
+constexpr std::uint32_t kMemorySpace = 8;                       // LayoutProto: 0 is HBM
+constexpr std::uint32_t kS32s = 4;                              // LiteralProto
+constexpr std::uint32_t kReplicaIds = 1;                        // ReplicaGroup
+constexpr std::uint32_t kListedGroups = 1, kCountedGroups = 2;  // CollectiveDeviceListProto
+constexpr std::uint32_t kGroupCount = 1, kGroupSize = 2, kReshape = 3,
+                        kPermutation = 4;  // IotaReplicaGroupListProto
 
 // xla_data.proto's PrimitiveType.
 struct HloType {
@@ -38,6 +43,14 @@ std::string type_name(std::uint64_t number) {
   return found == std::end(kHloTypes) ? "other" : found->name;
 }
 
+std::vector<std::int64_t> integers(std::string_view message, std::uint32_t number) {
+  std::vector<std::int64_t> out;
+  WireReader reader(message, kWhat);
+  while (const auto field = reader.next())
+    if (field->number == number) append_integers(*field, kWhat, out);
+  return out;
+}
+
 void add_shapes(std::string_view bytes, std::vector<HloResult>& out) {
   HloResult result;
   bool tuple = false;
@@ -46,6 +59,10 @@ void add_shapes(std::string_view bytes, std::vector<HloResult>& out) {
     if (field->number == kDimensions) append_integers(*field, kWhat, result.dims);
     if (field->number == kElementType)
       result.dtype = type_name(static_cast<std::uint64_t>(field->integer()));
+    if (field->number == kLayout) {
+      const auto space = integers(field->bytes, kMemorySpace);
+      result.on_core = !space.empty() && space.back() == 1;
+    }
     if (field->number != kTupleShapes) continue;
     tuple = true;
     add_shapes(field->bytes, out);
@@ -61,12 +78,42 @@ std::string text_field(std::string_view message, std::uint32_t number) {
   return "";
 }
 
-std::vector<std::int64_t> integers(std::string_view message, std::uint32_t number) {
-  std::vector<std::int64_t> out;
-  WireReader reader(message, kWhat);
-  while (const auto field = reader.next())
-    if (field->number == number) append_integers(*field, kWhat, out);
+// [groups, size] of the numbers 0, 1, … laid out as `reshape` says, its axes in the order of
+// `permutation`.
+std::vector<std::vector<std::int64_t>> counted_groups(std::string_view message) {
+  const auto one = [&](std::uint32_t number) {
+    const auto found = integers(message, number);
+    return found.empty() ? std::int64_t{0} : found.front();
+  };
+  const std::int64_t count = one(kGroupCount), size = one(kGroupSize);
+  const std::vector<std::int64_t> sides = integers(message, kReshape);
+  const std::vector<std::int64_t> order = integers(message, kPermutation);
+  constexpr std::int64_t kMost = 1 << 20;  // devices
+  if (count < 1 || size < 1 || count > kMost || size > kMost || order.size() != sides.size())
+    return {};
+  std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count * size; ++i) {
+    std::vector<std::int64_t> at(sides.size());
+    std::int64_t rest = i, device = 0;
+    for (std::size_t axis = order.size(); axis-- > 0;) {
+      const auto side = static_cast<std::size_t>(order[axis]);
+      if (side >= sides.size() || sides[side] < 1) return {};
+      at[side] = rest % sides[side];
+      rest /= sides[side];
+    }
+    for (std::size_t side = 0; side < sides.size(); ++side)
+      device = device * sides[side] + at[side];
+    out[static_cast<std::size_t>(i / size)].push_back(device);
+  }
   return out;
+}
+
+void add_device_list(std::string_view message, HloInstruction& out) {
+  WireReader reader(message, kWhat);
+  while (const auto field = reader.next()) {
+    if (field->number == kListedGroups) out.groups.push_back(integers(field->bytes, kReplicaIds));
+    if (field->number == kCountedGroups) out.groups = counted_groups(field->bytes);
+  }
 }
 
 void read_field(const WireField& field, HloInstruction& out) {
@@ -99,7 +146,11 @@ void read_field(const WireField& field, HloInstruction& out) {
       out.backend_config = field.bytes;
       break;
     case kReplicaGroups:
-      out.group_sizes.push_back(std::ssize(integers(field.bytes, kReplicaIds)));
+      out.groups.push_back(integers(field.bytes, kReplicaIds));
+      break;
+    case kDeviceList:
+      out.groups.clear();  // the same again
+      add_device_list(field.bytes, out);
       break;
     default:
       break;

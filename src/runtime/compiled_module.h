@@ -14,7 +14,8 @@ namespace smelt {
 
 struct HloResult {
   Dims dims;
-  std::string dtype;  // XLA's word: "f32", "bf16", "s32", …; "other" for what is no array
+  std::string dtype;     // XLA's word: "f32", "bf16", "s32", …; "other" for what is no array
+  bool on_core = false;  // in a TPU core's own memory, not in HBM
   std::int64_t bytes() const;
 };
 
@@ -24,9 +25,10 @@ struct HloInstruction {
   std::vector<HloResult> results;              // more than one of a tuple
   std::vector<std::int64_t> operands, called;  // ids; of a while: its body, then its condition
   std::int64_t id = 0;
-  std::string backend_config;               // JSON, the compiler's own
-  std::vector<std::int64_t> constant;       // the elements of a constant of s32
-  std::vector<std::int64_t> group_sizes{};  // of a collective, where its groups are listed
+  std::string backend_config;          // JSON, the compiler's own
+  std::vector<std::int64_t> constant;  // the elements of a constant of s32
+  // Of a collective: who tells whom, devices by their numbers in the program. Empty: all do.
+  std::vector<std::vector<std::int64_t>> groups{};
 };
 
 struct HloComputation {

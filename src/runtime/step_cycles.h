@@ -1,10 +1,13 @@
 // A TPU compiler's own estimate of how long a program takes.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/mesh.h"
 #include "runtime/compiled_module.h"
 
 namespace smelt {
@@ -14,19 +17,30 @@ struct InstructionCycles {
   std::string name, op_name, opcode;
   double cycles = 0;  // of all its turns
   double turns = 1;   // how often the loops that it stands in run it
-  double bytes = 0;   // of operands and results, of all turns
+  // Of operands and results, of all turns: of a stack that its loop goes through one turn's part;
+  // of these what lies in HBM.
+  double bytes = 0, hbm_bytes = 0;
+  double scheduled = 0;  // cycles of all turns (runtime/schedule.h)
 };
 
 // What devices tell one another, as often as it runs. Its time is not in the cycles.
 struct CollectiveBytes {
   std::string opcode;  // "all-reduce", …; of one whose work goes on meanwhile without "-start"
   bool asynchronous = false;
-  double bytes = 0;  // of the results, of all turns
+  double bytes = 0;  // of the results, of a reduce-scatter before it is cut; of all turns
   double turns = 1;
+  std::vector<std::int64_t> group{};  // the first of its groups; empty: all devices
 };
+
+// What each of so many devices sends of a collective's bytes, around a ring: all of it but its own
+// part, of an all-reduce twice.
+double sent_bytes(const CollectiveBytes& c, std::int64_t devices);
+// The axes of a mesh along which a group lies, "data" or "data+fsdp"; "" of one device.
+std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group);
 
 struct StepCycles {
   double total = 0;
+  double scheduled = 0, unread = 0;             // runtime/schedule.h
   std::vector<InstructionCycles> instructions;  // those with cycles, the longest first
   std::vector<CollectiveBytes> collectives;
 };

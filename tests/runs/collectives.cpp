@@ -17,8 +17,8 @@ void add(const HloModule& module, std::int64_t id, int loops, std::set<Collectiv
     std::string op = i.opcode;
     if (op.ends_with("-start")) op.resize(op.size() - 6);
     if (kOps.contains(op))
-      for (const auto& [dims, dtype] : i.results)
-        out.insert({cut && op == "all-reduce" ? "reduce-scatter" : op, dims, loops, dtype});
+      for (const HloResult& r : i.results)
+        out.insert({cut && op == "all-reduce" ? "reduce-scatter" : op, r.dims, loops, r.dtype});
     for (const std::int64_t called : i.called) add(module, called, loops + (op == "while"), out);
   }
 }

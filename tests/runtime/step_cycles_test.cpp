@@ -65,6 +65,24 @@ TEST(StepCycles, AtTheClockTheUnitsDoWhatTheMakersSay) {
   EXPECT_EQ(seconds_of(1, "cpu"), 0);
 }
 
+TEST(StepCycles, CollectivesSendAlongTheAxesOfTheirGroups) {
+  const Mesh mesh{{"data", 2}, {"fsdp", 3}, {"tensor", 4}};
+  const auto axes = [&](std::vector<std::int64_t> group) { return axes_of(mesh, group); };
+  EXPECT_EQ(axes({0, 1, 2, 3}), "tensor");
+  EXPECT_EQ(axes({5, 9, 1}), "fsdp");
+  EXPECT_EQ(axes({7, 19}), "data");
+  EXPECT_EQ(axes({0, 4, 8, 12, 16, 20}), "data+fsdp");
+  EXPECT_EQ(axes({3}), "");
+  CollectiveBytes c{.opcode = "all-reduce", .bytes = 80, .group = {0, 1, 2, 3}};
+  EXPECT_EQ(sent_bytes(c, 24), 2 * 60);
+  c.opcode = "all-gather";
+  EXPECT_EQ(sent_bytes(c, 24), 60);
+  c.group.clear();
+  EXPECT_EQ(sent_bytes(c, 8), 70) << "all devices";
+  c.opcode = "collective-permute";
+  EXPECT_EQ(sent_bytes(c, 8), 80);
+}
+
 TEST(StepCycles, WhatIsNoModuleIsRefused) {
   EXPECT_THAT(error_of<UsageError>([] { read_hlo_module(""); }),
               HasSubstr("HloModuleProto: no module in 0 bytes"));
