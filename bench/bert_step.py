@@ -26,7 +26,7 @@ def parse_flags(defaults):
     p.add_argument("--classes", type=int, default=0, help="fine-tuned to tell so many apart; 0: pre-trained")
     p.add_argument("--dropout", type=float, default=0.1)
     p.add_argument("--optimizer", default="", help="if it is to be named to both sides")
-    p.add_argument("--steps", type=int, default=5, help="timed steps per run, after one untimed")
+    p.add_argument("--steps", type=int, default=8, help="timed steps per run, after one untimed; the first pay for the heap")
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
@@ -35,12 +35,17 @@ def parse_flags(defaults):
 
 
 def run(command):
-    """The last line that the command prints, as JSON."""
+    """The last line that the command prints, as JSON, and "peak_bytes": the most memory that it held."""
     env = os.environ | {"SMELT_COMPILE_CACHE": "off"}  # both sides compile
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
-    if done.returncode != 0:
-        raise SystemExit(f"error: {' '.join(command)} failed\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen(command, stdout=out, stderr=err, cwd=ROOT, env=env)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if child.returncode != 0:
+            raise SystemExit(f"error: {' '.join(command)} failed\n{err.read().decode()}")
+        return json.loads(out.read().decode().splitlines()[-1]) | {"peak_bytes": 1024 * used.ru_maxrss}
 
 
 SGEMM = """
@@ -82,6 +87,7 @@ def main(peer, **defaults):
     best = {side: min(r["step_s_min"] for r in rs) for side, rs in runs.items()}
     processor = {side: min(r["step_cpu_s_min"] for r in rs) for side, rs in runs.items()}
     median = {side: statistics.median(r["step_s_median"] for r in rs) for side, rs in runs.items()}
+    memory = {side: max(r["peak_bytes"] for r in rs) / 1e9 for side, rs in runs.items()}
     start = min(r["start_to_first_step_s"] for r in runs["smelt"])
     built = min(r["build_s"] + r["compile_s"] for r in runs["smelt"])
     ready = min(r["trace_s"] + r["compile_s"] for r in runs["jax"])
@@ -96,6 +102,7 @@ def main(peer, **defaults):
     print(f"build, compile  smelt {built:.2f} s    jax {ready:.2f} s    time of smelt / jax {built / ready:.2f}")
     print(f"start           smelt to its first step's end {start:.2f} s   jax trace + compile {ready:.2f} s   "
           f"ratio {start / ready:.2f}")
+    print(f"peak memory     smelt {memory['smelt']:.2f} GB   jax {memory['jax']:.2f} GB   smelt / jax {memory['smelt'] / memory['jax']:.2f}")
     print(f"products        {flops / 1e12:.3f} Tflop a step: smelt {flops / best['smelt'] / peak:.0%}, "
           f"jax {flops / best['jax'] / peak:.0%} of this machine's sgemm ({peak / 1e9:.0f} Gflop/s by numpy, all cores)")
 

@@ -78,4 +78,5 @@ def main():
         print(json.dumps({"size": name, **measure(args, SIZES[name]), "load": round(os.getloadavg()[0], 1)}))
 
 
-main()
+if __name__ == "__main__":
+    main()
