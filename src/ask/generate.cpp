@@ -167,12 +167,19 @@ std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<s
                                                    std::int64_t first) {
   std::vector<std::vector<Answer>> out;
   for (std::size_t at = 0; at < all.size();) {
-    const std::size_t count = next_batch(all.subspan(at));
+    const std::size_t count = prepare(all.subspan(at));
     auto of = of_batch(all.subspan(at, count), first + static_cast<std::int64_t>(at));
     std::ranges::move(of, std::back_inserter(out));
     at += count;
   }
   return out;
+}
+
+std::size_t Generator::prepare(std::span<const std::vector<std::int32_t>> inputs) {
+  const std::size_t count = next_batch(inputs);
+  const auto [rows, S] = sizes_of(inputs.first(count));
+  (void)asking(rows, S);
+  return count;
 }
 
 void take_options(GenerateJob& job, const GenerateOptions& with) {

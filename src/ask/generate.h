@@ -79,6 +79,9 @@ class Generator {
   // The same of texts that are ids already.
   std::vector<std::vector<Answer>> answer(std::span<const std::vector<std::int32_t>> inputs,
                                           std::int64_t first = 0);
+  // What answers to the first of these need: their program compiled, which answer() does otherwise.
+  // How many of them it answers at a time.
+  std::size_t prepare(std::span<const std::vector<std::int32_t>> inputs);
   // Answers from here on by other weights of the same model, which outlive the answers.
   void take(SlicedTensors weights, std::string where);
   const GenerateJob& job() const { return job_; }

@@ -13,7 +13,9 @@ namespace smelt {
 namespace {
 
 constexpr int kMostDepth = 64;
-constexpr std::uint8_t kArrayType = 1;  // of flax.serialization's extensions
+constexpr std::uint64_t kMostName = 1024;  // of an array, with those that it lies in
+constexpr double kMostValues = 1e12;       // of an array, those of no value left out
+constexpr std::uint8_t kArrayType = 1;     // of flax.serialization's extensions
 
 struct StoredArray {
   Shape shape;
@@ -60,7 +62,7 @@ class FlaxTree {
     at_ += bytes;
   }
   std::string text(std::uint64_t size) {
-    if (size > 1024) fail("has a name of more than 1024 bytes");
+    if (size > kMostName) fail("has a name of more than 1024 bytes");
     std::string out;
     for (std::uint64_t i = 0; i < size; ++i) out += static_cast<char>(byte());
     return out;
@@ -93,6 +95,7 @@ class FlaxTree {
 
   void node(const std::string& path, int depth) {
     if (depth > kMostDepth) fail("has names within names without end");
+    if (path.size() > kMostName) fail("has a name of more than 1024 bytes");
     const std::uint8_t type = byte();
     if (is_map(type)) {
       const std::uint64_t count = *size_of(type, 0x80, 0x0F, 0xDE, 2, 2);
@@ -134,8 +137,12 @@ class FlaxTree {
     if (type < 0xC4 || type > 0xC6) fail(str("has '", path, "' without values"));
     const std::uint64_t size = number(1 << (type - 0xC4));
     out.offset = at_;
-    double wanted = static_cast<double>(dtype_size_bytes(out.shape.dtype));
-    for (const std::int64_t dim : out.shape.dims) wanted *= static_cast<double>(dim);
+    double wanted = static_cast<double>(dtype_size_bytes(out.shape.dtype)), extent = 1;
+    for (const std::int64_t dim : out.shape.dims) {
+      wanted *= static_cast<double>(dim);
+      extent *= static_cast<double>(std::max<std::int64_t>(dim, 1));
+    }
+    if (extent > kMostValues) fail(str("has '", path, "' of too large dimensions"));
     if (wanted != static_cast<double>(size))
       fail(str("has '", path, "' of ", size, " bytes, not of its dimensions"));
     skip(size);

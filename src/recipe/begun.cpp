@@ -34,7 +34,8 @@ std::vector<std::string> weight_files(const std::string& weights) {
   std::vector<std::string> out;
   for (const std::string& folder : hugging_face_folders(place))
     for (const std::string& name : list_folder(folder))
-      if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".bin"))
+      if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".bin") ||
+          name.ends_with(".msgpack"))
         out.push_back(join_path(folder, name));
   return out;
 }

@@ -210,6 +210,8 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                                 {"train", without_paths(r, "train")},
                                 {"data", without_paths(r, "data")}};
   std::vector<Stage> stages = data_stages(r);
+  Recipe trained_recipe = r;  // what follows training is of the model that it made
+  trained_recipe.anew = false;
   stages.push_back({.name = "train",
                     .settings = training,
                     .inputs = records_at(p.train_records),
@@ -218,9 +220,9 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                       const TrainSummary summary = train_model(r, beginning);
                       if (trained) trained(summary);
                     }});
-  if (!p.scored.empty()) stages.push_back(evaluation_stage(r, training, evaluated));
-  if (r.type->export_folder) stages.push_back(export_stage(r, training));
-  if (r.compress.is_on()) stages.push_back(compress_stage(r, training));
+  if (!p.scored.empty()) stages.push_back(evaluation_stage(trained_recipe, training, evaluated));
+  if (r.type->export_folder) stages.push_back(export_stage(trained_recipe, training));
+  if (r.compress.is_on()) stages.push_back(compress_stage(trained_recipe, training));
   return stages;
 }
 
@@ -240,10 +242,7 @@ std::string hint_of_other_data(const Recipe& r) {
 void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (beginning.overwrite && !r.train.init.empty() && lies_in(r.train.init, model_dir))
-    throw UsageError(
-        str("train.init: ", r.train.init, " lies in ", model_dir, ", which --overwrite empties"),
-        "copy it elsewhere, or choose another folder with --set out=…");
+  check_weights_stay(r.train.init, model_dir, beginning.overwrite);
   if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
   if (beginning.overwrite || !latest_checkpoint(model_dir)) {
     if (!r.train.init.empty()) check_weights_folder(r.train.init);

@@ -17,6 +17,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "tokenize/casing.h"
+#include "tokenize/sentencepiece.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -40,8 +41,10 @@ std::string stored_type(const StoredModel& model) {
   return model.settings.is_object() ? model.settings.value("task", by_tensors) : by_tensors;
 }
 
-std::string vocabulary_text(const std::string& path) {
-  return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);
+bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
+  const std::string bytes = vocabulary_bytes(path);
+  return is_sentencepiece_file(path) ? first_other_piece(bytes, model.vocab_txt) < 0
+                                     : bytes == model.vocab_txt;
 }
 
 // What neither a flag nor a file beside the vocabulary says.
@@ -65,7 +68,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   flags_.device = chosen_device(flags_.device);
   if (!flags_.vocab.empty()) {
     const bool by_crc = model_.settings.is_object();  // held to below
-    if (!by_crc && !model_.vocab_txt.empty() && vocabulary_text(flags_.vocab) != model_.vocab_txt)
+    if (!by_crc && !model_.vocab_txt.empty() && !is_vocabulary_of(model_, flags_.vocab))
       throw UsageError(str("--vocab: ", flags_.vocab, " is not ", model_.vocab,
                            ", the vocabulary of ", model_.where),
                        "leave --vocab out");

@@ -102,9 +102,26 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
 // A row of text and label, and what was answered.
 using Answered = std::function<void(nlohmann::ordered_json row, const std::string& said)>;
 
-// How many rows were answered.
-std::uint64_t answer_rows(Generator& generator, const Recipe& r, const Features& features,
-                          const std::string& records, Watchdog* watchdog, const Answered& give) {
+// A program may take its time to be compiled, a device's answers may not.
+std::vector<std::vector<Answer>> watched_answers(Generator& generator,
+                                                 std::span<const std::vector<std::int32_t>> inputs,
+                                                 Watchdog* watchdog) {
+  std::vector<std::vector<Answer>> out;
+  while (!inputs.empty()) {
+    std::size_t count = 0;
+    {
+      const Watchdog::Watch watch(watchdog, "compiling answers", WorkOf::compiler);
+      count = generator.prepare(inputs);
+    }
+    const Watchdog::Watch watch(watchdog, "answers to held-out texts");
+    std::ranges::move(generator.answer(inputs.first(count)), std::back_inserter(out));
+    inputs = inputs.subspan(count);
+  }
+  return out;
+}
+
+void answer_rows(Generator& generator, const Recipe& r, const Features& features,
+                 const std::string& records, Watchdog* watchdog, const Answered& give) {
   const GenerateJob& job = generator.job();
   const auto source = open_examples({.input = records, .features = features});
   ScoredRows rows(records, job);
@@ -116,25 +133,36 @@ std::uint64_t answer_rows(Generator& generator, const Recipe& r, const Features&
     const Batch batch = source->examples_in_order(first, count);
     std::vector<std::vector<std::int32_t>> inputs;
     for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
-    const Watchdog::Watch watch(watchdog, "answers to held-out texts");
-    const auto answers = generator.answer(std::span<const std::vector<std::int32_t>>(inputs));
+    const auto answers = watched_answers(generator, inputs, watchdog);
     for (std::size_t i = 0; i < count; ++i)
       give(rows.row(batch, i), answers[i].empty() ? "" : answers[i].front().text);
     first += count;
     progress.update(static_cast<std::int64_t>(first));
   }
-  return all;
 }
 
 bool is_exact(const std::string& said, const nlohmann::ordered_json& row) {
   return words_in(said) == words_in(row["label"].get<std::string>());
 }
 
-MeasuredValue exact_match(std::uint64_t right, std::uint64_t all) {
-  return {.name = "exact_match",
-          .value = static_cast<double>(right) / static_cast<double>(all),
-          .weight = static_cast<double>(all)};
-}
+// What was answered, and what it should be.
+struct Compared {
+  JsonValues said, is;
+  std::uint64_t right = 0;
+
+  void add(const nlohmann::ordered_json& row, const std::string& answer) {
+    right += is_exact(answer, row) ? 1 : 0;
+    said.emplace_back(answer);
+    is.emplace_back(row["label"].get<std::string>());
+  }
+  std::vector<MeasuredValue> values() const {
+    const auto all = static_cast<double>(said.size());
+    std::vector<std::size_t> each(said.size());
+    std::iota(each.begin(), each.end(), std::size_t{0});
+    return {{.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
+            {.name = "bleu", .value = metric_of("bleu", said, is)(each), .weight = all}};
+  }
+};
 
 class AnswerMeasures : public StateMeasures {
  public:
@@ -148,22 +176,13 @@ class AnswerMeasures : public StateMeasures {
   std::vector<MeasuredValue> measure(const SlicedTensors& tensors, const std::string& where,
                                      Watchdog* watchdog) override {
     generator_.take(tensors, where);
-    JsonValues said, is;
-    std::uint64_t right = 0;
-    const std::uint64_t all =
-        answer_rows(generator_, recipe_, of_.features, records_, watchdog,
-                    [&](const nlohmann::ordered_json& row, const std::string& answer) {
-                      right += is_exact(answer, row) ? 1 : 0;
-                      said.emplace_back(answer);
-                      is.emplace_back(row["label"].get<std::string>());
-                    });
+    Compared compared;
+    answer_rows(generator_, recipe_, of_.features, records_, watchdog,
+                [&](const nlohmann::ordered_json& row, const std::string& answer) {
+                  compared.add(row, answer);
+                });
     generator_.take({}, where);  // its devices' memory is the training's
-    std::vector<std::size_t> each(said.size());
-    std::iota(each.begin(), each.end(), std::size_t{0});
-    return {exact_match(right, all),
-            {.name = "bleu",
-             .value = metric_of("bleu", said, is)(each),
-             .weight = static_cast<double>(all)}};
+    return compared.values();
   }
 
  private:
@@ -179,16 +198,16 @@ std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsTo
   const RecipePaths paths(r);
   Generator generator = generator_of(r, options_for(r, of));
   OutputFile file(paths.predictions);
-  std::uint64_t right = 0;
-  const std::uint64_t all = answer_rows(
+  Compared compared;
+  answer_rows(
       generator, r, of.features, paths.scored, nullptr,
       [&](nlohmann::ordered_json line, const std::string& said) {
-        right += is_exact(said, line) ? 1 : 0;
+        compared.add(line, said);
         line["prediction"] = said;
         file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
       });
   file.commit();
-  return {exact_match(right, all)};
+  return compared.values();
 }
 
 std::unique_ptr<StateMeasures> answer_measures(const Recipe& r, const TextsToAnswer& of,

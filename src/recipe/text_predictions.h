@@ -15,13 +15,13 @@ struct TextsToAnswer {
 
 // Writes RecipePaths's `predictions`, a line for each row of the batches that eval.steps allows:
 // its text, its label and the greedy answer. exact_match: the share of answers that are the label
-// as its file has it, runs of spaces as one. Where no rows_beside() the records are, labels are
-// what the records' ids say, which is warned of. UsageError for fewer rows than records, Stopped
-// after a signal.
+// as its file has it, runs of spaces as one; bleu: of all rows together (metrics/named.h). Where no
+// rows_beside() the records are, labels are what the records' ids say, which is warned of.
+// UsageError for fewer rows than records, Stopped after a signal.
 std::vector<MeasuredValue> write_text_predictions(const Recipe& recipe, const TextsToAnswer& of);
 
-// What such answers to the held-out rows come to while the model is trained: exact_match, and bleu
-// (metrics/named.h) of all rows together. `job` is that of the recipe's model.
+// What such answers to the held-out rows come to while the model is trained: the same two values.
+// `job` is that of the recipe's model.
 std::unique_ptr<StateMeasures> answer_measures(const Recipe& recipe, const TextsToAnswer& of,
                                                std::shared_ptr<const Client> client,
                                                GenerateJob job);

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "tokenize/sentencepiece.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -93,7 +95,7 @@ InitialWeights take_weights(const StateLayout& layout, GivenWeights given,
 
 std::string other_vocabulary(const GivenWeights& given, const std::string& vocab) {
   if (vocab.empty()) return "";
-  const std::string mine = read_file(vocab);
+  const std::string mine = vocabulary_bytes(vocab);
   const std::string way = "; embeddings are taken by the row's number";
   if (given.vocab_txt.empty()) {
     const std::uint32_t crc = crc32c(mine);
@@ -101,10 +103,10 @@ std::string other_vocabulary(const GivenWeights& given, const std::string& vocab
     return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
                ", not ", crc, way);
   }
-  if (vocab.ends_with(".model"))
-    return given.vocab_txt == mine ? ""
-                                   : str("has another vocabulary than ", vocab, ": its crc32c is ",
-                                         crc32c(given.vocab_txt), ", not ", crc32c(mine), way);
+  if (is_sentencepiece_file(vocab)) {
+    const std::int64_t other = first_other_piece(given.vocab_txt, mine);
+    return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
+  }
   const auto theirs = split(given.vocab_txt, '\n'), ours = split(mine, '\n');
   for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i) {
     const std::string_view there = trim(theirs[i]), here = trim(ours[i]);

@@ -13,6 +13,7 @@
 #include "format/json_difference.h"
 #include "nn/state_names.h"
 #include "store/file.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -96,7 +97,7 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
   if (!vocab.empty())
-    out[kVocabularyCrc32c] = crc32c(read_file(vocab));
+    out[kVocabularyCrc32c] = crc32c(vocabulary_bytes(vocab));
   else if (const auto crc = vocabulary_of_data(source))
     out[kVocabularyCrc32c] = *crc;
   out[kSchedule] = {
@@ -132,7 +133,7 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
 void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                       const std::string& where) {
   if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
-  const std::uint32_t found = crc32c(read_file(vocab));
+  const std::uint32_t found = crc32c(vocabulary_bytes(vocab));
   if (saved[kVocabularyCrc32c] != found)
     throw UsageError(str(where, ": ", vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",

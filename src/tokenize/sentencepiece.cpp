@@ -2,6 +2,8 @@
 
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tokenize/unigram_json.h"
 
@@ -15,6 +17,17 @@ void check(const sentencepiece::util::Status& status, std::string_view path) {
 }
 
 }  // namespace
+
+std::int64_t first_other_piece(std::string_view model, std::string_view other) {
+  if (model == other) return -1;
+  sentencepiece::SentencePieceProcessor here, there;
+  if (!here.LoadFromSerializedProto(model).ok() || !there.LoadFromSerializedProto(other).ok())
+    return 0;
+  const int size = here.GetPieceSize(), others = there.GetPieceSize();
+  for (int id = 0; id < std::min(size, others); ++id)
+    if (here.IdToPiece(id) != there.IdToPiece(id)) return id;
+  return size == others ? -1 : std::min(size, others);
+}
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path)
     : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {

@@ -15,6 +15,10 @@ class SentencePieceProcessor;
 
 namespace smelt {
 
+// The first id at which two models' bytes have other pieces, and -1 where they have the same ones,
+// in the same order, whatever else the models say.
+std::int64_t first_other_piece(std::string_view model, std::string_view other);
+
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   // Of a *.model, or of a tokenizer.json (tokenize/unigram_json.h). UsageError when the file is

@@ -114,6 +114,12 @@ struct Piece {
   PieceType type = PieceType::normal;
 };
 
+std::size_t added_id(const JsonField& added) {
+  const auto id = added["id"].as_number<std::size_t>();
+  if (!id) added["id"].throw_unexpected(", no id");
+  return *id;
+}
+
 std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   const JsonField model = root["model"];
   std::vector<Piece> out;
@@ -128,11 +134,12 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
         piece.text.ends_with('>'))
       piece.type = PieceType::byte;
   const auto unknown = model["unk_id"].as_number<std::size_t>();
-  if (!unknown || *unknown >= out.size()) model["unk_id"].throw_unexpected(", no piece's number");
+  if (!unknown || *unknown >= out.size() || is_extra_id(out[*unknown].text))
+    model["unk_id"].throw_unexpected(", no piece's number");
   out[*unknown].type = PieceType::unknown;
   for (const json& added : root["added_tokens"].as<std::vector<json>>({})) {
     const JsonField field(added, path, kUnigramHint);
-    const auto id = field["id"].as<std::size_t>();
+    const std::size_t id = added_id(field);
     const auto text = field["content"].as<std::string>();
     if (id >= out.size() && is_extra_id(text)) continue;
     if (id >= out.size() || out[id].text != text)
@@ -146,13 +153,27 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   return out;
 }
 
-// How many sentinels are added behind the pieces, whether or not the pieces end in them.
-std::int64_t take_extra_ids(const JsonField& root, std::vector<Piece>& pieces) {
-  while (!pieces.empty() && is_extra_id(pieces.back().text)) pieces.pop_back();
-  std::int64_t count = 0;
-  for (const json& added : root["added_tokens"].as<std::vector<json>>({}))
-    if (added["id"].get<std::size_t>() >= pieces.size()) ++count;
-  return count;
+// How many sentinels stand behind the other pieces, as pieces, as added tokens or as both; the
+// first, <extra_id_0>, has the highest id (tokenize/sentinels.h).
+std::int64_t take_extra_ids(const JsonField& root, const std::string& path,
+                            std::vector<Piece>& pieces) {
+  std::map<std::size_t, std::string> sentinels;
+  for (; !pieces.empty() && is_extra_id(pieces.back().text); pieces.pop_back())
+    sentinels[pieces.size() - 1] = pieces.back().text;
+  for (const json& added : root["added_tokens"].as<std::vector<json>>({})) {
+    const JsonField field(added, path, kUnigramHint);
+    if (const std::size_t id = added_id(field); id >= pieces.size())
+      sentinels[id] = field["content"].as<std::string>();
+  }
+  std::size_t id = pieces.size(), number = sentinels.size();
+  for (const auto& [at, text] : sentinels) {
+    const std::string wanted = str("<extra_id_", --number, ">");
+    if (at != id++ || text != wanted)
+      throw UsageError(str(path, ": '", text, "' has id ", at, ", where ", wanted, " has ", id - 1,
+                           " in a T5's"),
+                       kUnigramHint);
+  }
+  return static_cast<std::int64_t>(sentinels.size());
 }
 
 // ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
@@ -191,7 +212,19 @@ std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
   return out.take();
 }
 
-json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
+// Not of deeper values than any such file's, which would overflow the stack where they are copied.
+json parsed(std::string_view text) {
+  constexpr int kMostDepth = 64;
+  bool too_deep = false;
+  json out = json::parse(
+      text,
+      [&](int depth, json::parse_event_t, json&) {
+        too_deep = too_deep || depth > kMostDepth;
+        return !too_deep;
+      },
+      false);
+  return too_deep ? json(json::value_t::discarded) : out;
+}
 
 }  // namespace
 
@@ -204,7 +237,7 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
   parse_pre_tokenizer(root, path, normalizer);
   std::vector<Piece> pieces = pieces_of(root, path);
   UnigramJson out;
-  out.extra_ids = take_extra_ids(root, pieces);
+  out.extra_ids = take_extra_ids(root, path, pieces);
   out.model = model_bytes(pieces, normalizer);
   return out;
 }
@@ -220,6 +253,10 @@ bool is_sentencepiece_file(const std::string& path) {
 std::string sentencepiece_model(const std::string& path) {
   std::string bytes = read_file(path, kSmallFileBytes);
   return is_tokenizer_json(path) ? parse_unigram_json(bytes, path).model : bytes;
+}
+
+std::string vocabulary_bytes(const std::string& path) {
+  return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);
 }
 
 }  // namespace smelt

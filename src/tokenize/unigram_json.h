@@ -22,5 +22,7 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path);
 bool is_sentencepiece_file(const std::string& path);
 // The model's bytes, of either form. UsageError where a *.json holds none.
 std::string sentencepiece_model(const std::string& path);
+// What a vocabulary's checksum is of: the model's bytes of either form, else the file's own.
+std::string vocabulary_bytes(const std::string& path);
 
 }  // namespace smelt

@@ -11,6 +11,7 @@
 #include "format/json_difference.h"
 #include "state/compiled_step.h"
 #include "state/resume.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -141,6 +142,12 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
   if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
     spdlog::warn("{} {}", taken.given.where, other);
   return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};
+}
+
+void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
+  if (!overwrite || init.empty() || !lies_in(init, model_dir)) return;
+  throw UsageError(str("train.init: ", init, " lies in ", model_dir, ", which --overwrite empties"),
+                   "copy it elsewhere, or choose another folder for the new run");
 }
 
 void check_begin(Begin begin, const std::string& model_dir) {

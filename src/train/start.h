@@ -46,6 +46,9 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
 // is to be resumed.
 void check_begin(Begin begin, const std::string& model_dir);
 
+// UsageError where a run that begins anew would remove the weights that it begins with.
+void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite);
+
 // A hint: how the run that was stopped goes on.
 std::string how_to_go_on(const TrainJob& job);
 

@@ -85,6 +85,7 @@ OpenedRun::OpenedRun(const TrainJob& of)
   warn_of_settings(job);
   check_described(job, *source);
   check_memory(program, client->platform_name());
+  check_weights_stay(job.init, job.model_dir, job.overwrite);
   if (job.dry_run) return;
   lock.emplace(job.model_dir, "train");
   take_back_checkpoints(job.model_dir);

@@ -110,7 +110,29 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
               HasSubstr("model.vocab is no list of pieces with their scores"));
   EXPECT_THAT(with("/added_tokens/0", added(9, "<mask>")),
               HasSubstr("t.json: '<mask>' is added with id 9, which no piece of the 9 has"));
+  EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("id is -1, no id"));
+  EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
+      << "a sentinel";
   EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
+  const std::string deep =
+      str(R"({"model":{"type":"Unigram"},"normalizer":)", std::string(100000, '['),
+          std::string(100000, ']'), "}");
+  EXPECT_THAT(error_of<UsageError>([&] { parse_unigram_json(deep, "t.json"); }),
+              HasSubstr("t.json: is not a JSON object"));
+}
+
+// T5's descend: others would be said by each other's ids.
+TEST_F(UnigramJsonFile, SentinelsThatDoNotDescendAreRefused) {
+  json file = small();
+  file["model"]["vocab"].erase(8);
+  file["model"]["vocab"].erase(7);
+  EXPECT_EQ(parse_unigram_json(file.dump(), "t").extra_ids, 2);
+  file["added_tokens"][3]["content"] = "<extra_id_0>";
+  file["added_tokens"][4]["content"] = "<extra_id_1>";
+  EXPECT_THAT(refusal(file), HasSubstr("t.json: '<extra_id_0>' has id 7, where <extra_id_1> has 7"));
+  file = small();
+  file["added_tokens"].push_back(added(10, "<extra_id_2>"));
+  EXPECT_THAT(refusal(file), HasSubstr("'<extra_id_1>' has id 7, where <extra_id_2> has 7"));
 }
 
 }  // namespace
