@@ -80,9 +80,9 @@ struct Said {
   SaidRows test, dev;
 };
 
-class Scores {
+class ReportScores {
  public:
-  explicit Scores(const CompressReportJob& job) : job_(job), metrics_(job.metrics) {}
+  explicit ReportScores(const CompressReportJob& job) : job_(job), metrics_(job.metrics) {}
 
   const std::vector<std::string>& metrics() const { return metrics_; }
   // Of the first model first.
@@ -219,7 +219,7 @@ OrderedJson compress_report(const CompressReportJob& job) {
   const std::vector<Row> rows = rows_of(job);
   const std::uint32_t crc = crc32c_of_files(expand_files(job.test.files.input, job.test.what));
   for (const Row& row : rows) check_unseen(row, job, crc);
-  Scores scores(job);
+  ReportScores scores(job);
   OrderedJson models = OrderedJson::array();
   for (const Row& row : rows) {
     models.push_back(facts_json(row, job));
