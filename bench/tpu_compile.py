@@ -85,7 +85,7 @@ def figures(args, case, form, precision, dropout, folder):
         return {"flops": flops, "error": (re.search(r"Used [^.]*\.\d*\w* of [^.]*\.\d*\w*", why) or [why.strip()[:60]])[0]}
     peak = got["cycle_flops"] or float("nan")
     return {**got, "top": got["top"][:args.top], "flops": flops, "share": flops / (got["scheduled"] * peak),
-            "estimated_share": flops / (got["cycles"] * peak), "seconds": got["seconds"] * got["scheduled"] / got["cycles"]}
+            "estimated_share": flops / (got["cycles"] * peak), "seconds": got["scheduled_seconds"]}
 
 
 def row(name, got, bases):

@@ -17,6 +17,7 @@
 #include "base/words.h"
 #include "console/number_check.h"
 #include "runtime/device_memory.h"
+#include "runtime/schedule.h"
 #include "runtime/step_cycles.h"
 #include "runtime/topology.h"
 #include "state/compiled_step.h"
@@ -56,7 +57,6 @@ void check_topology(const std::string& name) {
 }
 
 Topology topology_of(const std::string& name) {
-  check_topology(name);
   try {
     return Topology::tpu(name);
   } catch (const PjrtError& error) {
@@ -79,8 +79,45 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
   }
 }
 
+// "sdy.mesh @mesh = <["data"=2, "fsdp"=4]>"; without one all devices are along "data".
+Mesh mesh_of(const std::string& text, std::int64_t devices) {
+  const std::string head = text.substr(0, text.find("func.func"));
+  const std::size_t at = head.find("sdy.mesh");
+  Mesh out;
+  if (at != head.npos) {
+    const std::regex axis("\"(\\w+)\"\\s*=\\s*(\\d{1,6})");
+    for (std::sregex_iterator i(head.begin() + static_cast<std::ptrdiff_t>(at), head.end(), axis),
+         end;
+         i != end; ++i)
+      out.emplace_back((*i)[1], std::stoll((*i)[2]));
+  }
+  return out.empty() ? Mesh{{"data", devices}} : out;
+}
+
+// What a device sends along each axis of the mesh, and how much of it beside other work.
+nlohmann::json axes_json(const StepCycles& cycles, const Mesh& mesh) {
+  std::int64_t devices = 1;
+  for (const auto& [axis, size] : mesh) devices *= size;
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < devices; ++i) all.push_back(i);
+  std::map<std::string, std::map<std::string, double>> told;
+  for (const CollectiveBytes& c : cycles.collectives) {
+    auto& axis = told[axes_of(mesh, c.group.empty() ? all : c.group)];
+    const double sent = sent_bytes(c, devices);
+    axis[c.opcode == "all-reduce" ? "all_reduce" : "other"] += sent;
+    axis[c.opcode == "all-reduce" ? "asynchronous_all_reduce" : "asynchronous_other"] +=
+        c.asynchronous ? sent : 0;
+  }
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [axes, sent] : told)
+    if (!axes.empty()) out[axes] = sent;
+  return out;
+}
+
 nlohmann::json cycles_json(const StepCycles& cycles, std::int64_t top) {
   nlohmann::json out{{"cycles", cycles.total},
+                     {"scheduled", cycles.scheduled},
+                     {"unread", cycles.unread},
                      {"top", nlohmann::json::array()},
                      {"collectives", nlohmann::json::object()}};
   std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
@@ -95,9 +132,25 @@ nlohmann::json cycles_json(const StepCycles& cycles, std::int64_t top) {
     out["top"].push_back({{"name", i.name},
                           {"op_name", i.op_name},
                           {"cycles", i.cycles},
+                          {"scheduled", i.scheduled},
+                          {"hbm_bytes", i.hbm_bytes},
                           {"turns", i.turns},
                           {"bytes", i.bytes}});
   }
+  return out;
+}
+
+StepCycles cycles_of(const CompiledProgram& compiled, const ScheduleDump& dump,
+                     const std::string& device_kind) {
+  StepCycles out = step_cycles(read_hlo_module(compiled.optimized_module()));
+  add_schedule(out, dump.kernels(), device_kind);
+  return out;
+}
+
+// Between a device's large memory and its cores.
+double moved_bytes(const StepCycles& cycles) {
+  double out = 0;
+  for (const InstructionCycles& i : cycles.instructions) out += i.hbm_bytes;
   return out;
 }
 
@@ -106,6 +159,8 @@ nlohmann::json compile_program(const CompileCommand& c) {
   CompileOptions options;
   options.num_partitions = module_count(text, "num_partitions");
   options.num_replicas = module_count(text, "num_replicas");
+  check_topology(c.topology);
+  const ScheduleDump dump;
   const Topology topology = topology_of(c.topology);
   const int wanted = options.num_partitions * options.num_replicas;
   if (wanted > topology.device_count())
@@ -118,22 +173,26 @@ nlohmann::json compile_program(const CompileCommand& c) {
   const CompiledMemory memory = compiled.memory();
   const auto cost = compiled.cost();
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
-  const StepCycles cycles = step_cycles(read_hlo_module(compiled.optimized_module()));
+  const StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
   nlohmann::json out = cycles_json(cycles, c.top);
-  out.update(nlohmann::json{{"topology", c.topology},
-                            {"devices", topology.device_count()},
-                            {"device_kind", topology.device_kind()},
-                            {"compile_s", seconds},
-                            {"flops", figure("flops")},
-                            {"bytes_accessed", figure("bytes accessed")},
-                            {"argument_bytes", memory.argument_bytes},
-                            {"output_bytes", memory.output_bytes},
-                            {"alias_bytes", memory.alias_bytes},
-                            {"temporary_bytes", memory.temporary_bytes},
-                            {"code_bytes", memory.code_bytes},
-                            {"peak_bytes", memory.peak_bytes},
-                            {"cycle_flops", cycle_flops(topology.device_kind())},
-                            {"seconds", seconds_of(cycles.total, topology.device_kind())}});
+  out.update(
+      nlohmann::json{{"topology", c.topology},
+                     {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
+                     {"moved_bytes", moved_bytes(cycles)},
+                     {"devices", topology.device_count()},
+                     {"device_kind", topology.device_kind()},
+                     {"compile_s", seconds},
+                     {"flops", figure("flops")},
+                     {"bytes_accessed", figure("bytes accessed")},
+                     {"argument_bytes", memory.argument_bytes},
+                     {"output_bytes", memory.output_bytes},
+                     {"alias_bytes", memory.alias_bytes},
+                     {"temporary_bytes", memory.temporary_bytes},
+                     {"code_bytes", memory.code_bytes},
+                     {"peak_bytes", memory.peak_bytes},
+                     {"cycle_flops", cycle_flops(topology.device_kind())},
+                     {"seconds", seconds_of(cycles.total, topology.device_kind())},
+                     {"scheduled_seconds", seconds_of(cycles.scheduled, topology.device_kind())}});
   return out;
 }
 
@@ -142,10 +201,23 @@ std::string top_text(const nlohmann::json& f) {
   std::string out;
   for (const nlohmann::json& i : f.at("top"))
     out +=
-        str("  ", rounded(i.at("cycles").get<double>() / 1e6, 3), " million cycles, ",
-            rounded(100 * i.at("cycles").get<double>() / f.at("cycles").get<double>(), 1),
+        str("  ", rounded(i.at("scheduled").get<double>() / 1e6, 3), " million cycles, ",
+            rounded(100 * i.at("scheduled").get<double>() / f.at("scheduled").get<double>(), 1),
             " %, in ", counted(i.at("turns").get<int>(), "turn"), ": ",
             i.at("name").get<std::string>(), ", from ", i.at("op_name").get<std::string>(), "\n");
+  return out;
+}
+
+// What devices tell one another, a line for each axis of their mesh.
+std::string sent_text(const nlohmann::json& f) {
+  std::string out;
+  for (const auto& [axes, sent] : f.at("sent_bytes").items()) {
+    const auto bytes = [&](const char* name) { return sent.value(name, 0.0); };
+    const double beside = bytes("asynchronous_all_reduce") + bytes("asynchronous_other");
+    out += str("told      ", bytes_text(bytes("all_reduce") + bytes("other")),
+               " sent by each device along ", axes, ", ", bytes_text(beside),
+               " of them beside other work\n");
+  }
   return out;
 }
 
@@ -165,11 +237,13 @@ std::string compiled_text(const nlohmann::json& f, const std::string& program) {
              bytes("code_bytes"), " of code\nwork      ",
              rounded(f.at("flops").get<double>() / 1e9, 1), " GFLOP and ", bytes("bytes_accessed"),
              " moved on a device, by the compiler's count, where a loop's body counts once\n",
-             "time      ", rounded(f.at("cycles").get<double>() / 1e6, 1), " million cycles, ",
-             rounded(1e3 * f.at("seconds").get<double>(), 2),
-             " ms at the chip's clock, by the compiler's estimate, with all turns of loops and "
-             "without what devices wait for one another\n",
-             top_text(f), "compiled  in ", rounded(f.at("compile_s").get<double>(), 1), " s\n");
+             "time      ", rounded(f.at("scheduled").get<double>() / 1e6, 1), " million cycles, ",
+             rounded(1e3 * f.at("scheduled_seconds").get<double>(), 2),
+             " ms at the chip's clock, by the compiler's schedule (by its estimate ",
+             rounded(f.at("cycles").get<double>() / 1e6, 1),
+             "), with all turns of loops and without what devices wait for one another\n",
+             sent_text(f), top_text(f), "compiled  in ",
+             rounded(f.at("compile_s").get<double>(), 1), " s\n");
 }
 
 }  // namespace
