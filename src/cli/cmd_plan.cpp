@@ -58,7 +58,7 @@ void run_plan(const PlanCommand& c) {
   if (!c.region.empty()) prices.check_region(c.region);
   const TpuCompiles compiles(TpuCompiles::users_folder(),
                              {.each = std::chrono::minutes(c.minutes), .again = c.again});
-  if (!c.calibrate.empty()) job.of_cycles.insert(calibration(c.calibrate, compiles));
+  if (!c.calibrate.empty()) job.factors.insert(calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   std::size_t bars_of = 0;
   PlanTold told;
@@ -86,12 +86,13 @@ void run_plan(const PlanCommand& c) {
 
 void add_plan_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "plan", "which TPU fits a recipe, how long it takes, what it costs; no TPU is needed");
+      "plan", "which TPU or GPU fits a recipe, how long it takes, what it costs; none is needed");
   auto c = std::make_shared<PlanCommand>();
   c->recipe = add_recipe_options(*command);
   command
       ->add_option("--on", c->on,
-                   "types by Google's names, e.g. v3-8,v5litepod-8; all: one machine of each kind")
+                   "types by Google's names, e.g. v3-8,v5litepod-8, or GPUs, e.g. h100x8,l4; all: "
+                   "one machine of each kind of TPU; gpus: one of each kind of GPU")
       ->capture_default_str();
   command->add_flag("--all-forms", c->all_forms,
                     "also try unrolled layers, which take longer to compile, and a loop of them");
@@ -100,7 +101,7 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/plan.md) before smelt's own");
   command->add_option("--calibrate", c->calibrate,
-                      "a run of smelt's on TPUs, whose steps say how fast its kind of TPU is");
+                      "a run of smelt's on TPUs or GPUs, whose steps say how fast its kind is");
   command->add_option("--html", c->html, "a file for a page with charts");
   command->add_option("--region", c->region, "of prices, e.g. europe-west4");
   command->add_option("--minutes", c->minutes, "most minutes that one compilation may take")

@@ -4,6 +4,7 @@
 #include <map>
 #include <ranges>
 #include <sstream>
+#include <string>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -34,6 +35,24 @@ constexpr Generation kGenerations[] = {
     {"v5p", "v5p-", "v5p", "TPU v5", 2, 1, 4, 459e12, 95, "v2-alpha-tpuv5", kCubes},
     {"v6e", "v6e-", "v6e", "TPU v6 lite", 1, 1, 8, 918e12, 32, "v2-alpha-tpuv6e", kFlat}};
 
+struct Gpu {
+  const char *name, *kind;
+  double flops, tf32, f32, bandwidth, gib;
+  double links;  // bytes a second, in and out together: NVLink, else PCIe 4.0 x16
+};
+
+// Products of bf16 that are added up in f32, without sparsity.
+constexpr Gpu kGpus[] = {
+    {"a100-40gb", "NVIDIA A100-SXM4-40GB", 312e12, 156e12, 19.5e12, 1555e9, 39.5, 600e9},
+    {"a100-80gb", "NVIDIA A100-SXM4-80GB", 312e12, 156e12, 19.5e12, 2039e9, 79.6, 600e9},
+    {"h100", "NVIDIA H100", 989e12, 494e12, 67e12, 3350e9, 79.6, 900e9},
+    {"h200", "NVIDIA H200", 989e12, 494e12, 67e12, 4800e9, 140, 900e9},
+    {"l4", "NVIDIA L4", 121e12, 60e12, 30.3e12, 300e9, 22.5, 64e9},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 82.6e12, 1008e9, 24, 64e9},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", 71e12, 35.6e12, 35.6e12, 936e9, 24, 64e9}};
+
+constexpr double kGib = 1024 * 1024 * 1024;
+
 const Generation& generation_of(std::string_view name) {
   const auto* found = std::ranges::find(kGenerations, name, &Generation::name);
   CHECK(found != std::end(kGenerations), name);
@@ -56,7 +75,28 @@ Accelerator accelerator(const Generation& g, const std::string& shape) {
           .hosts = chips <= g.single_host ? 1 : chips / 4,
           .image = g.image,
           .flops = g.flops / g.devices,
-          .memory = g.gib / g.devices * 1024 * 1024 * 1024};
+          .memory = g.gib / g.devices * kGib};
+}
+
+// v5p has the memory that comes nearest to what a GPU's may hold.
+Accelerator accelerator(const Gpu& g, int count) {
+  return {.name = str(g.name, count > 1 ? str("x", count) : ""),
+          .generation = g.name,
+          .topology = count > 4 ? "v5p:2x2x2" : "v5p:2x2x1",
+          .chips = count,
+          .devices = count,
+          .hosts = 1,
+          .image = "",
+          .flops = g.flops,
+          .memory = g.gib * kGib,
+          .bandwidth = g.bandwidth,
+          .tf32_flops = g.tf32,
+          .f32_flops = g.f32};
+}
+
+std::string kind_of(const Accelerator& a) {
+  if (!a.is_gpu()) return generation_of(a.generation).kind;
+  return std::ranges::find(kGpus, a.generation, &Gpu::name)->kind;
 }
 
 }  // namespace
@@ -68,12 +108,15 @@ const std::vector<Accelerator>& accelerators() {
       std::istringstream shapes(g.shapes);
       for (std::string shape; shapes >> shape;) out.push_back(accelerator(g, shape));
     }
+    for (const Gpu& g : kGpus)
+      for (const int count : {1, 2, 4, 8}) out.push_back(accelerator(g, count));
     return out;
   }();
   return kAll;
 }
 
 std::vector<Accelerator> find_accelerators(std::string_view where, std::string_view names) {
+  if (names == "gpus") names = "a100-40gb,a100-80gb,h100,h200,l4,rtx4090,rtx3090";
   if (names == "all") names = "v2-8,v2-32,v3-8,v4-8,v5litepod-8,v5p-8,v6e-8";
   std::vector<Accelerator> out;
   for (const std::string_view item : split(names, ',')) {
@@ -82,7 +125,8 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
     if (found == accelerators().end()) {
       std::vector<std::string> known;
       for (const Accelerator& a : accelerators()) known.push_back(a.name);
-      throw UsageError(str(where, ": '", name, "' is no type of TPU"), did_you_mean(name, known));
+      throw UsageError(str(where, ": '", name, "' is no type of TPU or GPU"),
+                       did_you_mean(name, known));
     }
     if (std::ranges::find(out, *found) == out.end()) out.push_back(*found);
   }
@@ -98,7 +142,9 @@ const Accelerator* usual_slice(std::int64_t devices) {
 
 const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) {
   for (const Accelerator& a : accelerators())
-    if (generation_of(a.generation).kind == device_kind && a.devices == devices) return &a;
+    if (device_kind.starts_with(kind_of(a)) && a.devices == devices &&
+        (a.is_gpu() || device_kind == kind_of(a)))
+      return &a;
   return nullptr;
 }
 
@@ -106,10 +152,17 @@ double Accelerator::seconds_of(double cycles) const {
   return smelt::seconds_of(cycles, generation_of(generation).kind);
 }
 
+double Accelerator::flops_of(DType products, bool exact) const {
+  if (!is_gpu() || products == DType::bf16) return flops;
+  return exact ? f32_flops : tf32_flops;
+}
+
 // v2 and v3: Jouppi et al., "A domain-specific supercomputer for training deep neural networks",
 // four links of 496 and 656 Gbit/s each way; v4: six links of 45 GB/s each way
 // (jax-ml/scaling-book); the others: the pages of Google's that accelerator.h names.
 double interconnect_bytes(std::string_view generation) {
+  if (const auto* gpu = std::ranges::find(kGpus, generation, &Gpu::name); gpu != std::end(kGpus))
+    return gpu->links;
   static const std::map<std::string_view, double> kKnown{
       {"v2", 496e9}, {"v3", 656e9}, {"v4", 540e9}, {"v5e", 400e9}, {"v5p", 1200e9}, {"v6e", 800e9}};
   return kKnown.at(generation);

@@ -1,5 +1,6 @@
-// The TPU slices that Google rents, by its names.
-// cloud.google.com/tpu/docs: types-topologies, v2, v3, v4, v5e, v5p, v6e, runtimes.
+// What can be rented to train on: TPU slices, by Google's names, and GPUs of one machine.
+// cloud.google.com/tpu/docs: types-topologies, v2, v3, v4, v5e, v5p, v6e, runtimes; NVIDIA's data
+// sheets (SXM modules of A100, H100 and H200).
 #pragma once
 
 #include <cstdint>
@@ -7,28 +8,38 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/shape.h"
+
 namespace smelt {
 
 struct Accelerator {
-  std::string name;        // "v3-8", "v5litepod-8"
-  std::string generation;  // "v2", "v3", "v4", "v5e", "v5p", "v6e": as prices are by chip
-  std::string topology;    // libtpu's: "v3:2x2"
+  std::string name;        // "v3-8", "v5litepod-8", "h100x8"
+  std::string generation;  // "v2", "v3", "v4", "v5e", "v5p", "v6e", "h100": as prices are by chip
+  // libtpu's: "v3:2x2". Of GPUs that of the TPUs whose compiler counts operations and bytes for
+  // them.
+  std::string topology;
   int chips = 0;
   int devices = 0;    // that a program is compiled for: cores of v2, v3 and v4, else chips
   int hosts = 0;      // virtual machines
   std::string image;  // the version of the software that the machines start with
   double flops = 0;   // a second, of a device's products of bf16
   double memory = 0;  // bytes of a device, a small part of them the runtime's own
+  // Of a GPU: bytes a second of its memory, operations a second of products of f32 by tf32 and as
+  // they are. 0 of TPUs, whose compiler says how long a step takes.
+  double bandwidth = 0, tf32_flops = 0, f32_flops = 0;
 
-  double seconds_of(double cycles) const;  // at a chip's clock
+  bool is_gpu() const { return bandwidth > 0; }
+  double seconds_of(double cycles) const;  // at a TPU chip's clock
+  // Of products of so typed factors, in a GPU `exact` without tf32. A TPU's are bf16's at any rate.
+  double flops_of(DType products, bool exact) const;
 
   bool operator==(const Accelerator&) const = default;
 };
 
 // By generation and size.
 const std::vector<Accelerator>& accelerators();
-// Those of a list of names; "all": one host of each generation, and v2-32. UsageError beginning
-// with `where` for an unknown one, with the nearest.
+// Those of a list of names; "all": one host of each generation of TPUs, and v2-32; "gpus": one of
+// each GPU. UsageError beginning with `where` for an unknown one, with the nearest.
 std::vector<Accelerator> find_accelerators(std::string_view where, std::string_view names);
 
 // What is usually rented for so many devices: of v3, which has two a chip, or else v5e; nullptr

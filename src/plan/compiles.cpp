@@ -57,16 +57,23 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   std::string file(const char* name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
 };
 
+// Its temporary files lie in `scratch`, for it may be killed.
 ::pid_t start(const std::string& program, const std::vector<std::string>& words,
-              const std::string& out, const std::string& err) {
+              const std::string& scratch, const std::string& out, const std::string& err) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  std::string temporary = "TMPDIR=" + scratch;
+  std::vector<char*> variables{temporary.data()};
+  for (char** one = environ; *one != nullptr; ++one)
+    if (!std::string_view(*one).starts_with("TMPDIR=")) variables.push_back(*one);
+  variables.push_back(nullptr);
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   for (const auto& [descriptor, path] :
@@ -75,7 +82,7 @@ class Scratch {
                                        O_CREAT | O_WRONLY | O_TRUNC, 0600);
   ::pid_t child = 0;
   const int error =
-      ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), variables.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw_errno("start", "a process to compile in", error);
   return child;
@@ -97,20 +104,41 @@ std::optional<int> wait_for(::pid_t child, std::chrono::seconds limit) {
   return std::nullopt;
 }
 
+Json json(const std::vector<SentBytes>& sent) {
+  Json out = Json::object();
+  for (const SentBytes& s : sent)
+    out[s.axes] = {{"all_reduce", s.all_reduce},
+                   {"other", s.other},
+                   {"asynchronous_all_reduce", s.asynchronous_all_reduce},
+                   {"asynchronous_other", s.asynchronous_other}};
+  return out;
+}
+
+std::vector<SentBytes> sent_bytes_of(const Json& by_axes) {
+  std::vector<SentBytes> out;
+  for (const auto& [axes, sent] : by_axes.items())
+    out.push_back({.axes = axes,
+                   .all_reduce = sent.value("all_reduce", 0.0),
+                   .other = sent.value("other", 0.0),
+                   .asynchronous_all_reduce = sent.value("asynchronous_all_reduce", 0.0),
+                   .asynchronous_other = sent.value("asynchronous_other", 0.0)});
+  return out;
+}
+
 Compiled from_figures(const Json& figures) {
   const auto figure = [&](const char* name) { return figures.at(name).get<double>(); };
-  Compiled out{.end = CompileEnd::fits,
-               .problem = {},
-               .arguments = figure("argument_bytes"),
-               .outputs = figure("output_bytes"),
-               .aliased = figure("alias_bytes"),
-               .temporaries = figure("temporary_bytes"),
-               .code = figure("code_bytes"),
-               .cycles = figure("cycles"),
-               .compile_seconds = figure("compile_s")};
-  for (const auto& [opcode, bytes] : figures.at("collectives").items())
-    (opcode == "all-reduce" ? out.reduced : out.gathered) += bytes.at("bytes").get<double>();
-  return out;
+  return {.end = CompileEnd::fits,
+          .problem = {},
+          .arguments = figure("argument_bytes"),
+          .outputs = figure("output_bytes"),
+          .aliased = figure("alias_bytes"),
+          .temporaries = figure("temporary_bytes"),
+          .code = figure("code_bytes"),
+          .cycles = figure("scheduled"),
+          .unread = figure("unread"),
+          .moved = figure("moved_bytes"),
+          .sent = sent_bytes_of(figures.at("sent_bytes")),
+          .compile_seconds = figure("compile_s")};
 }
 
 // From "error: … does not fit into the memory of a device: FIGURES\n  hint: …".
@@ -145,7 +173,7 @@ std::string name_of(const CompileRequest& request) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * std::uint64_t{0x100000001b3};
   std::string topology = request.topology;
   std::ranges::replace(topology, ':', '-');
-  return str("1-", topology, "-", key.size(), "-", std::hex, crc32c(key), "-", hash, ".json");
+  return str("2-", topology, "-", key.size(), "-", std::hex, crc32c(key), "-", hash, ".json");
 }
 
 Json to_json(const Compiled& c) {
@@ -157,8 +185,9 @@ Json to_json(const Compiled& c) {
           {"temporaries", c.temporaries},
           {"code", c.code},
           {"cycles", c.cycles},
-          {"reduced", c.reduced},
-          {"gathered", c.gathered},
+          {"unread", c.unread},
+          {"moved", c.moved},
+          {"sent", json(c.sent)},
           {"compile_seconds", c.compile_seconds}};
 }
 
@@ -174,8 +203,9 @@ std::optional<Compiled> from_kept(const std::string& path) try {
                   .temporaries = figure("temporaries"),
                   .code = figure("code"),
                   .cycles = figure("cycles"),
-                  .reduced = figure("reduced"),
-                  .gathered = figure("gathered"),
+                  .unread = figure("unread"),
+                  .moved = figure("moved"),
+                  .sent = sent_bytes_of(j.at("sent")),
                   .compile_seconds = figure("compile_seconds"),
                   .kept = true};
 } catch (const std::exception&) {
@@ -216,7 +246,7 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
   const auto status = wait_for(start(limits_.smelt,
                                      {"smelt", "compile", "--json", "--with-parent", "--topology",
                                       request.topology, program},
-                                     out, err),
+                                     scratch.path(), out, err),
                                limits_.each);
   if (!status && StopSignal::raised())
     throw Stopped("plan: stopped by a signal", "run it again: what was compiled is kept");

@@ -17,14 +17,24 @@ struct CompileRequest {
 
 enum class CompileEnd { fits, does_not_fit, failed };
 
+// What a device sends to others along axes of the mesh: bytes of all-reduces, of all else, and of
+// these what goes beside other work.
+struct SentBytes {
+  std::string axes;  // "data", "fsdp+tensor"
+  double all_reduce = 0, other = 0, asynchronous_all_reduce = 0, asynchronous_other = 0;
+};
+
 // What libtpu says of one device's part.
 struct Compiled {
   CompileEnd end = CompileEnd::failed;
   std::string problem;  // unless it fits: libtpu's own figures, or why there are none
   double arguments = 0, outputs = 0, aliased = 0, temporaries = 0, code = 0;  // bytes
-  double cycles = 0;                 // runtime/step_cycles.h
-  double reduced = 0, gathered = 0;  // bytes of all-reduce; of all other collectives
-  double compile_seconds = 0;        // of the process; of a kept one, at its time
+  // Cycles by the compiler's schedule (runtime/schedule.h), and of these what has none and is
+  // estimated.
+  double cycles = 0, unread = 0;
+  double moved = 0;  // bytes between the large memory and the cores
+  std::vector<SentBytes> sent = {};
+  double compile_seconds = 0;  // of the process; of a kept one, at its time
   bool kept = false;
   // What a device must hold at once: arguments and results that do not lie in their place,
   // temporaries, code.

@@ -7,28 +7,54 @@ namespace {
 
 constexpr double kHostBytes = 200e6;  // a second, of a host to its bucket or disk
 
-// Seconds that devices tell one another: an all-reduce sends what it adds up twice, half of a
-// link's bytes go out; devices of a chip share its links.
-double telling(const Accelerator& type, const Compiled& step) {
+// Half of a link's bytes go out. Devices of a chip share its links, but add up among themselves
+// what they sum with others.
+double seconds_to_send(const Accelerator& type, double all_reduce, double other) {
   if (type.chips == 1) return 0;
-  const double out_bytes = interconnect_bytes(type.generation) / 2;
   const double per_chip = static_cast<double>(type.devices) / type.chips;
-  return (2 * step.reduced + step.gathered * per_chip) / out_bytes;
+  return (all_reduce + other * per_chip) / (interconnect_bytes(type.generation) / 2);
+}
+
+struct Telling {
+  double all = 0, behind = 0;  // seconds; of these what no other work goes beside
+};
+Telling telling(const Accelerator& type, const Compiled& step) {
+  Telling out;
+  for (const SentBytes& s : step.sent) {
+    out.all += telling_seconds(type, s);
+    out.behind += seconds_to_send(type, s.all_reduce - s.asynchronous_all_reduce,
+                                  s.other - s.asynchronous_other);
+  }
+  return out;
+}
+
+double work_seconds(const Accelerator& type, const Compiled& step, const StepProducts& products) {
+  if (!type.is_gpu()) return type.seconds_of(step.cycles);
+  return products.flops / type.flops_of(products.of, products.exact) + step.moved / type.bandwidth;
 }
 
 }  // namespace
 
-std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
-                                     const Estimate& of_cycles) {
-  if (step.cycles <= 0) return std::nullopt;
-  const double work = type.seconds_of(step.cycles), told = telling(type, step);
-  return Estimate{.low = std::max(of_cycles.low * work, told),
-                  .likely = of_cycles.likely * work + told / 2,
-                  .high = of_cycles.high * work + told};
+Estimate usual_factor(const Accelerator& type) { return type.is_gpu() ? kOfRoofline : kOfCycles; }
+
+double telling_seconds(const Accelerator& type, const SentBytes& sent) {
+  return seconds_to_send(type, sent.all_reduce, sent.other);
 }
 
-double measured_factor(const Accelerator& type, const Compiled& step, double seconds) {
-  return std::max(0.05, (seconds - telling(type, step) / 2) / type.seconds_of(step.cycles));
+std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
+                                     const Estimate& factor, const StepProducts& products) {
+  const double work = work_seconds(type, step, products);
+  if (work <= 0) return std::nullopt;
+  const Telling told = telling(type, step);
+  return Estimate{.low = std::max(factor.low * work, told.all),
+                  .likely = factor.likely * work + told.behind,
+                  .high = factor.high * work + told.all};
+}
+
+double measured_factor(const Accelerator& type, const Compiled& step, double seconds,
+                       const StepProducts& products) {
+  return std::max(0.05,
+                  (seconds - telling(type, step).behind) / work_seconds(type, step, products));
 }
 
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,

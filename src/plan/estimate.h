@@ -1,5 +1,5 @@
-// How long a step and a run take on a slice of TPUs, and what the run costs: a model with few
-// factors (docs/plan.md shows it beside published runs).
+// How long a step and a run take on a slice of TPUs or on GPUs, and what the run costs: a model
+// with few factors (docs/plan.md shows it beside published runs).
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,32 @@ struct Estimate {
 
 // Seconds of steps over those of the compiler's cycles, fitted once to published runs
 // (docs/plan.md).
-constexpr Estimate kOfCycles{0.55, 0.95, 1.35};
+constexpr Estimate kOfCycles{0.6, 1.05, 1.5};
 
-// Seconds of a step: the compiler's cycles at the chip's clock, of which the machine has been seen
-// to need `of_cycles`, and what devices tell one another, beside that work at best and behind it at
-// worst. nullopt where the compiler gave no cycles.
+// And over those of a GPU's roofline.
+constexpr Estimate kOfRoofline{1, 1.6, 2.2};
+Estimate usual_factor(const Accelerator& type);
+
+// The matrix products of one device's step, and of what type their factors are.
+struct StepProducts {
+  double flops = 0;
+  DType of = DType::f32;
+  bool exact = false;  // of f32, not by tf32
+};
+
+// Seconds of a step: its work, of which machines have been seen to need `factor`, and what devices
+// tell one another: what their compiler does not put beside other work comes behind it; at best all
+// goes beside, at worst all behind. The work is a TPU compiler's cycles at the chip's clock, or a
+// GPU's products at its peak and then all bytes at its memory's bandwidth. nullopt where the
+// compiler gave no figures.
 std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
-                                     const Estimate& of_cycles = kOfCycles);
+                                     const Estimate& factor, const StepProducts& products = {});
 // The likely factor by which a measured step is that; at least 0.05.
-double measured_factor(const Accelerator& type, const Compiled& step, double seconds);
+double measured_factor(const Accelerator& type, const Compiled& step, double seconds,
+                       const StepProducts& products = {});
+
+// Seconds that devices tell one another along some axes of their mesh, at the links' full speed.
+double telling_seconds(const Accelerator& type, const SentBytes& sent);
 
 // What a run does besides its steps.
 struct RunWork {

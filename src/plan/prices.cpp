@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -26,7 +27,9 @@ std::vector<Price> known_prices() {
           {"v4", "us-central2", 3.22, {}, {}, kUnconfirmed, "2023-06"},
           {"v5e", "us-central1", 1.20, {}, {}, kBook, "2025-02"},
           {"v5p", "us-east5", 4.20, {}, {}, kBook, "2025-02"},
-          {"v6e", "us-east5", 2.70, {}, {}, kUnconfirmed, "2025-02"}};
+          {"v6e", "us-east5", 2.70, {}, {}, kUnconfirmed, "2025-02"},
+          {"h100", "any", 3.99, {}, {}, "GPU clouds, 2.69 to 3.99 dollars", "2026-10"},
+          {"a100-80gb", "any", 1.79, {}, {}, "GPU clouds, 1.39 to 1.79 dollars", "2026-10"}};
 }
 
 [[noreturn]] void refuse(const std::string& path, const YAML::Node& at, std::string_view problem) {

@@ -9,7 +9,7 @@
 namespace smelt {
 
 struct Price {
-  std::string generation, region;
+  std::string generation, region;  // of a GPU its name; region "any" where clouds differ more
   std::optional<double> on_demand, spot, committed;  // US dollars for a chip and hour
   std::string source;
   std::string date;  // when the source said so: "2025-02"

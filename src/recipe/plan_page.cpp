@@ -44,15 +44,27 @@ std::string bars(const std::string& title, const std::vector<Bar>& all) {
   return out + "</svg></figure>\n";
 }
 
-std::string charts(const Plan& plan) {
+Estimate estimate_of(const nlohmann::json& figure) {
+  return {.low = figure.at("low").get<double>(),
+          .likely = figure.at("likely").get<double>(),
+          .high = figure.at("high").get<double>()};
+}
+
+}  // namespace
+
+std::string plan_charts(std::string_view where, const nlohmann::json& plan) try {
   std::vector<Bar> hours, demand, spot;
-  for (const PlanRow& row : plan.rows) {
-    if (!row.fits()) continue;
-    const Estimate run = row.time.seconds.times(1.0 / 3600);
-    hours.push_back({row.type.name, rounded(run.likely, 1) + " h", run});
+  for (const nlohmann::json& row : plan.at("rows")) {
+    if (!row.at("fits").get<bool>()) continue;
+    const auto type = row.at("type").get<std::string>();
+    const Estimate run = estimate_of(row.at("run_seconds")).times(1.0 / 3600);
+    hours.push_back({type, rounded(run.likely, 1) + " h", run});
     for (const auto& [cost, list] :
-         {std::pair{&row.cost.on_demand, &demand}, {&row.cost.spot, &spot}})
-      if (*cost) list->push_back({row.type.name, "$" + rounded((*cost)->likely, 1), **cost});
+         {std::pair{"on_demand_dollars", &demand}, {"spot_dollars", &spot}}) {
+      if (row.at(cost).is_null()) continue;
+      const Estimate dollars = estimate_of(row.at(cost));
+      list->push_back({type, "$" + rounded(dollars.likely, 1), dollars});
+    }
   }
   std::string out = "<div class=\"charts\">\n";
   for (const auto& [title, list] : {std::pair{"Hours of the run", &hours},
@@ -60,17 +72,17 @@ std::string charts(const Plan& plan) {
                                     {"US dollars on spot", &spot}})
     if (!list->empty()) out += bars(title, *list);
   return out + "</div>\n";
+} catch (const nlohmann::json::exception&) {
+  throw UsageError(str(where, " holds no plan"), "write one by `smelt plan RECIPE --json`");
 }
-
-}  // namespace
 
 std::string plan_page(const Plan& plan) {
   return str(kPageHead,
              "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
              "content=\"width=device-width, initial-scale=1\">\n<title>smelt plan</title>\n<style>",
-             kPageStyle, "</style>\n</head>\n<body>\n<h1>Which TPU, how long, how much</h1>\n",
-             charts(plan), "<h2>Rows</h2>\n<div class=\"scroll\"><pre>", html_text(plan_text(plan)),
-             "</pre></div>\n</body>\n</html>\n");
+             kPageStyle, "</style>\n</head>\n<body>\n<h1>Which machine, how long, how much</h1>\n",
+             plan_charts("plan", plan_json(plan)), "<h2>Rows</h2>\n<div class=\"scroll\"><pre>",
+             html_text(plan_text(plan)), "</pre></div>\n</body>\n</html>\n");
 }
 
 }  // namespace smelt

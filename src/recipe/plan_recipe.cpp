@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "hlo/writer.h"
-#include "recipe/given_vocabulary.h"
-#include "recipe/objective_type.h"
-#include "recipe/run_needs.h"
 #include "runtime/find_plugin.h"
 #include "step/model_flops.h"
 #include "step/program.h"
@@ -78,8 +76,36 @@ void add_state(PlanRow& row, const StepProgram& step) {
 }
 
 Estimate factor_of(const PlanJob& job, const Accelerator& type) {
-  const auto found = job.of_cycles.find(type.generation);
-  return found == job.of_cycles.end() ? kOfCycles : found->second;
+  const auto found = job.factors.find(type.generation);
+  return found == job.factors.end() ? usual_factor(type) : found->second;
+}
+
+// A TPU's program is what a GPU's operations and bytes are counted in, so layers that are not
+// chosen are as they would be on the GPU.
+TrainJob as_on(const Accelerator& type, TrainJob job) {
+  if (!type.is_gpu()) return job;
+  if (!job.on.compute) job.on.compute = ComputeChoice();
+  job.on.compute->layers = compute_of(job, "gpu").layers;
+  return job;
+}
+
+StepProducts products_of(const Accelerator& type, const StepProgram& step, const TrainJob& job) {
+  if (!type.is_gpu()) return {};
+  const Compute compute = compute_of(job, "tpu");
+  return {.flops = product_flops(step.program.results) / type.devices,
+          .of = compute.dtype,
+          .exact = compute.exact_products};
+}
+
+// What a GPU's memory has no room for: the driver and the libraries take some of it.
+Compiled as_fits(const Accelerator& type, Compiled compiled) {
+  constexpr double kOwn = 0.06;
+  if (!type.is_gpu() || compiled.end != CompileEnd::fits) return compiled;
+  const double room = type.memory * (1 - kOwn);
+  if (compiled.bytes() <= room) return compiled;
+  compiled.end = CompileEnd::does_not_fit;
+  compiled.problem = str(bytes_text(compiled.bytes()), " of ", bytes_text(room), " that are free");
+  return compiled;
 }
 
 class Planner {
@@ -121,6 +147,7 @@ class Planner {
  private:
   std::optional<PlannedRun> described(PlanRow& row) const try {
     PlannedRun run = job_.run_on(row.type);
+    run.job = as_on(row.type, std::move(run.job));
     const StepProgram step = training_program(run.job, "tpu");
     row.batch = run.job.config.batch_size;
     for (const Feature& feature : step.features) row.tokens = std::max(row.tokens, feature.count());
@@ -146,24 +173,35 @@ class Planner {
     });
   }
 
+  struct Made {
+    CompileRequest request;
+    StepProducts products;
+  };
+  static Made made(const PlanRow& row, const TrainJob& job, const StepProgram& step) {
+    return {
+        .request = {.program = emit_module(step.program, "step"), .topology = row.type.topology},
+        .products = products_of(row.type, step, job)};
+  }
+
   // A row's step; nullopt where it cannot take the form, as micro-batches that do not divide it.
-  static std::optional<CompileRequest> request(const PlanRow& row, const TrainJob& job) try {
-    return CompileRequest{.program = emit_module(training_program(job, "tpu").program, "step"),
-                          .topology = row.type.topology};
+  static std::optional<Made> request(const PlanRow& row, const TrainJob& job) try {
+    return made(row, job, training_program(job, "tpu"));
   } catch (const UsageError&) {
     return std::nullopt;
   }
 
-  // Each wanted row's request, and what came of it.
+  // Each wanted row's request, and what came of it, with its products.
   template <class Wanted, class Make, class Take>
   void round(const Wanted& wanted, const Make& make, const Take& take) {
     std::vector<std::size_t> of;
     std::vector<CompileRequest> requests;
+    std::vector<StepProducts> products;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (!runs_[i] || !wanted(rows_[i])) continue;
       if (auto made = make(i)) {
         of.push_back(i);
-        requests.push_back(std::move(*made));
+        requests.push_back(std::move(made->request));
+        products.push_back(made->products);
       }
     }
     asked_ += requests.size();
@@ -171,14 +209,17 @@ class Planner {
       ++done_;
       if (told_.progress) told_.progress(done_, asked_);
     });
-    for (std::size_t i = 0; i < of.size(); ++i) take(of[i], compiled[i]);
+    for (std::size_t i = 0; i < of.size(); ++i)
+      take(of[i], as_fits(rows_[of[i]].type, compiled[i]), products[i]);
   }
 
   template <class Wanted>
   void compile_round(const Form& form, const Wanted& wanted) {
     round([&](const PlanRow& row) { return wanted(row) && !is_tried(row, form); },
           [&](std::size_t i) { return request(rows_[i], in_form(runs_[i]->job, form)); },
-          [&](std::size_t i, const Compiled& compiled) { add(i, form, compiled); });
+          [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+            add(i, form, compiled, products);
+          });
   }
 
   // "loop" is the run's own form, too, where that is a loop.
@@ -187,15 +228,17 @@ class Planner {
            std::ranges::find(row.tried, form.words, &PlannedForm::words) != row.tried.end();
   }
 
-  void add(std::size_t at, const Form& form, const Compiled& compiled) {
+  void add(std::size_t at, const Form& form, const Compiled& compiled,
+           const StepProducts& products) {
     PlanRow& row = rows_[at];
     row.tried.push_back({.settings = settings_of(form, runs_[at]->job.fields),
                          .words = form.words.empty() ? own_words(runs_[at]->job) : form.words,
                          .compiled = compiled,
+                         .products = products,
                          .step = {}});
     forms_[row.type.name].push_back(form);
     if (compiled.end == CompileEnd::fits)
-      row.tried.back().step = step_seconds(row.type, compiled, factor_of(job_, row.type));
+      row.tried.back().step = step_seconds(row.type, compiled, factor_of(job_, row.type), products);
     if (!row.tried.back().step) return;
     if (!row.best || row.tried.back().step->likely < row.form().step->likely)
       row.best = row.tried.size() - 1;
@@ -207,21 +250,23 @@ class Planner {
 
   void compile_evaluation() {
     round([](const PlanRow& row) { return row.fits(); },
-          [&](std::size_t i) -> std::optional<CompileRequest> {
+          [&](std::size_t i) -> std::optional<Made> {
             if (!runs_[i]->evaluation) return std::nullopt;
             const PlannedEvaluation& e = *runs_[i]->evaluation;
             const TrainJob job = best_job(i);
             const Placement placement =
                 placement_for("tpu", job.on.devices, Reduction::global,
                               partition_for(job.on.mesh, job.on.devices, job.fields));
-            return CompileRequest{
-                .program = emit_module(
-                    eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes)
-                        .program,
-                    "step"),
-                .topology = rows_[i].type.topology};
+            return made(
+                rows_[i], job,
+                eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes));
           },
-          [&](std::size_t i, const Compiled& compiled) { rows_[i].evaluation = compiled; });
+          [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+            PlanRow& row = rows_[i];
+            row.evaluation = compiled;
+            if (compiled.end == CompileEnd::fits)
+              row.scored = step_seconds(row.type, compiled, factor_of(job_, row.type), products);
+          });
   }
 
   // Doubles the batch until one does not fit.
@@ -235,7 +280,7 @@ class Planner {
               job.config.batch_size *= factor;
               return request(rows_[i], job);
             },
-            [&](std::size_t i, const Compiled& compiled) {
+            [&](std::size_t i, const Compiled& compiled, const StepProducts&) {
               if (compiled.end == CompileEnd::fits)
                 rows_[i].largest_batch = rows_[i].batch * factor;
             });
@@ -269,49 +314,12 @@ void choose(Plan& plan) {
   }
 }
 
-// Of held-out examples: as many as are asked for, or about those of the text's share.
-std::optional<double> held_out_examples(const Recipe& r) {
-  if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
-  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
-  try {
-    constexpr double kBytesOfToken = 5;
-    double tokens = 1;
-    for (const Feature& feature : r.program->step->features)
-      tokens = std::max(tokens, static_cast<double>(feature.count()));
-    const std::string made = RecipePaths(r).heldout_text;
-    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
-                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
-    return bytes / kBytesOfToken / tokens;
-  } catch (const UsageError&) {
-    return std::nullopt;  // the text is elsewhere
-  }
-}
-
 }  // namespace
 
 double PlanRow::share_of_peak() const {
   if (!fits()) return 0;
-  return flops / (form().step->likely * type.flops * type.devices);
-}
-
-Recipe recipe_on(const Accelerator& type, const std::string& recipe,
-                 std::vector<std::string> settings) {
-  settings.insert(settings.end(), {"train.device=tpu", str("train.devices=", type.devices)});
-  return load_recipe(recipe, settings);
-}
-
-PlannedRun planned_run(const Recipe& recipe) {
-  const Recipe r = with_given_size(recipe);
-  if (!r.program->job)
-    throw UsageError("this type of model builds no step before its data are there");
-  PlannedRun out{.job = *r.program->job, .evaluation = {}};
-  if (r.ready.records.empty() || !r.ready.heldout.empty())
-    out.evaluation = {
-        .batch = r.eval.batch_size,
-        .passes = r.eval.passes,
-        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
-        .examples = held_out_examples(r)};
-  return out;
+  const StepProducts& p = form().products;
+  return flops / (form().step->likely * type.flops_of(p.of, p.exact) * type.devices);
 }
 
 std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles) {
@@ -323,7 +331,7 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
   if (type == nullptr)
     throw UsageError(
         str(where, " ran on ", devices, " x ", kind, ", no slice of TPUs that is known"),
-        "take a run on TPUs");
+        "take a run on TPUs, or on GPUs of those that --on knows");
   std::vector<double> rates;
   if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
     for (const CurvePoint& p : curve->second) rates.push_back(p.value);
@@ -334,10 +342,10 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
       {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
        .types = {*type}},
       compiles, Prices());
-  const Compiled& own = plan.rows.front().tried.front().compiled;
-  if (own.end != CompileEnd::fits)
-    throw UsageError(str(where, ": ", own.problem), "take a run with its own program");
-  const double factor = measured_factor(*type, own, seconds);
+  const PlannedForm& own = plan.rows.front().tried.front();
+  if (own.compiled.end != CompileEnd::fits)
+    throw UsageError(str(where, ": ", own.compiled.problem), "take a run with its own program");
+  const double factor = measured_factor(*type, own.compiled, seconds, own.products);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }
 
@@ -348,12 +356,8 @@ Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& pri
     Plan plan{.rows = std::move(rows), .cheapest = {}, .fastest = {}};
     for (PlanRow& row : plan.rows) {
       if (!row.fits()) continue;
-      std::optional<Estimate> scored;
-      if (row.evaluation && row.evaluation->end == CompileEnd::fits)
-        scored = step_seconds(row.type, *row.evaluation, factor_of(job, row.type));
       row.price = prices.find(row.type.generation, job.region);
-      row.scored = scored;
-      row.time = run_seconds(row.type, *row.form().step, row.work, scored);
+      row.time = run_seconds(row.type, *row.form().step, row.work, row.scored);
       row.cost = run_cost(row.type, row.time, row.price);
     }
     choose(plan);

@@ -1,5 +1,6 @@
-// smelt plan: a run's step on TPUs that are not here, by their compiler: does it fit, in which
-// form, how long does the run take, what does it cost.
+// smelt plan: a run's step on TPUs that are not here, by their compiler, or on GPUs, by the
+// operations and bytes that it counts: does it fit, in which form, how long does the run take, what
+// does it cost.
 #pragma once
 
 #include <functional>
@@ -37,7 +38,7 @@ struct PlanJob {
   bool largest_batch = false;  // also look for the largest batch that fits
   std::string region = {};     // of prices; empty: the first that is known
   // step_seconds()'s factor by generation, where it was measured.
-  std::map<std::string, Estimate> of_cycles = {};
+  std::map<std::string, Estimate> factors = {};
 };
 
 // Of a recipe whose train.devices are the type's. UsageError for a type of model whose step is not
@@ -52,6 +53,7 @@ struct PlannedForm {
   std::vector<std::string> settings;  // that choose it: {"train.layers=scan", "train.save=layer"}
   std::string words;                  // "unrolled", "loop, layers saved"
   Compiled compiled;
+  StepProducts products;         // of a device; none are counted for TPUs
   std::optional<Estimate> step;  // seconds; nothing where it does not fit
 };
 

@@ -39,6 +39,9 @@ std::string step_words(const Estimate& step) {
              rounded(1e3 * step.high, step.high < 0.1 ? 1 : 0), ")");
 }
 
+// A GPU's time is known less well than a TPU's.
+std::string_view mark(const PlanRow& row) { return row.type.is_gpu() ? "~" : ""; }
+
 std::string memory_words(const PlanRow& row) {
   const double used = row.form().compiled.bytes();
   return str(bytes_text(used), " of ", bytes_text(row.memory()));
@@ -52,7 +55,7 @@ std::vector<std::string> cells(const PlanRow& row) {
           "yes",
           memory_words(row),
           row.form().words,
-          step_words(*row.form().step),
+          str(mark(row), step_words(*row.form().step)),
           rounded(examples, 0),
           percent(row.share_of_peak()),
           time_words(row.time.seconds.likely),
@@ -90,6 +93,9 @@ std::string why_not(const PlanRow& row) {
   if (!row.problem.empty()) return row.problem;
   if (row.tried.empty()) return "no form of the step could be made";
   const PlannedForm& last = row.tried.back();
+  if (row.type.is_gpu() && last.compiled.end == CompileEnd::does_not_fit)
+    return str("the step does not fit by state and the temporaries of a TPU's program: ",
+               last.compiled.problem, " (", last.words, ")");
   return str(last.compiled.problem, " (", last.words, ")");
 }
 
@@ -99,6 +105,14 @@ std::string parts(const PlanRow& row) {
   return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
              " optimizer, ", bytes_text(c.temporaries), " activations and temporaries, ",
              bytes_text(c.code), " program; ", bytes_text(row.memory() - c.bytes()), " free");
+}
+
+// What devices tell one another along axes of the mesh.
+std::string sent_words(const PlanRow& row, const SentBytes& s) {
+  return str("  told       along ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
+             " a device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
+             " of them beside other work; ", rounded(1e3 * telling_seconds(row.type, s), 1),
+             " ms at the links' speed\n");
 }
 
 std::string evaluation_words(const PlanRow& row) {
@@ -113,9 +127,12 @@ std::string evaluation_words(const PlanRow& row) {
 
 std::string row_text(const PlanRow& row, std::string_view now) {
   std::ostringstream out;
-  out << row.type.name << "  " << row.type.topology << ", " << counted(row.type.chips, "chip")
-      << ", " << counted(row.type.devices, "device") << ", " << counted(row.type.hosts, "machine")
-      << ", image " << row.type.image << "\n";
+  out << row.type.name << "  " << (row.type.is_gpu() ? "by " : "") << row.type.topology << ", "
+      << counted(row.type.chips, row.type.is_gpu() ? "GPU" : "chip") << ", "
+      << counted(row.type.devices, "device") << ", " << counted(row.type.hosts, "machine")
+      << (row.type.is_gpu() ? ": operations, bytes and temporaries are those of a TPU's program"
+                            : ", image " + row.type.image)
+      << "\n";
   if (!row.fits()) {
     out << "  does not do: " << why_not(row) << "\n";
     return out.str();
@@ -123,6 +140,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   out << "  memory     " << parts(row) << "\n";
   for (const std::string& setting : row.form().settings)
     out << "  needs      " << (setting.starts_with("--") ? "" : "--set ") << setting << "\n";
+  for (const SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
   if (row.largest_batch) out << "  batch      up to " << *row.largest_batch << " fit\n";
   out << "  run        " << time_words(row.time.seconds.low) << " to "
       << time_words(row.time.seconds.high) << "; on spot about " << rounded(row.time.preemptions, 1)
@@ -163,8 +181,14 @@ std::string advice(const Plan& plan) {
 Json json(const Estimate& e) { return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}}; }
 Json json(const std::optional<Estimate>& e) { return e ? json(*e) : Json(); }
 
-Json json(const PlannedForm& form) {
+Json json(const PlannedForm& form, const Accelerator& type) {
   const Compiled& c = form.compiled;
+  Json sent = Json::object();
+  for (const SentBytes& s : c.sent)
+    sent[s.axes] = {{"all_reduce_bytes", s.all_reduce},
+                    {"other_bytes", s.other},
+                    {"asynchronous_bytes", s.asynchronous_all_reduce + s.asynchronous_other},
+                    {"seconds", telling_seconds(type, s)}};
   return {{"form", form.words},
           {"settings", form.settings},
           {"fits", c.end == CompileEnd::fits},
@@ -174,7 +198,9 @@ Json json(const PlannedForm& form) {
           {"temporary_bytes", c.temporaries},
           {"code_bytes", c.code},
           {"cycles", c.cycles},
-          {"all_reduce_bytes", c.reduced},
+          {"moved_bytes", c.moved},
+          {"product_flops", form.products.flops},
+          {"sent", sent},
           {"compile_seconds", c.compile_seconds},
           {"kept", c.kept},
           {"step_seconds", json(form.step)}};
@@ -186,8 +212,8 @@ Json json(const PlanRow& row) {
            {"machines", row.type.hosts}, {"image", row.type.image},
            {"fits", row.fits()},         {"device_memory_bytes", row.memory()},
            {"batch", row.batch},         {"tokens_of_example", row.tokens},
-           {"tried", Json::array()}};
-  for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form));
+           {"rough", row.type.is_gpu()}, {"tried", Json::array()}};
+  for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form, row.type));
   if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
   if (!row.fits()) {
     out["problem"] = why_not(row);
@@ -234,8 +260,12 @@ std::string plan_text(const Plan& plan) {
   std::string out = table(plan) + "\n";
   for (const PlanRow& row : plan.rows) out += row_text(row, now);
   return out + "\n" + advice(plan) +
-         "Times are the TPU compiler's own cycles by a model with stated assumptions "
-         "(docs/plan.md); nothing was run.\n";
+         str("Times are the TPU compiler's own cycles by a model with stated assumptions "
+             "(docs/plan.md); nothing was run.\n",
+             std::ranges::any_of(plan.rows, [](const PlanRow& r) { return r.type.is_gpu(); })
+                 ? "~ is rougher: a GPU's time by the roofline of the operations and bytes of a "
+                   "TPU's program.\n"
+                 : "");
 }
 
 std::string planned_run_text(const PlanRow& row) {

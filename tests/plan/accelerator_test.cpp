@@ -42,11 +42,34 @@ TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
   is(5, "v6e:2x4", 8, 8, 1);
 }
 
+TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
+  const auto found = find_accelerators("--on", "h100x8,l4");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].is_gpu());
+  EXPECT_EQ(found[0].devices, 8);
+  EXPECT_EQ(found[0].hosts, 1);
+  EXPECT_EQ(found[0].flops_of(DType::bf16, false), 989e12);
+  EXPECT_EQ(found[0].flops_of(DType::f32, false), 494e12);
+  EXPECT_EQ(found[0].flops_of(DType::f32, true), 67e12);
+  EXPECT_EQ(find_accelerators("--on", "gpus").size(), 7u);
+  for (const Accelerator& tpu : find_accelerators("--on", "all")) {
+    EXPECT_FALSE(tpu.is_gpu());
+    EXPECT_EQ(tpu.flops_of(DType::f32, false), tpu.flops);
+  }
+  EXPECT_EQ(slice_of("NVIDIA H100 80GB HBM3", 8)->name, "h100x8");
+  EXPECT_EQ(slice_of("TPU v5 lite", 8)->name, "v5litepod-8");
+  EXPECT_EQ(slice_of("NVIDIA T4", 1), nullptr);
+  EXPECT_EQ(usual_slice(8)->name, "v3-8");
+}
+
 TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
               HasSubstr("--on: 'v5e-8' is no type of TPU"));
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-9"); }),
               HasSubstr("did you mean 'v3-8'?"));
+  EXPECT_THAT(
+      error_of<UsageError>([] { find_accelerators("--on", "h100x3"); }),
+      AllOf(HasSubstr("'h100x3' is no type of TPU or GPU"), HasSubstr("did you mean 'h100")));
 }
 
 TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {

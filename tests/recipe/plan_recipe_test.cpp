@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "hlo/writer.h"
+#include "recipe/plan_text.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"
@@ -76,11 +78,40 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
     EXPECT_NEAR(row.cost.on_demand->likely,
                 *row.price->on_demand * row.type.chips * row.time.seconds.likely / 3600, 1e-9);
   }
-  EXPECT_GT(plan.rows[0].form().compiled.reduced, 0) << "eight cores add their gradients up";
-  EXPECT_EQ(plan.rows[1].form().compiled.reduced, 0);
+  const auto& told = plan.rows[0].form().compiled.sent;
+  ASSERT_EQ(told.size(), 1u) << "eight cores add their gradients up";
+  EXPECT_EQ(told[0].axes, "data");
+  // Each core sends seven eighths of the sum twice.
+  EXPECT_NEAR(told[0].all_reduce, 2 * 7.0 / 8 * plan.rows[0].parameter_bytes,
+              0.1 * plan.rows[0].parameter_bytes);
+  EXPECT_TRUE(plan.rows[1].form().compiled.sent.empty());
   ASSERT_TRUE(plan.fastest && plan.cheapest);
   const auto seconds = [&](std::size_t row) { return plan.rows[row].time.seconds.likely; };
   EXPECT_LE(seconds(*plan.fastest), seconds(1 - *plan.fastest));
+}
+
+TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
+  const Plan plan = this->plan("l4,h100x2", {"train.precision=bf16"});
+  for (const PlanRow& row : plan.rows) {
+    SCOPED_TRACE(row.type.name);
+    ASSERT_TRUE(row.fits());
+    const PlannedForm& form = row.form();
+    EXPECT_EQ(form.words, "loop");
+    EXPECT_EQ(form.products.of, DType::bf16);
+    // The forward pass, twice as much for gradients, and scores that are made again.
+    EXPECT_GT(form.products.flops * row.type.devices, row.flops);
+    EXPECT_LT(form.products.flops * row.type.devices, 1.4 * row.flops);
+    EXPECT_NEAR(
+        form.step->likely,
+        kOfRoofline.likely *
+                (form.products.flops / row.type.flops + form.compiled.moved / row.type.bandwidth) +
+            (row.type.devices > 1 ? telling_seconds(row.type, form.compiled.sent.at(0)) : 0),
+        1e-9);
+  }
+  EXPECT_THAT(plan_text(plan), AllOf(HasSubstr("~"), HasSubstr("is rougher: a GPU's time")));
+  const Plan large = this->plan("rtx3090", {"train.batch_size=16384", "data.seq_length=512"});
+  ASSERT_FALSE(large.rows[0].tried.empty());
+  EXPECT_THAT(large.rows[0].tried[0].compiled.problem, HasSubstr(" GB of 24.2 GB that are free"));
 }
 
 TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
@@ -119,8 +150,12 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   EXPECT_THAT(plan.rows[0].problem, HasSubstr("4"));
   EXPECT_THAT(plan.rows[0].problem, HasSubstr("8"));
   EXPECT_FALSE(plan.rows[0].fits());
-  EXPECT_TRUE(plan.rows[1].fits());
+  ASSERT_TRUE(plan.rows[1].fits());
   EXPECT_EQ(plan.fastest, 1u);
+  std::map<std::string, SentBytes> told;
+  for (const SentBytes& sent : plan.rows[1].form().compiled.sent) told[sent.axes] = sent;
+  EXPECT_GT(told["fsdp"].other, 0) << "parameters are gathered";
+  EXPECT_GT(told["data"].all_reduce + told["data+fsdp"].all_reduce, 0);
   EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
               HasSubstr("train.mesh"));
 }
@@ -164,13 +199,13 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
 }
 
 TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
-  const auto planned = [&](std::map<std::string, Estimate> of_cycles) {
+  const auto planned = [&](std::map<std::string, Estimate> factors) {
     return *plan_run({.run_on =
                           [&](const Accelerator& type) {
                             return planned_run(recipe_on(type, path_, {}));
                           },
                       .types = find_accelerators("--on", "v5litepod-1"),
-                      .of_cycles = std::move(of_cycles)},
+                      .factors = std::move(factors)},
                      compiles(), prices_)
                 .rows.front()
                 .form()

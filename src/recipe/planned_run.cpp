@@ -1,0 +1,55 @@
+// What of a recipe a plan needs.
+#include "base/error.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/plan_recipe.h"
+#include "recipe/run_needs.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+// Of held-out examples: as many as are asked for, or about those of the text's share.
+std::optional<double> held_out_examples(const Recipe& r) {
+  if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
+  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
+  try {
+    constexpr double kBytesOfToken = 5;
+    double tokens = 1;
+    for (const Feature& feature : r.program->step->features)
+      tokens = std::max(tokens, static_cast<double>(feature.count()));
+    const std::string made = RecipePaths(r).heldout_text;
+    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
+                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
+    return bytes / kBytesOfToken / tokens;
+  } catch (const UsageError&) {
+    return std::nullopt;  // the text is elsewhere
+  }
+}
+
+}  // namespace
+
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings) {
+  settings.insert(settings.end(), {type.is_gpu() ? "train.device=gpu" : "train.device=tpu",
+                                   str("train.devices=", type.devices)});
+  return load_recipe(recipe, settings);
+}
+
+PlannedRun planned_run(const Recipe& recipe) {
+  const Recipe r = with_given_size(recipe);
+  if (!r.program->job)
+    throw UsageError("this type of model builds no step before its data are there");
+  PlannedRun out{.job = *r.program->job, .evaluation = {}};
+  if (r.ready.records.empty() || !r.ready.heldout.empty())
+    out.evaluation = {
+        .batch = r.eval.batch_size,
+        .passes = r.eval.passes,
+        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
+        .examples = held_out_examples(r)};
+  return out;
+}
+
+}  // namespace smelt
