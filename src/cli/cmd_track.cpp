@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/recipe_option.h"
 #include "recipe/kept_recipe.h"
+#include "recipe/plan_text.h"
 #include "recipe/stage.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -25,7 +27,7 @@ namespace {
 
 struct TrackOptions {
   std::vector<std::string> runs, settings;
-  std::string out;
+  std::string out, plan;
   bool json = false;
 };
 
@@ -82,6 +84,13 @@ std::string how_to_go_on(const RunStatus& status) {
   return str("go on     smelt run ", quoted(*run), "\n");
 }
 
+// Bars of a plan that was kept as JSON; nothing where none is named.
+std::string planned_html(const std::string& plan) {
+  if (plan.empty()) return "";
+  return plan_charts("report: --plan " + plan,
+                     nlohmann::json::parse(read_file(plan, kSmallFileBytes), nullptr, false));
+}
+
 void write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
   if (options.out.empty() && runs.size() > 1)
@@ -90,7 +99,7 @@ void write_report(const TrackOptions& options) {
   const std::string out =
       options.out.empty() ? join_path(runs.front(), "report.html") : options.out;
   check_page_place("report", out);
-  const std::string page = runs_page(read_runs(runs));
+  const std::string page = runs_page(read_runs(runs), planned_html(options.plan));
   const std::string folder = parent_path(out);
   const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
   write_file(out, page);
@@ -128,6 +137,8 @@ void add_report_command(CLI::App& app) {
   const auto options = add_track_options(*command, false);
   command->add_option("--out", options->out,
                       "the HTML file to write; default: report.html in the run's folder");
+  command->add_option("--plan", options->plan,
+                      "a plan that `smelt plan --json` printed, whose hours and dollars are drawn");
   command->callback([options] { write_report(*options); });
 }
 

@@ -284,7 +284,7 @@ std::string html_page(const std::string& title, const std::string& content) {
              "</script>\n</body>\n</html>\n");
 }
 
-std::string runs_page(const std::vector<RunRecord>& runs) {
+std::string runs_page(const std::vector<RunRecord>& runs, const std::string& planned) {
   std::vector<std::string> names;
   for (const RunRecord& run : runs) names.push_back(run.name);
   const std::string title = html_text(join(names, ", "));
@@ -299,7 +299,7 @@ std::string runs_page(const std::vector<RunRecord>& runs) {
           html_section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),
           html_section("Masks filled over time", for_each_run(runs, filled_table)),
           html_section("Labelled rows", for_each_run(runs, rows_section)),
-          html_section("Data", for_each_run(runs, data_table)),
+          html_section("Data", for_each_run(runs, data_table)), html_section("Planned", planned),
           html_section("Settings", settings_table(runs))));
 }
 

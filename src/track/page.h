@@ -17,6 +17,7 @@ inline constexpr std::string_view kPageHead = "<!DOCTYPE html>\n";
 void check_page_place(const std::string& command, const std::string& out);
 
 // HTML of one file: nothing in it is fetched from elsewhere. The runs' curves lie over one another.
-std::string runs_page(const std::vector<RunRecord>& runs);
+// `planned`: HTML of what was planned before, or nothing.
+std::string runs_page(const std::vector<RunRecord>& runs, const std::string& planned = {});
 
 }  // namespace smelt

@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 CommandOutput program(const std::string& arguments) { return run_smelt(arguments); }
 
@@ -97,7 +98,19 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
                                  HasSubstr("saved     step 20\n"), HasSubstr("% steps")));
   EXPECT_THAT(program("compare " + dir_.file("m")).text, HasSubstr("masked_lm_loss"));
   ASSERT_EQ(program(str("report ", dir_.file("m"), " --out ", dir_.file("page.html"))).status, 0);
-  EXPECT_THAT(read_file(dir_.file("page.html")), HasSubstr("the [MASK] sees house 1."));
+  const std::string plan = dir_.file("plan.json"), page = dir_.file("page.html");
+  EXPECT_THAT(read_file(page),
+              AllOf(HasSubstr("the [MASK] sees house 1."), Not(HasSubstr("Hours of the run"))));
+  write_file(plan, R"({"rows": [{"type": "v3-8", "fits": true, "spot_dollars": null,
+      "run_seconds": {"low": 3600, "likely": 7200, "high": 9000},
+      "on_demand_dollars": {"low": 8, "likely": 16, "high": 20}}, {"fits": false}]})");
+  const std::string planned = str("report ", dir_.file("m"), " --out ", page, " --plan ", plan);
+  ASSERT_EQ(program(planned).status, 0);
+  EXPECT_THAT(read_file(page), AllOf(HasSubstr("Hours of the run"), HasSubstr("2.0 h"),
+                                     HasSubstr("$16.0"), Not(HasSubstr("on spot</"))));
+  write_file(plan, R"({"rows": 3})");
+  EXPECT_THAT(program(planned).text, AllOf(HasSubstr("--plan " + plan + " holds no plan"),
+                                           HasSubstr("smelt plan RECIPE --json")));
   const std::string metrics = dir_.file("m/model/metrics.jsonl");
   const CommandOutput over = program(str("report ", dir_.file("m"), " --out ", metrics));
   EXPECT_EQ(over.status, 2);
