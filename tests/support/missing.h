@@ -1,7 +1,7 @@
 // What tests need and a machine may lack: the plugin of a device ("cpu", "tpu"), the oracles
-// ("oracle"), a headless browser ("browser"). Without it they are skipped, unless the environment's
-// SMELT_REQUIRE, a list like "cpu,tpu,oracle", names it: then they fail. scripts/test names all
-// that it installs.
+// ("oracle"), a headless browser ("browser"), OpenSSH's server ("sshd"). Without it they are
+// skipped, unless the environment's SMELT_REQUIRE, a list like "cpu,tpu,oracle", names it: then
+// they fail. scripts/test names all that it installs.
 #pragma once
 
 #include <gtest/gtest.h>
