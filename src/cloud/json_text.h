@@ -1,4 +1,4 @@
-// Texts in servers' answers, which may be anything.
+// Fields of servers' answers, which may be anything.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,34 @@ inline std::string text_in(const nlohmann::json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Empty where there is no such field, or it is of another kind.
+inline nlohmann::json object_in(const nlohmann::json& object, const char* name) {
+  if (!object.is_object()) return nlohmann::json::object();
+  const auto found = object.find(name);
+  return found != object.end() && found->is_object() ? *found : nlohmann::json::object();
+}
+inline nlohmann::json array_in(const nlohmann::json& object, const char* name) {
+  if (!object.is_object()) return nlohmann::json::array();
+  const auto found = object.find(name);
+  return found != object.end() && found->is_array() ? *found : nlohmann::json::array();
+}
+
+// False where there is no such field, or it is something else than true.
+inline bool is_true(const nlohmann::json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() && *found == true;
+}
+
+// Names of Google's resources: "projects/p/locations/z/nodes/n" -> "n", and "z".
+inline std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+inline std::string zone_in(const std::string& name) {
+  constexpr std::string_view kBefore = "/locations/";
+  const std::size_t at = name.find(kBefore);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kBefore.size();
+  return name.substr(begin, name.find('/', begin) - begin);
 }
 
 }  // namespace smelt

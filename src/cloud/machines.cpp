@@ -1,6 +1,7 @@
 #include "cloud/machines.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "base/clock.h"
@@ -13,20 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPoll(1000), kSlowestPoll(10'000), kBetweenLooks(3000);
+constexpr milliseconds kBetweenLooks(3000);
 constexpr int kLooks = 5;
-
-// Asks again and again until `ended` does not say false; false when it did not end in time.
-bool poll_until(const Patience& patience, const std::function<bool()>& ended) {
-  milliseconds waited{0}, next = kFirstPoll;
-  while (!ended()) {
-    if (waited >= patience.at_most) return false;
-    patience.wait(next);
-    waited += next;
-    next = std::min(2 * next, kSlowestPoll);
-  }
-  return true;
-}
 
 std::string take_down_hint(const MachineRequest& request, const std::string& zone) {
   return str("it may be coming up: smelt cloud list shows it, smelt cloud down ", request.name,
@@ -133,6 +122,21 @@ class ZoneTry {
   std::string why_not_;
 };
 
+void require_none(TpuApi& tpu, const std::string& zone, const std::string& name) {
+  const auto refuse = [&](const std::string& where, const std::string& state) {
+    throw UsageError(str("cloud: ", name, " is in ", where, " already, ", state),
+                     str("take another name, or: smelt cloud down ", name, " --zone ", zone));
+  };
+  if (const auto there = tpu.node(zone, name)) refuse(zone, there->state);
+  if (const auto there = tpu.queued_one(zone, name)) refuse(zone + "'s queue", there->state);
+}
+
+// How it is in the queue, from there on.
+std::string queue_hint(const std::string& zone, const std::string& name) {
+  return str("it stays in the queue: smelt cloud status ", name, " --zone ", zone,
+             " --wait waits for it, smelt cloud down ", name, " --zone ", zone, " takes it out");
+}
+
 }  // namespace
 
 void wait_or_stop(milliseconds time) {
@@ -146,11 +150,7 @@ void wait_or_stop(milliseconds time) {
 TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& request,
                  const Patience& patience) {
   require_name(request.name);
-  for (const std::string& zone : request.zones)
-    if (const auto there = tpu.node(zone, request.name))
-      throw UsageError(
-          str("cloud: ", request.name, " is in ", zone, " already, ", there->state),
-          str("take another name, or: smelt cloud down ", request.name, " --zone ", zone));
+  for (const std::string& zone : request.zones) require_none(tpu, zone, request.name);
   std::vector<std::string> said;
   for (const std::string& zone : request.zones) {
     const Tried tried = ZoneTry(tpu, project, request, zone, patience).run();
@@ -163,9 +163,104 @@ TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& 
       "name other zones, another type, or try again later");
 }
 
+void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& request,
+             const QueueSpec& queue, const Patience& patience) {
+  const std::string& zone = request.zones.front();
+  require_name(request.name);
+  require_none(tpu, zone, request.name);
+  const std::string what = str(request.name, " in ", zone);
+  std::string why;
+  try {
+    const TpuApi::Begun begun = tpu.enqueue(zone, request.name, request.spec, queue);
+    if (!begun.fault) return;
+    if (begun.fault->status < 500) throw_fault(*begun.fault, what, project);
+    why = begun.fault->message;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const SystemError& error) {
+    const std::string_view text = error.what();
+    why = text.substr(0, text.find('\n'));
+  }
+  for (int look = 0; look < kLooks; ++look) {
+    if (tpu.queued_one(zone, request.name)) return;
+    patience.wait(kBetweenLooks);
+  }
+  throw SystemError(str("cloud: ", what, ": the request was not answered: ", why),
+                    take_down_hint(request, zone));
+}
+
+TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
+                         const Patience& patience) try {
+  const std::string what = str(name, " in ", zone);
+  std::string told;
+  Found found;
+  const bool ended = poll_until(
+      patience,
+      [&] {
+        found = {tpu.node(zone, name), tpu.queued_one(zone, name)};
+        const bool by_queue = found.queued && (found.queued->state != "ACTIVE" || !found.node);
+        const std::string state = by_queue     ? found.queued->state
+                                  : found.node ? found.node->state
+                                               : "";
+        if (state != told && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
+        told = state;
+        if (!found.node && !found.queued) return true;
+        if (found.queued && found.queued->is_lost()) return true;
+        return !by_queue && found.node && (found.node->is_lost() || found.node->state == "READY");
+      },
+      std::chrono::seconds(30));
+  if (!ended)
+    throw SystemError(str("cloud: ", what, ": it is ", told, " still"), queue_hint(zone, name));
+  const bool is_going = found.queued && found.queued->is_lost();
+  if (found.node && found.node->state == "READY" && !is_going) return *found.node;
+  if (told.empty()) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
+  const std::string fault = found.queued ? found.queued->fault : "";
+  throw SystemError(str("cloud: ", what, ": it is ", told, fault.empty() ? "" : ": ", fault),
+                    str("smelt cloud down ", name, " --zone ", zone, " deletes what is left"));
+} catch (const Stopped&) {
+  throw Stopped(str("cloud: ", name, " in ", zone), queue_hint(zone, name));
+}
+
+Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name) {
+  require_name(name);
+  if (zone != kAllZones) {
+    require_zone(zone);
+    Found found{tpu.node(zone, name), tpu.queued_one(zone, name)};
+    if (found.node || found.queued) return found;
+    throw UsageError(str("cloud: there is no ", name, " in ", zone), "smelt cloud list");
+  }
+  std::map<std::string, Found> by_zone;
+  const auto nodes = tpu.nodes(kAllZones);
+  for (const TpuNode& node : nodes.items)
+    if (node.name == name) by_zone[node.zone].node = node;
+  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
+    if (queued.name == name) by_zone[queued.zone].queued = queued;
+  if (by_zone.size() > 1)
+    throw UsageError(str("cloud: ", name, " is in several zones"),
+                     str("name one: --zone ", by_zone.begin()->first));
+  if (!by_zone.empty()) return by_zone.begin()->second;
+  const std::string silent =
+      nodes.unreachable.empty() ? "" : str("; no answer from ", join(nodes.unreachable, ", "));
+  throw UsageError(str("cloud: there is no ", name, silent), "smelt cloud list");
+}
+
+void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
+                   const std::string& verb, const Patience& patience) {
+  const std::string what = str(node.name, " in ", node.zone);
+  const auto operation = tpu.begin_on(node.zone, node.name, verb.c_str());
+  if (!operation) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
+  TpuApi::Progress progress;
+  if (!poll_until(patience, [&] { return (progress = tpu.progress(*operation)).done; }))
+    throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"),
+                      "smelt cloud status");
+  if (progress.fault) throw_fault(*progress.fault, what, project);
+}
+
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience) {
-  const auto operation = tpu.remove(zone, name);
+  // What makes a node in its turn is deleted with it: a node alone would leave it behind.
+  std::optional<std::string> operation = tpu.dequeue(zone, name);
+  if (!operation) operation = tpu.remove(zone, name);
   if (!operation) return false;
   TpuApi::Progress progress;
   const bool ended = poll_until(patience, [&] {
@@ -173,7 +268,7 @@ bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
     return progress.done;
   });
   if (progress.fault) throw_fault(*progress.fault, str(name, " in ", zone), project);
-  if (!ended || tpu.node(zone, name))
+  if (!ended || tpu.node(zone, name) || tpu.queued_one(zone, name))
     throw SystemError(str("cloud: ", name, " in ", zone, ": it is being deleted and still there"),
                       "smelt cloud list shows it; give the same command again");
   return true;

@@ -15,38 +15,14 @@ using nlohmann::json;
 constexpr const char* kPageSize = "500";
 constexpr int kMostPages = 1000;  // a server that never ends is none
 
-// "projects/p/locations/z/nodes/n" -> "n", and "z".
-std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
-std::string zone_in(const std::string& name) {
-  constexpr std::string_view kBefore = "/locations/";
-  const std::size_t at = name.find(kBefore);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + kBefore.size();
-  return name.substr(begin, name.find('/', begin) - begin);
-}
+// The API's reference does not say that a list of all zones can be had in one request.
+bool is_no_such_list(const ApiFault& fault) { return fault.status == 400 || fault.status == 404; }
 
-json object_in(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() && found->is_object() ? *found
-                                                                           : json::object();
-}
-
-json array_in(const json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name) || !object.at(name).is_array())
-    return json::array();
-  return object.at(name);
-}
-
-bool is_true(const json& object, const char* name) {
-  return object.contains(name) && object.at(name).is_boolean() && object.at(name).get<bool>();
-}
-
-TpuQueued parse_queued(const json& item) {
-  const std::string name = text_in(item, "name");
-  TpuQueued out{last_part(name), zone_in(name), text_in(object_in(item, "state"), "state"), "",
-                text_in(item, "createTime")};
-  for (const json& spec : array_in(object_in(item, "tpu"), "nodeSpec"))
-    out.accelerator_type = text_in(object_in(spec, "node"), "acceleratorType");
+std::map<std::string, std::string> texts_in(const json& object, const char* name) {
+  std::map<std::string, std::string> out;
+  const json field = object_in(object, name);
+  for (const auto& [key, value] : field.items())
+    if (value.is_string()) out[key] = value.get<std::string>();
   return out;
 }
 
@@ -87,9 +63,8 @@ TpuNode parse_node(const json& node) {
     out.addresses.push_back(text_in(endpoint, "ipAddress"));
     out.external_addresses.push_back(text_in(object_in(endpoint, "accessConfig"), "externalIp"));
   }
-  const json labels = object_in(node, "labels");
-  for (const auto& [key, value] : labels.items())
-    if (value.is_string()) out.labels[key] = value.get<std::string>();
+  out.labels = texts_in(node, "labels");
+  out.metadata = texts_in(node, "metadata");
   return out;
 }
 
@@ -100,6 +75,7 @@ json node_body(const NodeSpec& spec) {
   if (!spec.network.empty()) body["networkConfig"]["network"] = spec.network;
   if (!spec.subnetwork.empty()) body["networkConfig"]["subnetwork"] = spec.subnetwork;
   if (spec.spot) body["schedulingConfig"] = {{"spot", true}};
+  if (spec.reserved) body["schedulingConfig"] = {{"reserved", true}};
   if (!spec.service_account.empty())
     body["serviceAccount"] = {{"email", spec.service_account}, {"scope", {kScope}}};
   if (!spec.labels.empty()) body["labels"] = spec.labels;
@@ -134,13 +110,17 @@ json TpuApi::get(const std::string& path, const std::string& what) {
 }
 
 json TpuApi::list(const std::string& path, const char* field, const std::string& what,
-                  std::vector<std::string>* unreachable) {
+                  std::vector<std::string>* unreachable, bool* is_unknown) {
   json all = json::array();
   std::string token;
   for (int page = 0; page < kMostPages; ++page) {
     ApiCall call{.service = "tpu", .path = path, .query = {{"pageSize", kPageSize}}};
     if (!token.empty()) call.query.emplace_back("pageToken", token);
     const ApiAnswer answer = api_.call(call);
+    if (answer.fault && is_unknown != nullptr && is_no_such_list(*answer.fault)) {
+      *is_unknown = true;
+      return all;
+    }
     if (answer.fault) throw_fault(*answer.fault, what, project_);
     for (const json& item : array_in(answer.body, field)) all.push_back(item);
     for (const json& place : array_in(answer.body, "unreachable"))
@@ -179,19 +159,24 @@ std::vector<std::string> TpuApi::runtime_versions(const std::string& zone) {
   return out;
 }
 
-TpuList<TpuNode> TpuApi::nodes(const std::string& zone) {
-  TpuList<TpuNode> out;
-  for (const json& item : list(in_zone(zone, "/nodes"), "nodes",
-                               str("the nodes of project ", project_), &out.unreachable))
-    out.items.push_back(parse_node(item));
+TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
+                               const std::string& what) {
+  TpuList<json> out;
+  bool is_unknown = false;
+  const auto add = [&](const std::string& one, bool* unknown) {
+    for (json& item : list(in_zone(one, str("/", field)), field, what, &out.unreachable, unknown))
+      out.items.push_back(std::move(item));
+  };
+  add(zone, zone == kAllZones ? &is_unknown : nullptr);
+  if (is_unknown)
+    for (const std::string& each : zones()) add(each, nullptr);
   return out;
 }
 
-TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
-  TpuList<TpuQueued> out;
-  for (const json& item : list(in_zone(zone, "/queuedResources"), "queuedResources",
-                               str("the queue of project ", project_), &out.unreachable))
-    out.items.push_back(parse_queued(item));
+TpuList<TpuNode> TpuApi::nodes(const std::string& zone) {
+  const auto found = in_zones(zone, "nodes", str("the nodes of project ", project_));
+  TpuList<TpuNode> out{{}, found.unreachable};
+  for (const json& item : found.items) out.items.push_back(parse_node(item));
   return out;
 }
 

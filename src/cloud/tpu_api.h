@@ -2,6 +2,7 @@
 // resources, and what a zone has.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,7 +27,7 @@ struct TpuNode {
   bool is_spot = false;                         // or preemptible: it may be taken away
   std::vector<std::string> addresses;           // of each worker, inside its network
   std::vector<std::string> external_addresses;  // "" for a worker that has none
-  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> labels, metadata;
 
   // It is there no more to be used and only keeps its quota until it is deleted.
   bool is_lost() const { return state == "PREEMPTED" || state == "TERMINATED"; }
@@ -37,6 +38,14 @@ struct TpuQueued {
   std::string state;  // "WAITING_FOR_RESOURCES"
   std::string accelerator_type;
   std::string create_time;
+  std::string node;   // that it makes
+  std::string fault;  // why it failed; ""
+  bool is_spot = false;
+
+  // Nothing comes of it any more; it stays until it is deleted.
+  bool is_lost() const {
+    return state == "FAILED" || state == "SUSPENDING" || state == "SUSPENDED";
+  }
 };
 
 struct NodeSpec {
@@ -46,10 +55,19 @@ struct NodeSpec {
   bool external_ips = true;
   std::string service_account = {};  // "" = the project's default
   std::map<std::string, std::string> labels = {}, metadata = {};
+  bool reserved = false;  // of what the project has reserved
+};
+
+// How a node is waited for in the queue.
+struct QueueSpec {
+  std::string reservation = {};       // its name; "" = none
+  std::chrono::seconds valid_for{0};  // given up after it; 0 = never
 };
 
 // As the API takes it, with none of the fields that are left to its defaults.
 nlohmann::json node_body(const NodeSpec& spec);
+nlohmann::json queued_body(const std::string& project, const std::string& zone,
+                           const std::string& name, const NodeSpec& spec, const QueueSpec& queue);
 // Of a node in an answer; fields that are missing are empty.
 TpuNode parse_node(const nlohmann::json& node);
 
@@ -87,6 +105,24 @@ class TpuApi {
     std::optional<ApiFault> fault;
   };
   Begun create(const std::string& zone, const std::string& name, const NodeSpec& spec);
+  // One of the same name in the queue, that makes the node when its turn comes. As create().
+  Begun enqueue(const std::string& zone, const std::string& name, const NodeSpec& spec,
+                const QueueSpec& queue);
+  std::optional<TpuQueued> queued_one(const std::string& zone, const std::string& name);
+  // With its node. Nothing when there is none.
+  std::optional<std::string> dequeue(const std::string& zone, const std::string& name);
+  // "start" or "stop"; nothing when there is no such node.
+  std::optional<std::string> begin_on(const std::string& zone, const std::string& node,
+                                      const char* verb);
+  // All of a node's own metadata, in place of what it has. A refusal is returned: another change
+  // may be under way.
+  Begun set_metadata(const std::string& zone, const std::string& node,
+                     const std::map<std::string, std::string>& metadata);
+  // What its workers say of themselves below `path`, as "hostkeys/"; of each worker in turn. None
+  // where the project does not allow that to be asked.
+  std::vector<std::map<std::string, std::string>> guest_attributes(const std::string& zone,
+                                                                   const std::string& node,
+                                                                   const std::string& path);
   // Nothing when there is no such node.
   std::optional<std::string> remove(const std::string& zone, const std::string& name);
   // Whether the operation has ended; with a fault where it failed.
@@ -99,9 +135,14 @@ class TpuApi {
  private:
   std::string in_zone(const std::string& zone, std::string_view what) const;
   nlohmann::json get(const std::string& path, const std::string& what);
-  // All pages of the list in `field`; unreachable zones are added.
+  // All pages of the list in `field`; unreachable zones are added. Where `is_unknown` is given it
+  // becomes true, and nothing is thrown, for a list that the API does not have.
   nlohmann::json list(const std::string& path, const char* field, const std::string& what,
-                      std::vector<std::string>* unreachable = nullptr);
+                      std::vector<std::string>* unreachable = nullptr, bool* is_unknown = nullptr);
+
+  // Of a zone or all.
+  TpuList<nlohmann::json> in_zones(const std::string& zone, const char* field,
+                                   const std::string& what);
 
   GoogleApi& api_;
   std::string project_;

@@ -1,6 +1,7 @@
 """drive_fake_tpu.py HOST:PORT: Google's own client of the TPU API (google-cloud-tpu, over REST) makes, lists, gets and
-deletes nodes of the fake API, and sees its refusals. Standard input: a node's body as smelt writes it, which its message
-types must know every field of."""
+deletes nodes of the fake API, and sees its refusals. Standard input: the bodies of a node, of
+its queueing and of new metadata as smelt writes them, which its message types must know every field of."""
+import json
 import sys
 
 from google.api_core import exceptions
@@ -11,7 +12,8 @@ from google.cloud.tpu_v2.services.tpu.transports import TpuRestTransport
 client = tpu_v2.TpuClient(transport=TpuRestTransport(host=sys.argv[1], url_scheme="http",
                                                      credentials=credentials.AnonymousCredentials()))
 parent = "projects/p/locations/us-central1-a"
-node = tpu_v2.Node.from_json(sys.stdin.read(), ignore_unknown_fields=False)
+bodies = json.load(sys.stdin)
+node = tpu_v2.Node.from_json(json.dumps(bodies["node"]), ignore_unknown_fields=False)
 
 
 def make(name):
@@ -33,10 +35,29 @@ for wrong, error in ((lambda: make("a"), exceptions.Conflict), (lambda: make("x_
 client.delete_node(name=parent + "/nodes/b").result(timeout=30)
 assert len(list(client.list_nodes(parent=parent))) == 2
 assert [t.type_ for t in client.list_accelerator_types(parent=parent)] == ["v2-8", "v3-8"]
-queued = tpu_v2.QueuedResource(tpu={"node_spec": [{"parent": parent, "node_id": "q", "node": node}]})
+queued = tpu_v2.QueuedResource.from_json(json.dumps(bodies["queued"]), ignore_unknown_fields=False)
+assert queued.queueing_policy.valid_until_duration.total_seconds() == 21600 and "spot" in queued, queued
 client.create_queued_resource(parent=parent, queued_resource_id="q", queued_resource=queued)
 found, = client.list_queued_resources(parent=parent)
-assert found.state.state == tpu_v2.QueuedResourceState.State.WAITING_FOR_RESOURCES, found
-client.delete_queued_resource(name=found.name)
-assert not list(client.list_queued_resources(parent=parent))
+State = tpu_v2.QueuedResourceState.State
+states = [found.state.state] + [client.get_queued_resource(name=found.name).state.state for _ in range(3)]
+assert states == [State.WAITING_FOR_RESOURCES] * 2 + [State.PROVISIONING, State.ACTIVE], states
+made = client.get_node(name=parent + "/nodes/q")
+assert made.state == tpu_v2.Node.State.READY and made.scheduling_config.spot and made.queued_resource == found.name, made
+try:
+    client.delete_queued_resource(name=found.name)
+except exceptions.FailedPrecondition:
+    pass
+else:
+    raise AssertionError("a node was left behind")
+changed = tpu_v2.Node.from_json(json.dumps(dict(bodies["metadata"], name=made.name)), ignore_unknown_fields=False)
+client.update_node(node=changed, update_mask={"paths": ["metadata"]}).result(timeout=30)
+assert client.get_node(name=made.name).metadata == bodies["metadata"]["metadata"]
+asked = tpu_v2.GetGuestAttributesRequest(name=made.name, query_path="hostkeys/")
+keys = client.get_guest_attributes(asked).guest_attributes
+assert [w.query_value.items[0].value for w in keys] == ["AAAA1", "AAAA2"], keys
+client.stop_node(tpu_v2.StopNodeRequest(name=made.name)).result(timeout=30)
+assert client.get_node(name=made.name).state == tpu_v2.Node.State.STOPPED
+client.delete_queued_resource(tpu_v2.DeleteQueuedResourceRequest(name=found.name, force=True)).result(timeout=30)
+assert not list(client.list_queued_resources(parent=parent)) and len(list(client.list_nodes(parent=parent))) == 2
 print("as Google's client expects")

@@ -1,11 +1,13 @@
 #include "cloud/fake_tpu.h"
 
-#include "base/str.h"
+#include "base/error.h"
 
 namespace smelt {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kCreated = "2026-11-23T17:40:02.123456Z";
 
 ServedAnswer refusal(int status, const char* code, const std::string& message) {
   return {status,
@@ -64,7 +66,7 @@ ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std:
     return page_of("locations", items, query);
   }
   const std::string &zone = parts[4], parent = "projects/p/locations/" + zone;
-  if (zone != "-" && !zones.contains(zone))
+  if (zone == "-" ? !lists_all_zones : !zones.contains(zone))
     return refusal(404, "NOT_FOUND", str("Location ", zone, " is not found"));
   if (parts.size() < 6) return refusal(404, "NOT_FOUND", "no such method");
   std::vector<json> items;
@@ -109,21 +111,102 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
   if (queued_.contains(name)) return refusal(409, "ALREADY_EXISTS", name + " already exists");
   body["name"] = name;
   body["state"] = {{"state", "WAITING_FOR_RESOURCES"}};
+  body["createTime"] = kCreated;
   queued_[name] = body;
   return {200, begin(zone, "", false).dump()};
 }
 
 ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, json>& all,
                           const std::string& name) {
+  if (request.method == "POST") return verb(request, name);
   const auto found = all.find(name);
   if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
-  if (completes_unasked && found->second["state"] == "CREATING") found->second["state"] = "READY";
-  if (request.method == "GET") return {200, found->second.dump()};
-  if (&all == &nodes_) found->second["state"] = "DELETING";
+  const bool is_node = &all == &nodes_;
+  json& item = found->second;
   const std::string zone(split(name, '/')[3]);
-  const json operation = begin(zone, &all == &nodes_ ? name : "", true);
-  if (&all == &queued_) all.erase(found);
-  return {200, operation.dump()};
+  if (is_node && completes_unasked && item["state"] == "CREATING") item["state"] = "READY";
+  if (request.method == "GET") {
+    if (!is_node) advance(item);
+    return {200, item.dump()};
+  }
+  if (request.method == "PATCH") {
+    CHECK(parameter(query_of(request), "updateMask") == "metadata", request.target);
+    item["metadata"] = json::parse(request.body).at("metadata");
+    if (on_metadata) on_metadata(item["metadata"]);
+    return {200, begin(zone, name, false).dump()};
+  }
+  if (is_node) {
+    item["state"] = "DELETING";
+    suspend_queue_of(name);
+    return {200, begin(zone, name, true).dump()};
+  }
+  const std::string node = str("projects/p/locations/", zone, "/nodes/",
+                               item["tpu"]["nodeSpec"][0]["nodeId"].get<std::string>());
+  if (nodes_.contains(node) && parameter(query_of(request), "force") != "true")
+    return refusal(400, "FAILED_PRECONDITION", "it has nodes; delete them first");
+  all.erase(found);
+  return {200, begin(zone, node, true).dump()};
+}
+
+ServedAnswer FakeTpu::verb(const ServedRequest& request, const std::string& name) {
+  const std::size_t colon = name.rfind(':');
+  const auto found = nodes_.find(name.substr(0, colon));
+  if (found == nodes_.end()) return refusal(404, "NOT_FOUND", str(name, " not found"));
+  const std::string what = name.substr(colon + 1);
+  if (what == "stop" || what == "start") {
+    found->second["state"] = what == "stop" ? "STOPPED" : "READY";
+    return {200, begin(std::string(split(name, '/')[3]), found->first, false).dump()};
+  }
+  if (what != "getGuestAttributes" || host_keys.empty())
+    return refusal(403, "PERMISSION_DENIED", "guest attributes are not to be asked");
+  json workers = json::array();
+  for (const auto& keys : host_keys) {
+    json items = json::array();
+    for (const auto& [key, value] : keys)
+      items.push_back({{"namespace", "hostkeys"}, {"key", key}, {"value", value}});
+    workers.push_back({{"queryPath", json::parse(request.body).at("queryPath")},
+                       {"queryValue", {{"items", items}}}});
+  }
+  return {200, json{{"guestAttributes", workers}}.dump()};
+}
+
+void FakeTpu::advance(json& queued) {
+  json& state = queued["state"]["state"];
+  const std::string name = queued["name"], zone(split(name, '/')[3]);
+  if (state == "PROVISIONING") {
+    const json& spec = queued["tpu"]["nodeSpec"][0];
+    const std::string node =
+        str("projects/p/locations/", zone, "/nodes/", spec["nodeId"].get<std::string>());
+    nodes_[node] = spec["node"];
+    nodes_[node]["name"] = node;
+    nodes_[node]["state"] = "READY";
+    nodes_[node]["createTime"] = kCreated;
+    nodes_[node]["queuedResource"] = name;
+    nodes_[node]["networkEndpoints"] = endpoints();
+    if (queued.contains("spot")) nodes_[node]["schedulingConfig"]["spot"] = true;
+    state = "ACTIVE";
+  }
+  if (state != "WAITING_FOR_RESOURCES" || ++looks_[name] < queue_looks) return;
+  if (!queue_fault.empty()) {
+    state = "FAILED";
+    queued["state"]["failedData"] = {{"error", {{"code", 8}, {"message", queue_fault}}}};
+  } else if (count_in(zone) < zones.at(zone).capacity) {
+    state = "PROVISIONING";
+  }
+}
+
+void FakeTpu::suspend_queue_of(const std::string& node) {
+  const std::string queued = nodes_.at(node).value("queuedResource", "");
+  if (const auto found = queued_.find(queued); found != queued_.end())
+    found->second["state"] = {{"state", "SUSPENDED"}};
+}
+
+json FakeTpu::endpoints() const {
+  json out = json::array();
+  for (const auto& [internal, external] : addresses)
+    out.push_back(
+        {{"ipAddress", internal}, {"port", 8470}, {"accessConfig", {{"externalIp", external}}}});
+  return out;
 }
 
 int FakeTpu::count_in(const std::string& zone) const {
@@ -146,7 +229,7 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
   json node = body;
   node["name"] = name;
   node["state"] = "CREATING";
-  node["createTime"] = "2026-11-23T17:40:02.123456Z";
+  node["createTime"] = kCreated;
   if (count_in(zone) >= facts.capacity)
     return {200, begin(zone, "", false,
                        json{{"code", 8},
@@ -177,9 +260,7 @@ ServedAnswer FakeTpu::poll(const std::string& name) {
     operation.body["response"] = {{"@type", "type.googleapis.com/google.protobuf.Empty"}};
   } else if (const auto node = nodes_.find(operation.node); node != nodes_.end()) {
     if (node->second["state"] == "CREATING") node->second["state"] = "READY";
-    const json endpoint{
-        {"ipAddress", "10.0.0.2"}, {"port", 8470}, {"accessConfig", {{"externalIp", "1.2.3.4"}}}};
-    node->second["networkEndpoints"] = json::array({endpoint});
+    node->second["networkEndpoints"] = endpoints();
     operation.body["response"] = node->second;
     operation.body["response"]["@type"] = "type.googleapis.com/google.cloud.tpu.v2.Node";
   }
@@ -201,7 +282,10 @@ ServedAnswer FakeTpu::page_of(const char* field, const std::vector<json>& items,
 
 void FakeTpu::preempt(const std::string& name) {
   for (auto& [full, node] : nodes_)
-    if (full.ends_with("/" + name)) node["state"] = "PREEMPTED";
+    if (full.ends_with("/" + name)) {
+      node["state"] = "PREEMPTED";
+      suspend_queue_of(full);
+    }
 }
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,8 @@
 namespace smelt {
 
 class FakeTpu {
+  using Json = nlohmann::json;
+
  public:
   struct Zone {
     std::vector<std::string> types{"v2-8", "v3-8"};
@@ -31,13 +34,19 @@ class FakeTpu {
   std::deque<ServedAnswer> lost_answers;  // of the next POSTs
   bool obeys_lost = true;                 // what they asked for is done all the same
   bool completes_unasked = false;         // nodes come up without their operation being looked at
+  bool lists_all_zones = true;            // at "-"
+  int queue_looks = 2;                    // at what is in the queue until its turn comes
+  std::string queue_fault;                // why it fails then
+  // Of the workers of each node: internal and external.
+  std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
+  std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
+  std::vector<std::map<std::string, std::string>> host_keys;  // of each worker; none: not allowed
 
   ServedAnswer serve(const ServedRequest& request);
-  // As Google does it: the node stays and keeps its quota.
+  // As Google does it: the node stays and keeps its quota, and what queued for it is suspended.
   void preempt(const std::string& name);
 
  private:
-  using Json = nlohmann::json;
   struct Operation {
     Json body;
     std::string node;  // that it makes or deletes
@@ -51,16 +60,22 @@ class FakeTpu {
   ServedAnswer queue(const ServedRequest& request, const std::string& zone);
   ServedAnswer one(const ServedRequest& request, std::map<std::string, Json>& all,
                    const std::string& name);
+  ServedAnswer verb(const ServedRequest& request, const std::string& name);
+  // Its turn comes nearer.
+  void advance(Json& queued);
+  void suspend_queue_of(const std::string& node);
   ServedAnswer create(const Json& body, const std::string& zone, const std::string& id);
   ServedAnswer poll(const std::string& name);
   ServedAnswer page_of(const char* field, const std::vector<Json>& items, const std::string& query,
                        const std::vector<std::string>& unreachable = {}) const;
   Json begin(const std::string& zone, const std::string& node, bool deletes,
              std::optional<Json> error = {});
+  Json endpoints() const;
   int count_in(const std::string& zone) const;
 
   std::map<std::string, Json> nodes_, queued_;  // by full name
   std::map<std::string, Operation> operations_;
+  std::map<std::string, int> looks_;
   int made_ = 0;
 };
 

@@ -71,6 +71,17 @@ TEST_F(TpuApiTest, ListsHavePagesAndZonesThatDoNotAnswer) {
   EXPECT_THAT(tpu_.runtime_versions(kZone), ElementsAre("tpu-ubuntu2204-base", "tpu-vm-base"));
 }
 
+// Google's reference does not say that "-" stands for all zones.
+TEST_F(TpuApiTest, WhereAllZonesAreNotListedAtOnceEachIs) {
+  make("a");
+  tpu_.enqueue("us-central1-b", "q", {"v3-8", "x"}, {});
+  fake_.lists_all_zones = false;
+  EXPECT_EQ(tpu_.nodes(kAllZones).items.size(), 1u);
+  EXPECT_EQ(tpu_.queued(kAllZones).items.at(0).zone, "us-central1-b");
+  fake_.zones["europe-west4-a"].answers = false;
+  EXPECT_THAT(tpu_.nodes(kAllZones).unreachable, testing::Contains("europe-west4-a"));
+}
+
 TEST_F(TpuApiTest, AListWithoutAnEndIsNone) {
   fake_.faults.assign(1000, {200, R"({"nodes": [], "nextPageToken": "again"})"});
   EXPECT_THAT(error_of<SystemError>([&] { tpu_.nodes(kZone); }), HasSubstr("the list has no end"));
@@ -162,7 +173,12 @@ TEST_F(TpuApiTest, GooglesOwnClientFindsTheFakeAsItIs) {
   REQUIRE_ORACLE();
   NodeSpec spec{"v3-8", "tpu-ubuntu2204-base", true, "default", "sub", false, "x@y"};
   spec.labels = spec.metadata = {{"a", "b"}};
-  write_file(home_.dir.file("node.json"), node_body(spec).dump());
+  const QueueSpec queue{"held", std::chrono::hours(6)};
+  const json bodies{{"node", node_body(spec)},
+                    {"queued", queued_body("p", kZone, "q", spec, queue)},
+                    {"metadata", {{"metadata", {{"ssh-keys", "me:ssh-ed25519 AAAA me"}}}}}};
+  write_file(home_.dir.file("node.json"), bodies.dump());
+  fake_.host_keys = {{{"ssh-ed25519", "AAAA1"}}, {{"ssh-ed25519", "AAAA2"}}};
   const CommandOutput said =
       run_command(str(oracle_python(), " ", source_path("tests/cloud/drive_fake_tpu.py"), " ",
                       server_.host(), " < ", home_.dir.file("node.json")));

@@ -1,0 +1,19 @@
+// A command that goes on by itself on a worker, whoever is connected or not: commands of the shell
+// there that start it, show what it printed, and end it. One at a time, in ~/.smelt-job.
+#pragma once
+
+#include <string>
+
+namespace smelt {
+
+// Exit status 0 once it runs; 75 when one runs there already.
+std::string start_job(const std::string& command);
+
+// The last `lines` of what it printed, and what comes until it ends where `follow`. The exit status
+// is the job's where it has ended, 0 while it runs, 1 where there is none.
+std::string show_job(int lines, bool follow);
+
+// TERM to all that it started, KILL after ten seconds.
+std::string stop_job();
+
+}  // namespace smelt

@@ -1,0 +1,259 @@
+#include "cloud/ssh.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "base/error.h"
+#include "base/run_program.h"
+#include "cloud/credential_file.h"
+#include "cloud/tpu_fault.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kKeysOfMetadata = "ssh-keys";
+
+int worker_number(std::string_view text, const std::string& whole) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw UsageError(str("--worker: '", whole, "' is no list of workers"),
+                     "--worker all, or as 0,2-4");
+  return value;
+}
+
+std::string key_folder(const SshSettings& settings) {
+  if (!settings.folder.empty()) return settings.folder;
+  const std::string home = environment("HOME");
+  if (home.empty()) throw UsageError("HOME: not set, where keys belong", "export HOME=~");
+  return home + "/.ssh";
+}
+
+// Made as gcloud makes it, in the same place, when neither has yet.
+std::string find_or_make_key(const std::string& folder) {
+  std::string file = folder + "/google_compute_engine";
+  if (exists(file) && exists(file + ".pub")) return file;
+  if (exists(file))
+    throw UsageError(str(file, ": its public key is missing"),
+                     str("ssh-keygen -y -f ", file, " > ", file, ".pub"));
+  if (!exists(folder)) {
+    make_folders(folder);
+    ::chmod(folder.c_str(), 0700);
+  }
+  const int status =
+      run_program({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "smelt", "-f", file});
+  if (status != 0)
+    throw SystemError(str("ssh-keygen ended with ", status, ": no key was made"),
+                      "apt-get install openssh-client");
+  return file;
+}
+
+// "ssh-ed25519 AAAA…", without the words behind it.
+std::string public_key(const std::string& file) {
+  const std::string text = read_file(file + ".pub", kSmallFileBytes);
+  const auto words = split(trim(text), ' ');
+  if (words.size() < 2) throw UsageError(str(file, ".pub: no public key"), "make it anew");
+  return str(words[0], " ", words[1]);
+}
+
+// Whether the node had not the key yet.
+bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
+              const std::string& key, const Patience& patience) {
+  auto metadata = node.metadata;
+  std::string& keys = metadata[kKeysOfMetadata];
+  const std::string line = str(user, ":", key, " ", user);
+  for (const std::string_view there : split(keys, '\n'))
+    if (trim(there) == line) return false;
+  keys += str(keys.empty() || keys.ends_with('\n') ? "" : "\n", line);
+  const auto begun = tpu.set_metadata(node.zone, node.name, metadata);
+  const std::string what = str("the key for ", node.name, " in ", node.zone);
+  // Another change is under way, which may be the same one of another command.
+  if (begun.fault && begun.fault->status == 409) return true;
+  if (begun.fault) throw_fault(*begun.fault, what, project);
+  TpuApi::Progress progress;
+  if (!poll_until(patience, [&] { return (progress = tpu.progress(begun.operation)).done; }))
+    throw SystemError(str("cloud: ", what, ": it is not there in time"), "try again");
+  if (progress.fault) throw_fault(*progress.fault, what, project);
+  return true;
+}
+
+bool is_key_type(const std::string& name) {
+  return name == "ssh-ed25519" || name == "ssh-rsa" || name.starts_with("ecdsa-sha2-");
+}
+
+bool is_base64(const std::string& text) {
+  static const std::regex form("[A-Za-z0-9+/]+={0,2}");
+  return std::regex_match(text, form);
+}
+
+// The servers' keys that Google tells take the place of what the file says of these workers.
+void write_known_hosts(SshAccess& access, const TpuNode& node,
+                       const std::vector<std::map<std::string, std::string>>& told) {
+  std::set<std::string> renewed;
+  std::string lines;
+  for (SshWorker& worker : access.workers) {
+    worker.alias = str("tpu.", node.zone, ".", node.name, "-", worker.index, ".", node.create_time);
+    std::ranges::replace(worker.alias, ':', '-');
+    if (static_cast<std::size_t>(worker.index) >= told.size()) continue;
+    for (const auto& [type, key] : told[static_cast<std::size_t>(worker.index)]) {
+      if (!is_key_type(type) || !is_base64(key)) continue;
+      lines += str(worker.alias, " ", type, " ", key, "\n");
+      worker.is_known = true;
+      renewed.insert(worker.alias);
+    }
+  }
+  if (lines.empty()) return;
+  std::string kept;
+  if (exists(access.known_hosts)) {
+    const std::string before = read_file(access.known_hosts, kSmallFileBytes);
+    for (const std::string_view line : split(before, '\n'))
+      if (!line.empty() && !renewed.contains(std::string(line.substr(0, line.find(' ')))))
+        kept += str(line, "\n");
+  }
+  write_file(access.known_hosts, kept + lines);
+}
+
+void require_reachable(const TpuNode& node) {
+  const std::string what = str("cloud: ", node.name, " in ", node.zone, " is ", node.state);
+  if (node.is_lost())
+    throw UsageError(what,
+                     str("smelt cloud down ", node.name, " --zone ", node.zone, ", and up again"));
+  if (node.state == "STOPPED" || node.state == "STOPPING")
+    throw UsageError(what, str("smelt cloud start ", node.name, " --zone ", node.zone));
+  if (node.state == "CREATING" || node.state == "DELETING" || node.state == "STARTING")
+    throw UsageError(what, str("smelt cloud status ", node.name, " --zone ", node.zone, " --wait"));
+}
+
+// What ssh and scp have in common.
+std::vector<std::string> common_words(const SshAccess& access, const SshWorker& worker) {
+  std::vector<std::string> words;
+  if (!access.config.empty()) words.insert(words.end(), {"-F", access.config});
+  // The first that is given counts: nothing of the user's takes the place of these.
+  for (const std::string& option :
+       {std::string("BatchMode=yes"), std::string("PasswordAuthentication=no"),
+        std::string("KbdInteractiveAuthentication=no"), std::string("IdentitiesOnly=yes"),
+        str("UserKnownHostsFile=", access.known_hosts), std::string("GlobalKnownHostsFile=none"),
+        str("HostKeyAlias=", worker.alias), std::string("CheckHostIP=no"),
+        str("StrictHostKeyChecking=", worker.is_known ? "yes" : "accept-new"),
+        std::string("LogLevel=ERROR")})
+    words.insert(words.end(), {"-o", option});
+  for (const std::string& option : access.options) words.insert(words.end(), {"-o", option});
+  for (const char* option :
+       {"ConnectTimeout=30", "ServerAliveInterval=20", "ServerAliveCountMax=6"})
+    words.insert(words.end(), {"-o", option});
+  words.insert(words.end(), {"-i", access.key_file});
+  return words;
+}
+
+}  // namespace
+
+std::vector<int> parse_workers(const std::string& text, int count) {
+  std::set<int> out;
+  if (text == "all")
+    for (int i = 0; i < count; ++i) out.insert(i);
+  else
+    for (const std::string_view item : split(text, ',')) {
+      const std::size_t dash = item.find('-');
+      const int first = worker_number(item.substr(0, dash), text);
+      const int last =
+          dash == std::string_view::npos ? first : worker_number(item.substr(dash + 1), text);
+      if (last < first || last >= count)
+        throw UsageError(str("--worker: there is no worker '", item, "': the machine has ", count),
+                         "--worker all");
+      for (int i = first; i <= last; ++i) out.insert(i);
+    }
+  if (out.empty())
+    throw UsageError("--worker: the machine has no workers yet", "smelt cloud status");
+  return {out.begin(), out.end()};
+}
+
+void require_user(const std::string& user) {
+  static const std::regex form("[a-z_][a-z0-9_.-]{0,31}");
+  if (user == "root")
+    throw UsageError("--user: root does not sign in to a machine",
+                     "--user NAME; it may use sudo there");
+  if (!std::regex_match(user, form))
+    throw UsageError(str("--user: '", user, "' is no name of a user"), "--user NAME");
+}
+
+std::string local_user() {
+  const ::passwd* entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? "" : entry->pw_name;
+}
+
+SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
+                   const SshSettings& settings, const Patience& patience) {
+  require_reachable(node);
+  SshAccess access{settings.user, "", "", settings.config, settings.options, {}, false};
+  for (const int index : parse_workers(settings.workers, static_cast<int>(node.addresses.size()))) {
+    const auto i = static_cast<std::size_t>(index);
+    const std::string& external = node.external_addresses[i];
+    const bool inside = settings.internal_ip || external.empty();
+    access.workers.push_back({index, inside ? node.addresses[i] : external, "", false});
+  }
+  const std::string folder = key_folder(settings);
+  access.key_file = find_or_make_key(folder);
+  access.known_hosts = folder + "/smelt_known_hosts";
+  access.key_is_new =
+      push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
+  write_known_hosts(access, node, tpu.guest_attributes(node.zone, node.name, "hostkeys/"));
+  return access;
+}
+
+std::vector<std::string> ssh_words(const SshAccess& access, const SshWorker& worker,
+                                   const std::string& command) {
+  std::vector<std::string> words{"ssh", command.empty() ? "-t" : "-T"};
+  const auto common = common_words(access, worker);
+  words.insert(words.end(), common.begin(), common.end());
+  words.insert(words.end(), {"-l", access.user, "--", worker.address});
+  if (!command.empty()) words.push_back(command);
+  return words;
+}
+
+std::string remote_path(const SshAccess& access, const SshWorker& worker, const std::string& path) {
+  return str(access.user, "@", worker.address, ":", path);
+}
+
+std::vector<std::string> scp_words(const SshAccess& access, const SshWorker& worker,
+                                   const std::vector<std::string>& from, const std::string& to) {
+  std::vector<std::string> words{"scp", "-r", "-q", "-p"};
+  const auto common = common_words(access, worker);
+  words.insert(words.end(), common.begin(), common.end());
+  words.push_back("--");
+  words.insert(words.end(), from.begin(), from.end());
+  words.push_back(to);
+  return words;
+}
+
+std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string guarded_command(const std::string& command) {
+  const std::string script =
+      str("exec 3<&0\n"
+          "setsid \"${SHELL:-/bin/sh}\" -c ",
+          shell_word(command),
+          " </dev/null 3<&- &\n"
+          "child=$!\n"
+          "( while read -r line; do :; done <&3; kill -TERM -- \"-$child\"; sleep 5; "
+          "kill -KILL -- \"-$child\" ) >/dev/null 2>&1 &\n"
+          "watcher=$!\n"
+          "wait \"$child\"; code=$?\n"
+          "kill \"$watcher\" 2>/dev/null\n"
+          "exit \"$code\"\n");
+  return str("sh -c ", shell_word(script));
+}
+
+}  // namespace smelt

@@ -1,0 +1,97 @@
+// The TPU API's queue.
+#include "base/error.h"
+#include "cloud/json_text.h"
+#include "cloud/tpu_api.h"
+#include "cloud/tpu_fault.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+// Each state has what is known of it in a field of its own.
+std::string fault_of(const json& state) {
+  for (const char* data : {"failedData", "suspendedData"})
+    if (const std::string said = text_in(object_in(object_in(state, data), "error"), "message");
+        !said.empty())
+      return said;
+  return {};
+}
+
+TpuQueued parse_queued(const json& item) {
+  const std::string name = text_in(item, "name");
+  const json state = object_in(item, "state");
+  TpuQueued out;
+  out.name = last_part(name);
+  out.zone = zone_in(name);
+  out.state = text_in(state, "state");
+  out.create_time = text_in(item, "createTime");
+  out.fault = fault_of(state);
+  out.is_spot = item.is_object() && item.contains("spot");
+  for (const json& spec : array_in(object_in(item, "tpu"), "nodeSpec")) {
+    out.accelerator_type = text_in(object_in(spec, "node"), "acceleratorType");
+    out.node = text_in(spec, "nodeId");
+  }
+  return out;
+}
+
+}  // namespace
+
+json queued_body(const std::string& project, const std::string& zone, const std::string& name,
+                 const NodeSpec& spec, const QueueSpec& queue) {
+  const std::string parent = str("projects/", project, "/locations/", zone);
+  NodeSpec of_node = spec;
+  of_node.spot = false;  // which is the tier of the whole
+  json body{
+      {"tpu",
+       {{"nodeSpec",
+         json::array({{{"parent", parent}, {"nodeId", name}, {"node", node_body(of_node)}}})}}}};
+  if (spec.spot) body["spot"] = json::object();
+  if (spec.reserved) body["guaranteed"] = json::object();
+  if (!queue.reservation.empty())
+    body["reservationName"] = str(parent, "/reservations/", queue.reservation);
+  if (queue.valid_for.count() > 0)
+    body["queueingPolicy"] = {{"validUntilDuration", str(queue.valid_for.count(), "s")}};
+  return body;
+}
+
+TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
+  const auto found = in_zones(zone, "queuedResources", str("the queue of project ", project_));
+  TpuList<TpuQueued> out{{}, found.unreachable};
+  for (const json& item : found.items) out.items.push_back(parse_queued(item));
+  return out;
+}
+
+std::optional<TpuQueued> TpuApi::queued_one(const std::string& zone, const std::string& name) {
+  const ApiAnswer answer = api_.call(
+      {.service = "tpu", .path = in_zone(zone, "/queuedResources/" + percent_encoded(name))});
+  if (answer.fault && answer.fault->status == 404) return std::nullopt;
+  if (answer.fault)
+    throw_fault(*answer.fault, str("queued resource ", name, " in ", zone), project_);
+  return parse_queued(answer.body);
+}
+
+TpuApi::Begun TpuApi::enqueue(const std::string& zone, const std::string& name,
+                              const NodeSpec& spec, const QueueSpec& queue) {
+  require_name(name);
+  const ApiAnswer answer = api_.call({.method = "POST",
+                                      .service = "tpu",
+                                      .path = in_zone(zone, "/queuedResources"),
+                                      .query = {{"queuedResourceId", name}},
+                                      .body = queued_body(project_, zone, name, spec, queue)});
+  return {text_in(answer.body, "name"), answer.fault};
+}
+
+std::optional<std::string> TpuApi::dequeue(const std::string& zone, const std::string& name) {
+  const ApiAnswer answer =
+      api_.call({.method = "DELETE",
+                 .service = "tpu",
+                 .path = in_zone(zone, "/queuedResources/" + percent_encoded(name)),
+                 .query = {{"force", "true"}}});
+  if (answer.fault && answer.fault->status == 404) return std::nullopt;
+  if (answer.fault)
+    throw_fault(*answer.fault, str("queued resource ", name, " in ", zone), project_);
+  return text_in(answer.body, "name");
+}
+
+}  // namespace smelt
