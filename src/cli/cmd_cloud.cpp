@@ -1,13 +1,15 @@
 #include "cli/cmd_cloud.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/cmd_machines.h"
+#include "cli/cmd_prices.h"
+#include "cli/cmd_workers.h"
+#include "cli/machine_verbs.h"
 #include "cloud/tpu_api.h"
 #include "cloud/whoami.h"
 
@@ -69,81 +71,14 @@ std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
   return o;
 }
 
-// The first line is the head; columns are as wide as their widest.
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    std::cout << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
-  }
-}
-
-// "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z"
-std::string minutes_of(const std::string& time) {
-  if (time.size() < 16) return time;
-  return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
-}
-
-void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
-  ordered_json out{{"nodes", ordered_json::array()},
-                   {"queued", ordered_json::array()},
-                   {"unreachable", nodes.unreachable}};
-  for (const TpuNode& node : nodes.items)
-    out["nodes"].push_back({{"name", node.name},
-                            {"zone", node.zone},
-                            {"type", node.accelerator_type},
-                            {"runtime_version", node.runtime_version},
-                            {"state", node.state},
-                            {"health", text_or_null(node.health)},
-                            {"spot", node.is_spot},
-                            {"lost", node.is_lost()},
-                            {"created", node.create_time},
-                            {"queued_resource", text_or_null(node.queued_resource)},
-                            {"addresses", node.addresses},
-                            {"external_addresses", node.external_addresses},
-                            {"labels", node.labels}});
-  for (const TpuQueued& each : queued.items)
-    out["queued"].push_back({{"name", each.name},
-                             {"zone", each.zone},
-                             {"type", each.accelerator_type},
-                             {"state", each.state},
-                             {"created", each.create_time}});
-  std::cout << out.dump() << "\n";
-}
-
-void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
-  std::vector<std::vector<std::string>> rows{{"name", "zone", "type", "state", "since"}};
-  for (const TpuNode& node : nodes.items)
-    rows.push_back({node.name, node.zone, node.accelerator_type, node.state,
-                    str(minutes_of(node.create_time), node.is_spot ? "  spot" : "")});
-  for (const TpuQueued& each : queued.items)
-    rows.push_back({each.name, each.zone, each.accelerator_type, each.state,
-                    str(minutes_of(each.create_time), "  in the queue")});
-  if (rows.size() > 1) print_table(rows);
-  if (rows.size() == 1) std::cout << "no TPUs\n";
-  for (const TpuNode& node : nodes.items)
-    if (node.is_lost())
-      std::cout << "note: " << node.name << " is lost, and keeps its quota until it is deleted\n";
-  for (const std::string& zone : nodes.unreachable)
-    std::cout << "note: no answer from " << zone << ": there may be more\n";
-}
-
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "show the project's TPUs and those in the queue");
-  auto o = add_list_options(*command);
+  auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
+  command->add_option("--project", o->project, "default: the one that smelt cloud whoami names");
+  command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->add_option("--zone", o->zone, "only this zone's; default: all zones'");
-  command->callback([o] {
-    GoogleApi api{TokenSource(google_credentials())};
-    TpuApi tpu(api, project_of(o->project, api));
-    const auto nodes = tpu.nodes(o->zone);
-    const auto queued = tpu.queued(o->zone);
-    o->json ? print_json(nodes, queued) : print_lines(nodes, queued);
-  });
+  command->callback([o] { list_machines(*o); });
 }
 
 void add_locations(CLI::App& app) {
@@ -186,8 +121,9 @@ void add_cloud_command(CLI::App& app) {
   add_list(*command);
   add_locations(*command);
   add_types(*command);
-  add_up_command(*command);
-  add_down_command(*command);
+  add_machine_commands(*command);
+  add_worker_commands(*command);
+  add_prices_command(*command);
 }
 
 }  // namespace smelt

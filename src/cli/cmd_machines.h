@@ -1,4 +1,4 @@
-// smelt cloud up and down: a TPU machine is made, and deleted.
+// smelt cloud up, status, stop, start and down: a TPU machine, from being made to being deleted.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,6 @@ class App;
 
 namespace smelt {
 
-void add_up_command(CLI::App& cloud);
-void add_down_command(CLI::App& cloud);
+void add_machine_commands(CLI::App& cloud);
 
 }  // namespace smelt

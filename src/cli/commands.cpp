@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/log.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_clean.h"
@@ -103,6 +104,8 @@ int run_command_line(int argc, char** argv) {
     return 0;
   } catch (const CLI::Success& wanted) {
     return app.exit(wanted);
+  } catch (const ExitStatus& end) {
+    return end.status();
   } catch (const UsageError& error) {
     std::cerr << "error: " << error.what() << "\n";
     return 2;

@@ -1,0 +1,167 @@
+// What is shown of machines.
+#include <algorithm>
+#include <ctime>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/stop_signal.h"
+#include "cli/machine_price.h"
+#include "cli/machine_verbs.h"
+#include "cli/table.h"
+#include "cloud/machines.h"
+#include "cloud/whoami.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json known(const std::string& text) {
+  return text.empty() ? ordered_json() : ordered_json(text);
+}
+
+// "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z"
+std::string minutes_of(const std::string& time) {
+  if (time.size() < 16) return time;
+  return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
+}
+
+ordered_json json_of(const TpuNode& node) {
+  return {{"name", node.name},
+          {"zone", node.zone},
+          {"type", node.accelerator_type},
+          {"runtime_version", node.runtime_version},
+          {"state", node.state},
+          {"health", known(node.health)},
+          {"spot", node.is_spot},
+          {"lost", node.is_lost()},
+          {"created", node.create_time},
+          {"queued_resource", known(node.queued_resource)},
+          {"addresses", node.addresses},
+          {"external_addresses", node.external_addresses},
+          {"labels", node.labels}};
+}
+
+ordered_json json_of(const TpuQueued& queued) {
+  return {
+      {"name", queued.name},   {"zone", queued.zone},           {"type", queued.accelerator_type},
+      {"state", queued.state}, {"created", queued.create_time}, {"fault", known(queued.fault)}};
+}
+
+void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+  ordered_json out{{"nodes", ordered_json::array()},
+                   {"queued", ordered_json::array()},
+                   {"unreachable", nodes.unreachable}};
+  for (const TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
+  for (const TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
+  std::cout << out.dump() << "\n";
+}
+
+void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+  std::vector<std::vector<std::string>> rows{{"name", "zone", "type", "state", "since"}};
+  for (const TpuNode& node : nodes.items)
+    rows.push_back({node.name, node.zone, node.accelerator_type, node.state,
+                    str(minutes_of(node.create_time), node.is_spot ? "  spot" : "")});
+  for (const TpuQueued& each : queued.items)
+    rows.push_back({each.name, each.zone, each.accelerator_type, each.state,
+                    str(minutes_of(each.create_time), "  in the queue")});
+  if (rows.size() > 1) print_table(rows);
+  if (rows.size() == 1) std::cout << "no TPUs\n";
+  for (const TpuNode& node : nodes.items)
+    if (node.is_lost())
+      std::cout << "note: " << node.name << " is lost, and keeps its quota until it is deleted\n";
+  for (const std::string& zone : nodes.unreachable)
+    std::cout << "note: no answer from " << zone << ": there may be more\n";
+}
+
+// Since it was made; nothing where its time is none.
+std::optional<double> hours_of(const TpuNode& node) {
+  std::tm time{};
+  std::istringstream in(node.create_time);
+  in >> std::get_time(&time, "%Y-%m-%dT%H:%M:%S");
+  if (in.fail()) return std::nullopt;
+  return std::max(0.0, std::difftime(std::time(nullptr), ::timegm(&time)) / 3600);
+}
+
+std::optional<MachinePrice> price_of(const TpuNode& node) {
+  for (const Accelerator& type : accelerators())
+    if (type.name == node.accelerator_type)
+      return machine_price(Prices(), type, node.zone, node.is_spot);
+  return std::nullopt;
+}
+
+void print_json(const Found& found) {
+  ordered_json out = ordered_json::object();
+  out["node"] = nullptr;
+  out["queued"] = nullptr;
+  if (found.queued) out["queued"] = json_of(*found.queued);
+  if (found.node) {
+    const auto hours = hours_of(*found.node);
+    const auto price = price_of(*found.node);
+    out["node"] = json_of(*found.node);
+    out["hours"] = hours ? ordered_json(*hours) : ordered_json();
+    out["dollars_an_hour"] = price ? ordered_json(price->an_hour) : ordered_json();
+    out["dollars"] = price && hours ? ordered_json(price->an_hour * *hours) : ordered_json();
+  }
+  std::cout << out.dump() << "\n";
+}
+
+void print_lines(const TpuNode& node) {
+  std::cout << node.name << ": " << node.accelerator_type << (node.is_spot ? ", spot" : "")
+            << ", in " << node.zone << ", " << node.runtime_version << "\nstate:   " << node.state
+            << (node.health.empty() ? "" : ", " + node.health) << "\n";
+  const auto hours = hours_of(node);
+  const auto price = price_of(node);
+  std::cout << "since:   " << minutes_of(node.create_time);
+  if (hours) std::cout << ", " << dollars(*hours) << " hours";
+  std::cout << "\ncost:    " << price_words(price);
+  if (hours && price) std::cout << ", $" << dollars(*hours * price->an_hour) << " so far";
+  std::cout << "\n";
+  for (std::size_t i = 0; i < node.addresses.size(); ++i)
+    std::cout << "worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
+              << "\n";
+  if (node.is_lost())
+    std::cout << "note: it is lost, and keeps its quota: smelt cloud down " << node.name
+              << " --zone " << node.zone << "\n";
+}
+
+void print_lines(const TpuQueued& queued) {
+  std::cout << queued.name << ": " << queued.accelerator_type << (queued.is_spot ? ", spot" : "")
+            << ", in the queue of " << queued.zone << "\nstate:   " << queued.state
+            << "\nsince:   " << minutes_of(queued.create_time) << "\n";
+  if (!queued.fault.empty()) std::cout << "fault:   " << queued.fault << "\n";
+  if (queued.is_lost())
+    std::cout << "note: nothing comes of it: smelt cloud down " << queued.name << " --zone "
+              << queued.zone << "\n";
+}
+
+}  // namespace
+
+void list_machines(const MachineOptions& o) {
+  GoogleApi api{TokenSource(google_credentials())};
+  TpuApi tpu(api, project_of(o.project, api));
+  const auto nodes = tpu.nodes(o.zone);
+  const auto queued = tpu.queued(o.zone);
+  o.json ? print_json(nodes, queued) : print_lines(nodes, queued);
+}
+
+void show_machine(const MachineOptions& o) {
+  GoogleApi api{TokenSource(google_credentials())};
+  TpuApi tpu(api, project_of(o.project, api));
+  Found found = find_machine(tpu, o.zone, o.name);
+  if (o.wait) {
+    const StopSignal signal("\nstopping: a second signal ends at once\n");
+    const Patience patience{&wait_or_stop,
+                            [&](const std::string& line) { std::cerr << line << std::endl; },
+                            std::chrono::hours(24 * 366)};
+    found.node = wait_for_machine(tpu, found.zone(), o.name, patience);
+  }
+  if (o.json) return print_json(found);
+  if (found.node) return print_lines(*found.node);
+  print_lines(*found.queued);
+}
+
+}  // namespace smelt

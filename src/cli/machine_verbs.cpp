@@ -1,0 +1,182 @@
+#include "cli/machine_verbs.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/stop_signal.h"
+#include "cli/machine_price.h"
+#include "cloud/machines.h"
+#include "cloud/whoami.h"
+#include "console/agreement.h"
+
+namespace smelt {
+namespace {
+
+std::map<std::string, std::string> pairs_of(const char* flag,
+                                            const std::vector<std::string>& items) {
+  std::map<std::string, std::string> out;
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError(str(flag, ": '", item, "' is no NAME=VALUE"), str("as ", flag, " team=nlp"));
+    out[item.substr(0, equals)] = item.substr(equals + 1);
+  }
+  return out;
+}
+
+std::string version_of(const MachineOptions& o, const Accelerator& type) {
+  if (o.version == "tpu-vm-base")
+    throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
+                     str("--runtime-version ", type.image));
+  return o.version.empty() ? type.image : o.version;
+}
+
+void check_queue(const MachineOptions& o, const std::vector<std::string>& zones) {
+  if (o.queued && zones.size() > 1)
+    throw UsageError(str("--queued: one waits in the queue of one zone, got ", zones.size()),
+                     str("--zone ", zones.front()));
+  for (const auto& [flag, given] :
+       {std::pair{"--valid-until", !o.valid_until.empty()}, std::pair{"--no-wait", o.no_wait},
+        std::pair{"--reservation", !o.reservation.empty()}})
+    if (given && !o.queued)
+      throw UsageError(str(flag, ": only what is in the queue has it"), "add --queued");
+  if (o.spot && o.reserved)
+    throw UsageError("--spot and --reserved: a machine is one or the other", "leave out one");
+}
+
+MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
+  MachineRequest request{o.name, {}, {}};
+  for (const std::string_view zone : split(o.zone, ',')) request.zones.emplace_back(trim(zone));
+  for (const std::string& zone : request.zones) require_zone(zone);
+  request.spec = {.accelerator_type = type.name,
+                  .runtime_version = version_of(o, type),
+                  .spot = o.spot,
+                  .network = o.network,
+                  .subnetwork = o.subnetwork,
+                  .external_ips = !o.internal,
+                  .service_account = o.service_account,
+                  .labels = pairs_of("--label", o.labels),
+                  .metadata = pairs_of("--metadata", o.metadata),
+                  .reserved = o.reserved || !o.reservation.empty()};
+  require_name(o.name);
+  check_queue(o, request.zones);
+  return request;
+}
+
+Patience told_patience() {
+  return {&wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
+}
+
+// What is in the queue comes in hours or days.
+Patience long_patience() {
+  Patience patience = told_patience();
+  patience.at_most = std::chrono::hours(24 * 366);
+  return patience;
+}
+
+QueueSpec queue_of(const MachineOptions& o) {
+  return {o.reservation, o.valid_until.empty() ? std::chrono::seconds(0)
+                                               : parse_duration("--valid-until", o.valid_until)};
+}
+
+void show_request(const MachineOptions& o, const Accelerator& type, const MachineRequest& request,
+                  const std::string& project) {
+  std::cout << request.name << ": " << type.name
+            << (o.spot                  ? ", spot"
+                : request.spec.reserved ? ", reserved"
+                                        : "")
+            << (o.queued ? ", queued" : "") << ", " << request.spec.runtime_version << ", project "
+            << project << "\n";
+  for (const std::string& zone : request.zones)
+    std::cout << "  " << zone << ": " << price_words(machine_price(Prices(), type, zone, o.spot))
+              << "\n";
+  if (!o.dry_run) return;
+  std::cout << (o.queued ? queued_body(project, request.zones.front(), request.name, request.spec,
+                                       queue_of(o))
+                         : node_body(request.spec))
+                   .dump()
+            << "\n";
+}
+
+TpuNode make_machine(TpuApi& tpu, const std::string& project, const MachineOptions& o,
+                     const MachineRequest& request) {
+  if (!o.queued) return bring_up(tpu, project, request, told_patience());
+  enqueue(tpu, project, request, queue_of(o), told_patience());
+  return wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
+}
+
+void tell_ready(const TpuNode& node) {
+  std::cout << node.zone << ": " << node.name << " is " << node.state << "\n";
+  for (std::size_t i = 0; i < node.addresses.size(); ++i)
+    std::cout << "  worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
+              << "\n";
+  std::cout << "when done: smelt cloud down " << node.name << " --zone " << node.zone << "\n";
+}
+
+}  // namespace
+
+void bring_machine_up(const MachineOptions& o) {
+  const auto types = find_accelerators("--type", o.type);
+  if (types.size() != 1) throw UsageError("--type: one is made at a time", "name one type");
+  const MachineRequest request = request_of(o, types.front());
+  (void)queue_of(o);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  show_request(o, types.front(), request, project);
+  if (o.dry_run) return;
+  if (!o.yes && !is_agreed_to("make it?")) {
+    std::cout << "nothing was made; --yes makes it\n";
+    return;
+  }
+  const StopSignal signal("\nstopping: a second signal ends at once\n");
+  TpuApi tpu(api, project);
+  if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
+  enqueue(tpu, project, request, queue_of(o), told_patience());
+  std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
+            << request.zones.front() << " --wait waits for it\n";
+}
+
+void take_machine_down(const MachineOptions& o) {
+  require_zone(o.zone);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  const Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
+  if (!found.node && !found.queued) {
+    std::cout << "there is no " << o.name << " in " << o.zone << "\n";
+    return;
+  }
+  std::cout << o.name << ": "
+            << (found.node ? found.node->accelerator_type : found.queued->accelerator_type)
+            << " in " << o.zone << ", " << (found.node ? found.node->state : found.queued->state)
+            << (found.node ? "" : ", in the queue") << "\n";
+  if (!o.yes && !is_agreed_to("delete it?")) {
+    std::cout << "nothing was deleted; --yes deletes it\n";
+    return;
+  }
+  const StopSignal signal("\nstopping: it is being deleted all the same\n");
+  take_down(tpu, project, o.zone, o.name, told_patience());
+  std::cout << "deleted\n";
+}
+
+void switch_machine(const MachineOptions& o, const std::string& verb) {
+  require_zone(o.zone);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  const auto node = tpu.node(o.zone, o.name);
+  if (!node)
+    throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone), "smelt cloud list");
+  if (node->is_spot)
+    throw UsageError(
+        str("cloud: ", o.name, " is a spot machine, which is never started or stopped"),
+        str("smelt cloud down ", o.name, " --zone ", o.zone, ", and up again"));
+  const StopSignal signal("\nstopping: it goes on all the same\n");
+  finish_switch(tpu, project, *node, verb, told_patience());
+  std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
+            << "\n";
+}
+
+}  // namespace smelt

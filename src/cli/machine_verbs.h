@@ -1,0 +1,27 @@
+// What is done with TPU machines, by whatever command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct MachineOptions {
+  std::string name, project;
+  std::string zone;  // of up, a list
+  std::string type, version, network, subnetwork, service_account;
+  std::string reservation, valid_until;  // a length of time
+  std::vector<std::string> labels, metadata;
+  bool spot = false, reserved = false, queued = false, internal = false;
+  bool dry_run = false, yes = false, no_wait = false, json = false, wait = false;
+};
+
+// Each prints what it did. Errors as cloud/machines.h has them.
+void bring_machine_up(const MachineOptions& o);
+void take_machine_down(const MachineOptions& o);
+void show_machine(const MachineOptions& o);
+void list_machines(const MachineOptions& o);
+// "start" or "stop" of one that is there.
+void switch_machine(const MachineOptions& o, const std::string& verb);
+
+}  // namespace smelt

@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "cloud/machines.h"
+#include "cloud/tpu_test.h"
+#include "support/command.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class QueueTest : public TpuTest {
+ protected:
+  void put_in_queue(bool spot = false) {
+    enqueue(tpu_, "p", {"bert", {kZone}, {"v3-8", "tpu-ubuntu2204-base", spot}}, {}, patience_);
+  }
+  TpuNode wait_for_it() { return wait_for_machine(tpu_, kZone, "bert", patience_); }
+
+  std::vector<std::string> told_;
+  Patience patience_{[](std::chrono::milliseconds) {},
+                     [this](const std::string& line) { told_.push_back(line); }};
+};
+
+TEST_F(QueueTest, AMachineComesWhenItsTurnDoes) {
+  put_in_queue(true);
+  EXPECT_EQ(find_machine(tpu_, kAllZones, "bert").queued->state, "WAITING_FOR_RESOURCES");
+  const TpuNode node = wait_for_it();
+  EXPECT_EQ(node.state, "READY");
+  EXPECT_TRUE(node.is_spot);
+  EXPECT_EQ(node.queued_resource, "bert");
+  EXPECT_THAT(told_,
+              ElementsAre("us-central1-a: bert is WAITING_FOR_RESOURCES",
+                          "us-central1-a: bert is PROVISIONING", "us-central1-a: bert is READY"));
+  // Nothing is left in the queue either.
+  EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_));
+  EXPECT_FALSE(tpu_.node(kZone, "bert"));
+  EXPECT_TRUE(tpu_.queued(kAllZones).items.empty());
+  EXPECT_FALSE(take_down(tpu_, "p", kZone, "bert", patience_));
+}
+
+TEST_F(QueueTest, NoneIsQueuedTwice) {
+  fake_.lost_answers = {{.hangs_up = true}};  // the request arrives, its answer does not
+  put_in_queue();
+  EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
+  EXPECT_THAT(error_of<UsageError>([&] { put_in_queue(); }),
+              AllOf(HasSubstr("bert is in us-central1-a's queue already, WAITING_FOR_RESOURCES"),
+                    HasSubstr("smelt cloud down bert --zone us-central1-a")));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { bring_up(tpu_, "p", {"bert", {kZone}, {"v3-8", "x"}}, patience_); }),
+              HasSubstr("bert is in us-central1-a's queue already"));
+  take_down(tpu_, "p", kZone, "bert", patience_);
+  fake_.lost_answers = {{.status = 503}};
+  fake_.obeys_lost = false;
+  EXPECT_THAT(error_of<SystemError>([&] { put_in_queue(); }),
+              HasSubstr("bert in us-central1-a: the request was not answered: "));
+}
+
+TEST_F(QueueTest, WhatFailsThereSaysWhy) {
+  fake_.queue_fault = "the reservation has ended";
+  put_in_queue();
+  EXPECT_EQ(error_of<SystemError>([&] { wait_for_it(); }),
+            "cloud: bert in us-central1-a: it is FAILED: the reservation has ended\n"
+            "  hint: smelt cloud down bert --zone us-central1-a deletes what is left");
+  EXPECT_THAT(run_smelt("cloud status bert --project p").text,
+              HasSubstr("state:   FAILED\nsince:   2026-11-23 17:40Z\nfault:   the reservation has "
+                        "ended\nnote: nothing comes of it: smelt cloud down bert"));
+}
+
+TEST_F(QueueTest, WhatDoesNotComeStaysThere) {
+  fake_.zones[kZone].capacity = 0;
+  put_in_queue();
+  EXPECT_THAT(error_of<SystemError>([&] { wait_for_it(); }),
+              AllOf(HasSubstr("it is WAITING_FOR_RESOURCES still"),
+                    HasSubstr("hint: it stays in the queue: smelt cloud status bert --zone "
+                              "us-central1-a --wait waits for it")));
+  patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };
+  EXPECT_THAT(error_of<Stopped>([&] { wait_for_it(); }), HasSubstr("it stays in the queue"));
+  EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
+  EXPECT_EQ(error_of<UsageError>([&] { find_machine(tpu_, kAllZones, "other"); }),
+            "cloud: there is no other\n  hint: smelt cloud list");
+}
+
+TEST_F(QueueTest, OneThatIsPreemptedIsLost) {
+  put_in_queue(true);
+  wait_for_it();
+  fake_.preempt("bert");
+  EXPECT_THAT(error_of<SystemError>([&] { wait_for_it(); }),
+              StartsWith("cloud: bert in us-central1-a: it is SUSPENDED"));
+  EXPECT_THAT(
+      run_smelt("cloud status bert --project p").text,
+      AllOf(HasSubstr("state:   PREEMPTED\n"), HasSubstr("note: it is lost, and keeps its")));
+}
+
+TEST_F(QueueTest, CommandsQueueAndWait) {
+  const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a --queued ";
+  EXPECT_THAT(run_smelt(up + "--dry-run --valid-until 6h --reservation held").text,
+              AllOf(StartsWith("bert: v3-8, reserved, queued, tpu-ubuntu2204-base, project p\n"),
+                    HasSubstr(R"("validUntilDuration":"21600s")"),
+                    HasSubstr(R"("projects/p/locations/us-central1-a/reservations/held")")));
+  EXPECT_THAT(run_smelt(up + "--no-wait --yes").text,
+              HasSubstr("it is in the queue: smelt cloud status bert --zone us-central1-a --wait"));
+  EXPECT_THAT(run_smelt("cloud list --project p").text, HasSubstr("in the queue"));
+  fake_.queue_looks = 0;
+  const std::string status = "cloud status bert --project p ";
+  EXPECT_THAT(run_smelt(status + "--wait").text,
+              AllOf(HasSubstr("bert: v3-8, in us-central1-a, tpu-ubuntu2204-base\n"),
+                    HasSubstr("cost:    $8.00 an hour (of 2019-06), $"),
+                    HasSubstr("worker 0: 10.0.0.2 1.2.3.4\n")));
+  EXPECT_THAT(run_smelt(status + "--json").text,
+              AllOf(HasSubstr(R"("state":"ACTIVE")"), HasSubstr(R"("dollars_an_hour":8.0)")));
+  fake_.polls = 1;
+  EXPECT_THAT(run_smelt("cloud down bert --project p --zone us-central1-a --yes").text,
+              HasSubstr("deleted\n"));
+}
+
+TEST_F(QueueTest, AMachineIsStoppedAndStarted) {
+  fake_.polls = 1;
+  bring_up(tpu_, "p", {"bert", {kZone}, {"v3-8", "x"}}, patience_);
+  const std::string where = " bert --project p --zone us-central1-a";
+  EXPECT_EQ(run_smelt("cloud stop" + where).text, "bert in us-central1-a: stopped\n");
+  EXPECT_EQ(tpu_.node(kZone, "bert")->state, "STOPPED");
+  expect_refusal("cloud ssh me@bert --project p --command true",
+                 AllOf(HasSubstr("cloud: bert in us-central1-a is STOPPED"),
+                       HasSubstr("smelt cloud start bert --zone us-central1-a")));
+  EXPECT_EQ(run_smelt("cloud start" + where).text, "bert in us-central1-a: started\n");
+  EXPECT_EQ(tpu_.node(kZone, "bert")->state, "READY");
+  expect_refusal("cloud stop other --project p --zone us-central1-a",
+                 HasSubstr("cloud: there is no other in us-central1-a"));
+  bring_up(tpu_, "p", {"spot", {kZone}, {"v3-8", "x", true}}, patience_);
+  expect_refusal("cloud stop spot --project p --zone us-central1-a",
+                 HasSubstr("spot is a spot machine, which is never started or stopped"));
+}
+
+TEST_F(QueueTest, WhatDoesNotFitIsRefused) {
+  const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a";
+  expect_refusal(up + ",us-central1-b --queued", HasSubstr("one waits in the queue of one zone"));
+  expect_refusal(up + " --valid-until 6h", HasSubstr("only what is in the queue has it"));
+  expect_refusal(up + " --queued --valid-until soon", HasSubstr("'soon' is no length of time"));
+  expect_refusal(up + " --spot --reserved", HasSubstr("a machine is one or the other"));
+}
+
+TEST_F(QueueTest, PricesAreThoseThatPlansAreMadeWith) {
+  EXPECT_THAT(
+      run_smelt("cloud prices --type v3-8").text,
+      AllOf(StartsWith("machine  region"), HasSubstr("v3-8     us-central1  8.00    2.40")));
+  EXPECT_THAT(run_smelt("cloud prices --json").text, HasSubstr(R"({"name":"v5e","chips":1)"));
+  expect_refusal("cloud prices --region mars", HasSubstr("no price of 'mars' is known"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,231 @@
+#include "cloud/ssh.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/stop_signal.h"
+#include "cloud/machines.h"
+#include "cloud/remote_job.h"
+#include "cloud/ssh_servers.h"
+#include "cloud/tpu_test.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/missing.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class SshTest : public TpuTest {
+ protected:
+  void SetUp() override {
+    if (ssh_server_program().empty())
+      SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
+    servers_ = std::make_unique<SshServers>();
+    fake_.addresses = servers_->addresses();
+    fake_.host_keys = servers_->host_keys();
+    fake_.polls = 1;
+    fake_.on_metadata = [this](const nlohmann::json& metadata) {
+      ++pushed_;
+      servers_->take(metadata);
+    };
+    bring_up(tpu_, "p", {"pod", {kZone}, {"v2-8", "x"}}, patience_);
+  }
+
+  SshAccess open(const std::string& workers = "all") {
+    // Tests may be root's, who is let in by these servers alone.
+    const SshSettings settings{local_user(), workers, "", servers_->config(), {}, false};
+    return open_ssh(tpu_, "p", *tpu_.node(kZone, "pod"), settings, patience_);
+  }
+  std::vector<FleetEnd> run(const SshAccess& access, const std::string& command) {
+    std::vector<FleetProgram> programs;
+    for (const SshWorker& worker : access.workers)
+      programs.push_back({worker.index, ssh_words(access, worker, command)});
+    return run_words(programs);
+  }
+  std::vector<FleetEnd> run_words(const std::vector<FleetProgram>& programs) {
+    FleetRules rules;
+    rules.tries = 1;
+    out_.clear();
+    rules.out = rules.err = [this](const std::string& text) { out_ += text; };
+    return run_fleet(programs, rules);
+  }
+
+  Patience patience_{[](std::chrono::milliseconds) {}, [](const std::string&) {}};
+  std::unique_ptr<SshServers> servers_;
+  int pushed_ = 0;
+  std::string out_;
+};
+
+TEST_F(SshTest, AllWorkersRunACommandAndTheWorstStatusCounts) {
+  const SshAccess access = open();
+  EXPECT_TRUE(access.key_is_new);
+  const auto ends = run(access, guarded_command("echo \"I am $WORKER\"; exit $((WORKER * 2))"));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(ends[static_cast<std::size_t>(i)].status, 2 * i) << out_;
+    EXPECT_THAT(out_, HasSubstr(str("[worker ", i, "] I am ", i, "\n")));
+  }
+  EXPECT_EQ(worst_status(ends), 6);
+  // The key is pushed once, and is its owner's alone.
+  EXPECT_FALSE(open("1,3").key_is_new);
+  EXPECT_EQ(pushed_, 1);
+  struct ::stat key{};
+  ASSERT_EQ(::stat(access.key_file.c_str(), &key), 0);
+  EXPECT_EQ(key.st_mode & 0777, 0600u);
+  EXPECT_EQ(tpu_.node(kZone, "pod")->metadata.size(), 1u);
+}
+
+TEST_F(SshTest, AWorkerThatIsNotTheOneGoogleKnowsIsRefused) {
+  servers_->restart_with_another_key(2);
+  const auto ends = run(open(), "true");
+  EXPECT_EQ(ends[2].status, 255);
+  EXPECT_THAT(out_, HasSubstr("[worker 2] Host key verification failed."));
+  for (const std::size_t i : {0, 1, 3}) EXPECT_EQ(ends[i].status, 0) << out_;
+  fake_.host_keys = servers_->host_keys();  // Google tells the new one
+  EXPECT_EQ(worst_status(run(open(), "true")), 0) << out_;
+}
+
+TEST_F(SshTest, WhereGoogleTellsNoneTheFirstKeyIsPinned) {
+  fake_.host_keys.clear();
+  EXPECT_EQ(worst_status(run(open("0,1"), "true")), 0) << out_;
+  servers_->restart_with_another_key(1);
+  const auto ends = run(open("0,1"), "true");
+  EXPECT_EQ(ends[0].status, 0) << out_;
+  EXPECT_EQ(ends[1].status, 255);
+  EXPECT_THAT(out_, HasSubstr("Host key verification failed."));
+}
+
+TEST_F(SshTest, NobodyIsAskedForAPassword) {
+  const SshAccess access = open("0,3");
+  servers_->take({{"ssh-keys", ""}});
+  servers_->stop(3);
+  const auto ends = run(access, "true");
+  EXPECT_THAT(ends[0].why_not, HasSubstr("Permission denied (publickey)"));
+  EXPECT_THAT(ends[1].why_not, HasSubstr("Connection refused"));
+  EXPECT_EQ(worst_status(ends), 255);
+}
+
+TEST_F(SshTest, AfterASignalNothingIsLeftRunning) {
+  const SshAccess access = open("0,1");
+  const std::string file = home_.dir.file("ended");
+  const std::string command = guarded_command(
+      str("trap 'echo $WORKER >> ", file, "; exit 1' TERM; echo begun; sleep 600 & wait"));
+  const StopSignal signal("");
+  FleetRules rules;
+  rules.grace = std::chrono::minutes(1);
+  rules.err = rules.out = [this](const std::string& text) {
+    out_ += text;
+    if (std::ranges::count(out_, '\n') == 2) ::raise(SIGINT);
+  };
+  std::vector<FleetProgram> programs;
+  for (const SshWorker& worker : access.workers)
+    programs.push_back({worker.index, ssh_words(access, worker, command)});
+  EXPECT_THROW(run_fleet(programs, rules), Stopped) << out_;
+  const std::string ended = read_file(file);
+  EXPECT_THAT(ended, AllOf(HasSubstr("0\n"), HasSubstr("1\n")));
+}
+
+TEST_F(SshTest, FilesGoToAllAndComeFromAll) {
+  const SshAccess access = open("0,2");
+  const std::string from = home_.dir.file("a file"), to = home_.dir.file("there");
+  write_file(from, "text");
+  make_folders(to);
+  std::vector<FleetProgram> programs;
+  for (const SshWorker& worker : access.workers)
+    programs.push_back(
+        {worker.index, scp_words(access, worker, {from},
+                                 remote_path(access, worker, str(to, "/", worker.index)))});
+  EXPECT_EQ(worst_status(run_words(programs)), 0) << out_;
+  EXPECT_THAT(list_folder(to), ElementsAre("0", "2"));
+  EXPECT_EQ(read_file(to + "/2"), "text");
+  const SshWorker& worker = access.workers[0];
+  EXPECT_EQ(worst_status(run_words({{0, scp_words(access, worker, {remote_path(access, worker, to)},
+                                                  home_.dir.file("back"))}})),
+            0)
+      << out_;
+  EXPECT_EQ(read_file(home_.dir.file("back/0")), "text");
+}
+
+TEST_F(SshTest, AJobGoesOnWhoeverIsConnected) {
+  const SshAccess access = open("0");
+  // The workers of the test share one home: not this user's own.
+  const std::string home = "export HOME=" + home_.dir.path() + "\n";
+  const std::string go = home_.dir.file("go");
+  const auto status = [&](const std::string& command) {
+    return run(access, "sh -c " + shell_word(home + command))[0].status;
+  };
+  EXPECT_EQ(status(show_job(10, false)), 1);
+  EXPECT_THAT(out_, HasSubstr("no command was started here"));
+  EXPECT_EQ(status(start_job(str("echo begun; while [ ! -e ", go,
+                                 " ]; do sleep 0.1; done; echo "
+                                 "\"it's done\"; exit 4"))),
+            0);
+  EXPECT_EQ(status(start_job("true")), 75);
+  EXPECT_EQ(status(show_job(10, false)), 0) << out_;
+  write_file(go, "");
+  EXPECT_EQ(status(show_job(10, true)), 4);
+  EXPECT_THAT(out_, HasSubstr("begun\n"));
+  EXPECT_THAT(out_, HasSubstr("it's done\n"));
+  EXPECT_EQ(status(start_job("sleep 600")), 0);
+  EXPECT_EQ(status(stop_job()), 0);
+  EXPECT_EQ(status(stop_job()), 0);
+  EXPECT_THAT(out_, HasSubstr("no command runs here"));
+}
+
+TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
+  EXPECT_THAT(error_of<UsageError>([&] { require_user("root"); }),
+              HasSubstr("root does not sign in to a machine"));
+  EXPECT_THAT(error_of<UsageError>([&] { require_user("-oProxyCommand=x"); }),
+              HasSubstr("is no name of a user"));
+  expect_refusal("cloud ssh root@pod --project p --command true",
+                 HasSubstr("root does not sign in"));
+  expect_refusal("cloud ssh me@pod --project p --worker 4 --command true",
+                 HasSubstr("there is no worker '4': the machine has 4"));
+  expect_refusal("cloud ssh me@pod --project p --worker x --command true",
+                 HasSubstr("'x' is no list of workers"));
+  expect_refusal("cloud ssh me@pod --project p --worker all",
+                 HasSubstr("a shell is of one worker"));
+  expect_refusal("cloud cp a b --project p", HasSubstr("one side is on a machine"));
+  expect_refusal("cloud run me@pod --project p", HasSubstr("nothing to run"));
+  fake_.preempt("pod");
+  expect_refusal("cloud ssh me@pod --project p --command true",
+                 HasSubstr("cloud: pod in us-central1-a is PREEMPTED"));
+}
+
+TEST_F(SshTest, CommandsShowWhatTheyStart) {
+  const std::string said =
+      run_smelt(
+          "cloud ssh me@pod --project p --worker 0,2 --dry-run --command 'a b' "
+          "--ssh-option ProxyCommand=x")
+          .text;
+  EXPECT_THAT(said, AllOf(HasSubstr("'BatchMode=yes'"), HasSubstr("'ProxyCommand=x'"),
+                          HasSubstr("'StrictHostKeyChecking=yes'"),
+                          HasSubstr("'-l' 'me' '--' '127.0.0.13'"), Not(HasSubstr("PLANTED"))));
+  EXPECT_THAT(run_smelt("cloud cp me@pod:x y --project p --worker all --dry-run").text,
+              HasSubstr("'me@127.0.0.14:x' 'y/worker-3'"));
+  if (::geteuid() == 0) return;
+  const CommandOutput ran = run_smelt(str("cloud ssh pod --project p --worker all --ssh-config ",
+                                          servers_->config(), " --command 'exit $WORKER'"));
+  EXPECT_EQ(ran.status, 3) << ran.text;
+}
+
+TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {
+  EXPECT_THAT(parse_workers("all", 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(parse_workers("2,0-1,2", 3), ElementsAre(0, 1, 2));
+  for (const char* text : {"", "1-", "-1", "2-1", "0-3", "a"})
+    EXPECT_THROW(parse_workers(text, 3), UsageError) << text;
+}
+
+}  // namespace
+}  // namespace smelt
