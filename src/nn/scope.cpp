@@ -82,6 +82,13 @@ Scope Scope::again(std::string_view use) const {
   return inner;
 }
 
+Scope Scope::held(Compute compute) const {
+  if (!parameters_->held_) parameters_->held_ = std::make_shared<Parameters>();
+  Scope out(*graph_, *parameters_->held_, {}, std::move(compute));
+  out.again_ = again_;
+  return out;
+}
+
 Scope Scope::shard_of(std::string_view axis) const {
   CHECK(compute_.partition != nullptr);
   Partition partition = *compute_.partition;
@@ -153,23 +160,54 @@ std::vector<Tensor> all_by_rows(const Scope& s, std::vector<Tensor> xs) {
   return xs;
 }
 
+ScanStep step_by_rows(const Scope& s, ScanStep step) {
+  step.carry = all_by_rows(s, std::move(step.carry));
+  if (!step.outputs.empty()) step.outputs = all_by_rows(s, std::move(step.outputs));
+  return step;
+}
+
+// What a loop gave for all layers, [count, …], of each.
+std::vector<std::vector<Tensor>> layer_by_layer(const std::vector<Tensor>& stacked,
+                                                std::int64_t count) {
+  std::vector<std::vector<Tensor>> out(static_cast<std::size_t>(count));
+  for (const Tensor& all : stacked)
+    for (std::int64_t i = 0; i < count; ++i)
+      out[static_cast<std::size_t>(i)].push_back(
+          reshape(slice_axis(all, 0, i, i + 1), {all.dims().begin() + 1, all.dims().end()}));
+  return out;
+}
+
 }  // namespace
+
+LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int64_t count,
+                                 std::vector<Tensor> xs, const LayerStep& layer) {
+  if (s.compute().layers == Layers::unrolled) {
+    LayerResults out{.carry = std::move(xs), .outputs = {}};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
+      ScanStep step = step_by_rows(s, layer(s.layer(kind, str(i), number), out.carry));
+      out.carry = std::move(step.carry);
+      out.outputs.push_back(std::move(step.outputs));
+    }
+    return out;
+  }
+  const ScanStep all = scan(s.graph(), count, xs, s.compute().save,
+                            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+                              const Scope inner = s.stacked(kind, count, body);
+                              const std::vector<Tensor> before =
+                                  all_by_rows(inner, {carry.begin(), carry.end()});
+                              return step_by_rows(inner, layer(inner, before));
+                            });
+  return {.carry = all.carry, .outputs = layer_by_layer(all.outputs, count)};
+}
 
 std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
                                 std::vector<Tensor> xs, const Layer& layer) {
-  if (s.compute().layers == Layers::unrolled) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
-      xs = all_by_rows(s, layer(s.layer(kind, str(i), number), xs));
-    }
-    return xs;
-  }
-  return scan(s.graph(), count, xs, s.compute().save,
-              [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-                const Scope inner = s.stacked(kind, count, body);
-                const std::vector<Tensor> before = all_by_rows(inner, {carry.begin(), carry.end()});
-                return {.carry = all_by_rows(inner, layer(inner, before))};
-              })
+  return layer_stack_outputs(
+             s, kind, count, std::move(xs),
+             [&](const Scope& inner, const std::vector<Tensor>& before) -> ScanStep {
+               return {.carry = layer(inner, before)};
+             })
       .carry;
 }
 

@@ -49,11 +49,14 @@ class Parameters {
  public:
   const std::vector<Parameter>& all() const { return list_; }
   const Parameter* find(std::string_view name) const;
+  // Those of Scope::held(); null: there are none.
+  const Parameters* held() const { return held_.get(); }
 
  private:
   friend class Scope;
   std::vector<Parameter> list_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::shared_ptr<Parameters> held_;
 };
 
 // Where random numbers come from (nn/random.h). Row i of a tensor is row first_row + i * row_stride
@@ -116,6 +119,9 @@ class Scope {
   Scope within(Graph& graph, std::optional<RandomSource> random) const;
   // The same parameters once more in the same graph, for another `use`, which keys what is drawn.
   Scope again(std::string_view use) const;
+  // The root of another model in the same graph, whose parameters are held as they are given: they
+  // have names of their own, no gradients and no slots, and nothing is dropped out.
+  Scope held(Compute compute) const;
   // The same in one shard of a mesh axis (per_shard): parameters and rows lie over the other axes.
   Scope shard_of(std::string_view axis) const;
 
@@ -166,5 +172,15 @@ std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int6
                                 std::vector<Tensor> xs, const Layer& layer);
 Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
                    const std::function<Tensor(const Scope& s, Tensor x)>& layer);
+
+// The same, where each layer also gives outputs that no other takes; they are handed out layer by
+// layer.
+using LayerStep = std::function<ScanStep(const Scope& s, const std::vector<Tensor>& xs)>;
+struct LayerResults {
+  std::vector<Tensor> carry;
+  std::vector<std::vector<Tensor>> outputs;  // [layer][output]
+};
+LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int64_t count,
+                                 std::vector<Tensor> xs, const LayerStep& layer);
 
 }  // namespace smelt
