@@ -16,7 +16,7 @@ DimNames bert_dim_names(const BertConfig& c, std::string_view parameter) {
 Tensor bert_sequence(const Scope& root, const BertConfig& c, const EncoderInputs& in) {
   const Scope s = root / "bert";
   const Tensor embedded = embed_tokens(s / "embeddings", c, c.hidden_size, in);
-  return encode(s / "encoder", c, embedded, attention_mask(in.input_mask));
+  return encode(s / "encoder", c, embedded, attention_mask(in.input_mask), in.states);
 }
 
 BertEncoded bert(const Scope& root, const BertConfig& c, const EncoderInputs& in) {

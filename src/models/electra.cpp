@@ -12,7 +12,7 @@ Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& 
   Tensor x = embed_tokens(embeddings, c, E, in);
   const auto H = c.hidden_size;
   if (E != H) x = dense(s / "embeddings_project", x, H, glorot_uniform(E, H));
-  return encode(s / "encoder", c, x, mask);
+  return encode(s / "encoder", c, x, mask, in.states);
 }
 
 // [B,1,S,S]: also 0 only where the key is no later than the query, or no earlier.

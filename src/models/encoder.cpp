@@ -13,8 +13,10 @@ namespace {
 
 constexpr double kMaskedScore = -10000.0;
 
-// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product.
-Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product. `asked` receives
+// queries and keys.
+Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+                      std::vector<Tensor>& asked) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_attention_heads, D = H / N;
   const Init start = encoder_weights(c);
   const std::array layers{DenseLayer{s / "query", start}, DenseLayer{s / "key", start},
@@ -22,6 +24,7 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto qkv = dense_together(layers, x, H);
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
+  asked = {q, k};
   const Tensor context = attention(
       s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, H});
@@ -34,8 +37,9 @@ Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residu
   return layer_norm(s / "LayerNorm", dropped + residual, kLayerNormEpsilon);
 }
 
-Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
-  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask);
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+                     std::vector<Tensor>& asked) {
+  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, asked);
   const Tensor a = output_block(s / "attention" / "output", c, attended, x);
   const Tensor f = activation(
       c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, encoder_weights(c)),
@@ -97,12 +101,18 @@ Tensor attention_mask(Tensor mask) {
   return reshape((1.0 - convert(mask, DType::f32)) * kMaskedScore, {B, 1, Q, S});
 }
 
-Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask) {
+Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerStates* states) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
   x = by_rows(s, x);
-  return layer_stack(
-      s, "layer", c.num_hidden_layers, x.expect({B, S, H}),
-      [&](const Scope& layer, Tensor in) { return encoder_layer(layer, c, in, mask); });
+  const LayerResults all =
+      layer_stack_outputs(s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
+                          [&](const Scope& layer, const std::vector<Tensor>& in) -> ScanStep {
+                            std::vector<Tensor> asked;
+                            const Tensor out = encoder_layer(layer, c, in[0], mask, asked);
+                            return {.carry = {out}, .outputs = states_of_layer(states, out, asked)};
+                          });
+  if (states) take_states(*states, x, all.outputs);
+  return all.carry[0];
 }
 
 Tensor rows_at(Tensor sequence, Tensor positions) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/bert_config.h"
+#include "models/layer_states.h"
 #include "nn/scope.h"
 #include "nn/word_head.h"
 
@@ -21,6 +22,7 @@ struct EncoderInputs {
   Tensor input_mask;      // s32 [B,S]: 1 = a token, 0 = padding
   Tensor segment_ids;     // s32 [B,S]
   Tensor positions = {};  // s32 [B,S] below max_position_embeddings; empty: 0 … S-1 in each row
+  LayerStates* states = nullptr;  // receives what the layers give, where somebody asks
 };
 
 // UsageError, which `where` begins, when S tokens are more than max_position_embeddings.
@@ -36,7 +38,8 @@ Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
 Tensor attention_mask(Tensor mask);
 
 // The layers below `s`: [B,S,H] -> [B,S,H]. `mask` is added to scores [B,N,S,S].
-Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask);
+Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask,
+              LayerStates* states = nullptr);
 
 // The rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
 Tensor rows_at(Tensor sequence, Tensor positions);

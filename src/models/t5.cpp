@@ -113,6 +113,18 @@ Tensor begin_stack(const Scope& s, const T5Config& c, Tensor x) {
   return by_rows(s, dropout(s / "dropout", x, c.dropout_rate));
 }
 
+Tensor stack_of_blocks(const Scope& s, std::int64_t count, Tensor x,
+                       const std::function<Tensor(const Scope& block, Tensor in)>& layer,
+                       LayerStates* states) {
+  const LayerResults all = layer_stack_outputs(
+      s, "block", count, {x}, [&](const Scope& block, const std::vector<Tensor>& in) -> ScanStep {
+        const Tensor out = layer(block, in[0]);
+        return {.carry = {out}, .outputs = states_of_layer(states, out, {})};
+      });
+  if (states) take_states(*states, x, all.outputs);
+  return all.carry[0];
+}
+
 Tensor end_stack(const Scope& s, const T5Config& c, Tensor x) {
   const Tensor normed = rms_norm(s / "final_layer_norm", x, c.layer_norm_epsilon);
   return dropout(s / "final_dropout", normed, c.dropout_rate);
@@ -160,7 +172,8 @@ Tensor t5_embed(const Scope& root, const T5Config& c, Tensor ids) {
   return convert(gather_rows(table(s, kWords, words), ids), s.compute().dtype);
 }
 
-Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask) {
+Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask,
+                  LayerStates* states) {
   const Scope s = root / "encoder";
   const std::vector<Tensor> biases{position_bias(s, c, x.dim(1), true), attention_mask(mask)};
   const auto layer = [&](const Scope& block, Tensor in) {
@@ -171,7 +184,7 @@ Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask) {
       return feed_forward(block / "layer_001" / "DenseReluDense", c, y);
     });
   };
-  return end_stack(s, c, layer_stack(s, "block", c.num_layers, begin_stack(s, c, x), layer));
+  return end_stack(s, c, stack_of_blocks(s, c.num_layers, begin_stack(s, c, x), layer, states));
 }
 
 namespace {
@@ -185,7 +198,8 @@ struct View {
   Tensor encoded_bias;
 };
 
-Tensor decode(const Scope& root, const T5Config& c, Tensor x, const View& view) {
+Tensor decode(const Scope& root, const T5Config& c, Tensor x, const View& view,
+              LayerStates* states = nullptr) {
   const Scope s = root / "decoder";
   const auto layer = [&](const Scope& block, Tensor in) {
     in = residual(block / "layer_000", c, in, [&](Tensor y) {
@@ -202,13 +216,14 @@ Tensor decode(const Scope& root, const T5Config& c, Tensor x, const View& view) 
     return residual(last, c, in,
                     [&](Tensor y) { return feed_forward(last / "DenseReluDense", c, y); });
   };
-  return end_stack(s, c, layer_stack(s, "block", c.decoder_layers(), begin_stack(s, c, x), layer));
+  return end_stack(s, c,
+                   stack_of_blocks(s, c.decoder_layers(), begin_stack(s, c, x), layer, states));
 }
 
 }  // namespace
 
 Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
-                  const std::optional<T5Encoded>& encoded) {
+                  const std::optional<T5Encoded>& encoded, LayerStates* states) {
   const Scope s = root / "decoder";
   const std::int64_t T = x.dim(1);
   View view{.biases = {position_bias(s, c, T, false), causal_bias(s.graph(), T)},
@@ -221,7 +236,7 @@ Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
       return keys_of(a, c, w, a.graph().capture(encoded->states));
     };
   }
-  return decode(root, c, x, view);
+  return decode(root, c, x, view, states);
 }
 
 // Keys and values as products want them, which would be copied for each token else: [B,N,D,S] and
@@ -299,11 +314,12 @@ Tensor t5_decoder_inputs(Tensor targets) {
   return pad(slice_axis(targets, 1, 0, T - 1), 0, {0, 1}, {0, 0});
 }
 
-Tensor t5(const Scope& root, const T5Config& c, Tensor inputs, Tensor decoder_inputs) {
+Tensor t5(const Scope& root, const T5Config& c, Tensor inputs, Tensor decoder_inputs,
+          LayerStates* encoder, LayerStates* decoder) {
   const Tensor mask = convert(compare(inputs, zeros_like(inputs), Compare::ne), DType::s32);
-  const Tensor states = t5_encoder(root, c, t5_embed(root, c, inputs), mask);
+  const Tensor states = t5_encoder(root, c, t5_embed(root, c, inputs), mask, encoder);
   const Tensor told = t5_embed(root.again("decoder"), c, decoder_inputs);
-  return t5_decoder(root, c, told, T5Encoded{states, mask});
+  return t5_decoder(root, c, told, T5Encoded{states, mask}, decoder);
 }
 
 }  // namespace smelt

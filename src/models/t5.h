@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/layer_states.h"
 #include "models/t5_config.h"
 #include "nn/scope.h"
 #include "nn/word_head.h"
@@ -23,7 +24,8 @@ DimNames t5_dim_names(const T5Config& config, std::string_view parameter);
 Tensor t5_embed(const Scope& root, const T5Config& config, Tensor ids);
 
 // "encoder/…": [B,S,E] of embedded tokens [B,S,E]; `mask` s32 [B,S] is 0 where there is none.
-Tensor t5_encoder(const Scope& root, const T5Config& config, Tensor x, Tensor mask);
+Tensor t5_encoder(const Scope& root, const T5Config& config, Tensor x, Tensor mask,
+                  LayerStates* states = nullptr);
 
 // What a decoder asks beside its own tokens.
 struct T5Encoded {
@@ -33,7 +35,7 @@ struct T5Encoded {
 // "decoder/…": [B,T,E] of embedded tokens [B,T,E], each of which knows those up to itself and what
 // is encoded; of a decoder alone, without `encoded`, there are no such layers.
 Tensor t5_decoder(const Scope& root, const T5Config& config, Tensor x,
-                  const std::optional<T5Encoded>& encoded);
+                  const std::optional<T5Encoded>& encoded, LayerStates* states = nullptr);
 
 struct T5Keys {
   Tensor k, v;  // [B,S,N,D]
@@ -69,7 +71,8 @@ Tensor t5_decoder_inputs(Tensor targets);
 
 // Encoder and decoder: [B,T,E] of inputs s32 [B,S], 0 where there is no token, and what the
 // decoder is told s32 [B,T].
-Tensor t5(const Scope& root, const T5Config& config, Tensor inputs, Tensor decoder_inputs);
+Tensor t5(const Scope& root, const T5Config& config, Tensor inputs, Tensor decoder_inputs,
+          LayerStates* encoder = nullptr, LayerStates* decoder = nullptr);
 
 // The bucket of a distance key - query: of a decoder, keys behind the query are none (T5's
 // relative_position_bucket).
