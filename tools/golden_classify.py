@@ -152,4 +152,5 @@ def main():
     (GOLDEN / "classify_tiny.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

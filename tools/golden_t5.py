@@ -108,4 +108,5 @@ def main():
     (GOLDEN / "t5_tiny.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 #include "state/compiled_step.h"
 
 #include "base/error.h"
+#include "checkpoint/lazy_files.h"
 #include "runtime/compile_cache.h"
 #include "state/placement_options.h"
 
@@ -26,18 +27,37 @@ void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
                    advice.hint);
 }
 
+namespace {
+
+std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgram& program) {
+  if (program.held.tensors.empty()) return nullptr;
+  LazyTensors wanted;
+  for (const StateTensor& tensor : program.held.tensors)
+    for (const std::string& name : tensor.stored_names())
+      wanted.emplace(name, as_dtype(program.holds->values->at(name), DType::f32));
+  const HeldTensors values = hold_tensors(wanted);
+  return std::make_shared<const ModelState>(ModelState::restore(
+      client, program.placement, program.held, values.tensors, program.holds->where));
+}
+
+}  // namespace
+
 CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
-                           MemoryAdvice advice)
+                           MemoryAdvice advice, std::shared_ptr<const ModelState> held)
     : client_(std::move(client)),
       advice_(std::move(advice)),
       placement_(program.placement),
+      held_layout_(program.held),
       state_(program.state),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
-      executable_(fitting(advice_, [&] {
-        return compile_cached(*client_, emit_module(program.program, "step"),
-                              compile_options(placement_));
-      })) {}
+      executable_(fitting(advice_,
+                          [&] {
+                            return compile_cached(*client_, emit_module(program.program, "step"),
+                                                  compile_options(placement_));
+                          })),
+      held_(held ? std::move(held)
+                 : fitting(advice_, [&] { return put_held(*client_, program); })) {}
 
 void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
   const std::int64_t parts = placement_.row_shards();
@@ -75,6 +95,8 @@ Execution CompiledStep::start(const Batch& batch, const ModelState& state,
     if (takes_replica_) put_scalar(device);
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
+    if (held_)
+      for (const Buffer* buffer : held_->on_device(device, held_layout_)) handles.push_back(buffer);
     for (const Buffer* buffer : state.on_device(device, state_)) handles.push_back(buffer);
   }
   return executable_.execute(arguments);

@@ -35,9 +35,12 @@ auto fitting(const MemoryAdvice& advice, Work&& work) try {
 
 class CompiledStep {
  public:
-  // The client has at least the placement's devices. UsageError for a program that does not fit.
+  // The client has at least the placement's devices. What the program holds as it is given is read
+  // and put there, unless another step of the same has done it: `held`. UsageError for a program
+  // that does not fit.
   CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
-               MemoryAdvice advice = advice_for_training("train: a step", recipe_field));
+               MemoryAdvice advice = advice_for_training("train: a step", recipe_field),
+               std::shared_ptr<const ModelState> held = {});
 
   // Each device gets its rows of the batch. `step` for programs that take one. The step may turn
   // out not to fit when its results are read.
@@ -45,6 +48,8 @@ class CompiledStep {
                 std::optional<std::int64_t> step = {}) const;
 
   const Executable& executable() const { return executable_; }
+  // What it holds; null: nothing.
+  const std::shared_ptr<const ModelState>& held() const { return held_; }
 
  private:
   Execution start(const Batch& batch, const ModelState& state,
@@ -54,9 +59,10 @@ class CompiledStep {
   std::shared_ptr<const Client> client_;
   MemoryAdvice advice_;
   Placement placement_;
-  StateLayout state_;
+  StateLayout held_layout_, state_;
   bool takes_step_, takes_replica_;
   Executable executable_;
+  std::shared_ptr<const ModelState> held_;
 };
 
 }  // namespace smelt

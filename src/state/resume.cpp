@@ -123,6 +123,11 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
 
 void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
                     const std::string& where, const Fields& fields) {
+  if (const bool was = saved.contains("distill"); was != now.contains("distill"))
+    throw UsageError(str(where, ": was trained with", was ? "" : "out", " a teacher, this run has ",
+                         was ? "none" : "one"),
+                     str("set ", fields("distill.teacher"),
+                         " as it was, or choose another output folder for a new run"));
   nlohmann::json held = now;
   for (const char* free : {kSchedule, kSpikes}) held.erase(free);
   refuse_differences(differences(saved, held), where,

@@ -9,6 +9,7 @@
 #include "step/averages.h"
 #include "step/carried.h"
 #include "step/gradients.h"
+#include "step/held_model.h"
 #include "step/step_guard.h"
 
 namespace smelt {
@@ -43,16 +44,21 @@ std::int64_t rows_per_program(std::int64_t batch_size, const Placement& placemen
   return batch_size / placement.replicas();
 }
 
-// The state is the last of the arguments, and the first of a training step's results.
-void set_sharding(Program& p, const Placement& placement, const Compute& compute,
-                  const StateLayout& state, bool state_is_result = false) {
+// The state is the last of the arguments, behind what is held; it is a step's first results.
+void set_sharding(StepProgram& out, const Placement& placement, const Compute& compute,
+                  bool state_is_result = false) {
+  Program& p = out.program;
+  const StateLayout &state = out.state, &held = out.held;
   p.form = placement.form;
   p.form.exact_products = compute.exact_products;
   p.replicas = placement.replicas();
   if (placement.partition.mesh.empty()) return p.argument_sharding.clear();
   p.mesh = placement.partition.mesh;
-  p.argument_sharding.resize(p.graph.arguments().size() - state.tensors.size(), Sharding{});
-  for (const StateTensor& tensor : state.tensors) p.argument_sharding.push_back(tensor.sharding);
+  p.argument_sharding.resize(
+      p.graph.arguments().size() - held.tensors.size() - state.tensors.size(), Sharding{});
+  for (const StateLayout* layout : {&held, &state})
+    for (const StateTensor& tensor : layout->tensors)
+      p.argument_sharding.push_back(tensor.sharding);
   if (state_is_result)
     for (const StateTensor& tensor : state.tensors) p.result_sharding.push_back(tensor.sharding);
   p.result_sharding.resize(p.results.size(), Sharding{});
@@ -263,6 +269,7 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
                         .partition = {}};
   const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
+  backward.first_value += take_held(task, root, parameters, out);
   backward.of = trainable_parameters(parameters, measures, c.rules);
   std::vector<Tensor> wrt;
   for (const Parameter* parameter : backward.of) wrt.push_back(parameter->tensor);
@@ -317,7 +324,7 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
     p.donated_by.push_back(backward.first_value + static_cast<std::int64_t>(i));
   p.results.push_back(concatenate({vector_of(figures), g.totals}, 0));
   p.donated_by.push_back(-1);
-  set_sharding(p, placement, c.compute, out.state, true);
+  set_sharding(out, placement, c.compute, true);
   return out;
 }
 
@@ -340,7 +347,7 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
   }
   out.program.results = {vector_of(figures)};
   out.state = values_layout(parameters, *backward.partition);
-  set_sharding(out.program, placement, c.compute, out.state);
+  set_sharding(out, placement, c.compute);
   return out;
 }
 
@@ -365,7 +372,7 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placem
   p.results = {concatenate({vector_of({loss}), totals}, 0)};
   out.state = values_layout(parameters, *root.compute().partition);
   out.report = {.figures = {"loss"}, .measures = measures.reported};
-  set_sharding(p, placement, compute, out.state);
+  set_sharding(out, placement, compute);
   return out;
 }
 
@@ -385,7 +392,7 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
     p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
                            p.results);
   out.state = values_layout(parameters, placement.partition);
-  set_sharding(p, placement, compute, out.state);
+  set_sharding(out, placement, compute);
   return out;
 }
 

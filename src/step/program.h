@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hlo/writer.h"
 #include "optim/optimizer.h"
@@ -33,12 +34,14 @@ struct TrainingConfig {
 };
 
 // Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
-// number of the batch), then the number of the replica (s32, where replicas draw), then the state's
-// tensors.
+// number of the batch), then the number of the replica (s32, where replicas draw), then what is
+// held as it is given, then the state's tensors.
 struct StepProgram {
   Program program = {};
   Features features = {};
   bool takes_step = false, takes_replica = false;
+  StateLayout held = {};  // values of the task's HeldModel; empty: it has none
+  std::optional<HeldModel> holds = {};
   StateLayout state = {};
   ReportLayout report = {};
   Placement placement = {};

@@ -11,11 +11,15 @@ namespace smelt {
 namespace {
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
-                   Objective& out) {
+                   Objective& out, Told* told) {
   const WordHead head = masked_lm_head(root, c.model, sequence, in["masked_lm_positions"]);
   const auto rows = head.rows.dim(0);
   const Tensor ids = reshape(in["masked_lm_ids"], {rows});
   const Tensor weights = reshape(in["masked_lm_weights"], {rows});
+  if (told) {
+    told->scores = {word_scores(head)};
+    told->weights = weights;
+  }
   const LabelScores found = score_labels(root, head, ids);
   const Tensor weight = reduce_sum(weights, {0});
   out.losses.push_back({.name = "masked_lm_loss",
@@ -44,15 +48,24 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
                          .weight = weight});
 }
 
-Objective objective(const BertTask& c, const Scope& root, const Inputs& in) {
-  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in));
+Objective objective(const BertTask& c, const Scope& root, const Inputs& in, Told* told) {
+  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in, told));
   Objective out;
-  add_masked_lm(c, root, in, encoded.sequence, out);
+  add_masked_lm(c, root, in, encoded.sequence, out, told);
   if (c.next_sentence)
     add_next_sentence(c, root, in, encoded.pooled, out);
   else
     next_sentence_logits(root, c.model, encoded.pooled);  // its parameters belong to the model
   return out;
+}
+
+ToldSizes told_sizes(const BertConfig& model) {
+  return {.scores = Scores::classes,
+          .columns = model.vocab_size,
+          .of_words = true,
+          .vocab_size = model.vocab_size,
+          .positions = model.max_position_embeddings,
+          .stacks = encoder_stack(model)};
 }
 
 }  // namespace
@@ -82,8 +95,26 @@ Task bert_task(const BertTask& c) {
   task.dim_names = [model = c.model](std::string_view parameter) {
     return bert_dim_names(model, parameter);
   };
-  task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
+  task.objective = [c](const Scope& root, const Inputs& in) {
+    return objective(c, root, in, nullptr);
+  };
+  task.tells = {.sizes = told_sizes(c.model),
+                .objective = [c](const Scope& root, const Inputs& in, Told& told) {
+                  return objective(c, root, in, &told);
+                }};
   return task;
+}
+
+Teacher bert_teacher(const BertConfig& c, HeldModel model) {
+  model.dim_names = [c](std::string_view parameter) { return bert_dim_names(c, parameter); };
+  return {
+      .model = std::move(model),
+      .sizes = told_sizes(c),
+      .settings = config_json(c),
+      .tell = [c](const Scope& root, const Inputs& in, Told& told) {
+        const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &told));
+        told.scores = {word_scores(masked_lm_head(root, c, sequence, in["masked_lm_positions"]))};
+      }};
 }
 
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,

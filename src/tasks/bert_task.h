@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "models/bert_config.h"
+#include "tasks/distill.h"
 #include "tasks/task.h"
 
 namespace smelt {
@@ -25,6 +26,9 @@ struct BertTask {
 // Losses masked_lm_loss, next_sentence_loss; metrics masked_lm_accuracy, next_sentence_accuracy.
 // UsageError when seq_length exceeds the model's positions.
 Task bert_task(const BertTask& config);
+
+// What such a model says of masked words, as a student's teacher.
+Teacher bert_teacher(const BertConfig& config, HeldModel model);
 
 // input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the `top` best guesses at each
 // position: probabilities f32 [B*P, top], ids s32 [B*P, top].

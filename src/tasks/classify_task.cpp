@@ -24,6 +24,12 @@ struct Scored {
   Tensor weights;  // f32 [B]
 };
 
+void tell(Told* told, std::vector<Tensor> scores, const Tensor& weights) {
+  if (told == nullptr) return;
+  told->scores = std::move(scores);
+  told->weights = weights;
+}
+
 Objective single_label(const Scored& s, std::int64_t C) {
   const Tensor weight = reduce_sum(s.weights, {0});
   const Tensor best = argmax(s.logits, -1);
@@ -78,18 +84,19 @@ Objective regression(const Scored& s, double center) {
 }
 
 // The first piece of each word has its class's number from 1 on; 0 is no label.
-Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in) {
+Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in, Told* told) {
   const std::int64_t C = c.labels.outputs();
   const Tensor labels = in[kLabels], none = zeros_like(labels);
   const std::int64_t B = labels.dim(0), S = labels.dim(1);
   const Tensor real = broadcast_to(reshape(in[kRealExample], {B, 1}), {B, S});
   const Tensor counts =
       convert(compare(labels, none, Compare::gt), DType::f32) * convert(real, DType::f32);
-  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
-  return single_label({.logits = reshape(logits, {B * S, C}),
-                       .labels = reshape(maximum(labels - 1, none), {B * S}),
-                       .weights = reshape(counts, {B * S})},
-                      C);
+  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout);
+  const Scored scored{.logits = reshape(logits, {B * S, C}),
+                      .labels = reshape(maximum(labels - 1, none), {B * S}),
+                      .weights = reshape(counts, {B * S})};
+  tell(told, {scored.logits}, scored.weights);
+  return single_label(scored, C);
 }
 
 // Which tokens of a window a score is of: those beyond its end are padding.
@@ -98,18 +105,20 @@ Tensor without_padding(const Tensor& scores, const Tensor& mask) {
   return scores + (1.0 - convert(mask, DType::f32)) * kPadding;
 }
 
-Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& in) {
-  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in));
+Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& in, Told* told) {
+  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in, told));
   const std::int64_t B = logits.dim(0), S = logits.dim(1);
   const Tensor weights = convert(in[kRealExample], DType::f32);
   const Tensor weight = reduce_sum(weights, {0});
-  std::vector<Tensor> losses, hits;
+  std::vector<Tensor> losses, hits, both;
   for (const auto& [label, at] : {std::pair{kStart, 0}, {kEnd, 1}}) {
     const Tensor scores = without_padding(
         reshape(slice(logits, {0, 0, at}, {B, S, at + 1}), {B, S}), in["input_mask"]);
+    both.push_back(scores);
     losses.push_back(cross_entropy(scores, in[label]));
     hits.push_back(convert(compare(argmax(scores, -1), in[label], Compare::eq), DType::f32));
   }
+  tell(told, both, weights);
   Objective out;
   out.losses.push_back({.name = "answer_loss",
                         .sum = reduce_sum((losses[0] + losses[1]) * 0.5 * weights, {0}),
@@ -120,13 +129,15 @@ Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& i
   return out;
 }
 
-Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) {
-  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in);
-  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in);
+Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in, Told* told) {
+  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in, told);
+  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in, told);
   const std::int64_t C = c.labels.outputs();
-  const Scored scored{.logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout),
-                      .labels = in[kLabels],
-                      .weights = convert(in[kRealExample], DType::f32)};
+  const Scored scored{
+      .logits = class_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout),
+      .labels = in[kLabels],
+      .weights = convert(in[kRealExample], DType::f32)};
+  tell(told, {scored.logits}, scored.weights);
   switch (c.labels.problem) {
     case Problem::single_label:
       return single_label(scored, C);
@@ -137,6 +148,24 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in) 
     default:
       throw BugError("classify: no such problem");
   }
+}
+
+ToldSizes told_sizes(const ClassifyTask& c) {
+  const BertConfig sizes = encoder_sizes(c.encoder);
+  const bool spans = c.labels.problem == Problem::answer_spans;
+  Scores scores = Scores::classes;
+  if (c.labels.problem == Problem::multi_label) scores = Scores::labels;
+  if (c.labels.problem == Problem::regression) scores = Scores::numbers;
+  return {.scores = scores,
+          .columns = spans ? 1 : c.labels.outputs(),
+          .of_words = false,
+          .vocab_size = sizes.vocab_size,
+          .positions = sizes.max_position_embeddings,
+          .stacks = encoder_stack(sizes)};
+}
+
+nlohmann::json asked_of(const Labels& labels) {
+  return {{"problem", field_json(labels.problem)}, {"labels", labels.names}};
 }
 
 Features label_features(const Labels& labels, std::int64_t S) {
@@ -190,8 +219,25 @@ Task classify_task(const ClassifyTask& c) {
   task.layer_rates = [c](double decay) {
     return layer_rate_rules(c.encoder, decay, !c.labels.of_tokens());
   };
-  task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
+  task.objective = [c](const Scope& root, const Inputs& in) {
+    return objective(c, root, in, nullptr);
+  };
+  task.tells = {.sizes = told_sizes(c),
+                .objective = [c](const Scope& root, const Inputs& in, Told& told) {
+                  return objective(c, root, in, &told);
+                }};
   return task;
+}
+
+Teacher classify_teacher(const ClassifyTask& c, HeldModel model) {
+  model.dim_names = classify_task(c).dim_names;
+  return {.model = std::move(model),
+          .sizes = told_sizes(c),
+          .settings = encoder_config_json(c.encoder),
+          .asked = asked_of(c.labels),
+          .tell = [c](const Scope& root, const Inputs& in, Told& told) {
+            (void)objective(c, root, in, &told);
+          }};
 }
 
 Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {

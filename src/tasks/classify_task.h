@@ -6,6 +6,7 @@
 
 #include "format/labels.h"
 #include "models/classifier.h"
+#include "tasks/distill.h"
 #include "tasks/task.h"
 
 namespace smelt {
@@ -30,6 +31,9 @@ struct ClassifyTask {
 //                 the window's tokens (run_squad.py); span_accuracy (both right)
 // UsageError when seq_length exceeds the model's positions.
 Task classify_task(const ClassifyTask& config);
+
+// Such a classifier as a student's teacher.
+Teacher classify_teacher(const ClassifyTask& config, HeldModel model);
 
 // input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers; of
 // token_labels [B,S,C]; of answer_spans logits [B,S,2].

@@ -26,12 +26,40 @@ Tensor ids_within(Tensor ids, const IdRange& range) {
                                 compare(ids, bound(range.end), Compare::lt)));
 }
 
-Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor targets) {
+// The end of the model on targets; `told` receives what is said on the way.
+WordHead words_scored(const Scope& root, const T5Config& c, Tensor inputs, Tensor targets,
+                      Told* told) {
   const auto rows = targets.shape().elements();
-  const Tensor states = t5(root, c.model, inputs, t5_decoder_inputs(targets));
+  LayerStates* encoder = told ? &told->stacks.at(0) : nullptr;
+  LayerStates* decoder = told ? &told->stacks.at(1) : nullptr;
+  const Tensor states = t5(root, c, inputs, t5_decoder_inputs(targets), encoder, decoder);
+  const WordHead head = t5_word_head(root, c, reshape(states, {rows, c.d_model}));
+  if (told == nullptr) return head;
+  const auto given = [](Tensor ids) {
+    return convert(compare(ids, zeros_like(ids), Compare::ne), DType::s32);
+  };
+  encoder->mask = given(inputs);
+  decoder->mask = given(targets);
+  told->scores = {word_scores(head)};
+  told->weights = convert(reshape(decoder->mask, {rows}), DType::f32);
+  return head;
+}
+
+ToldSizes told_sizes(const T5Config& c) {
+  return {.scores = Scores::classes,
+          .columns = c.vocab_size,
+          .of_words = true,
+          .vocab_size = c.vocab_size,
+          .stacks = {{.what = "encoder", .layers = c.num_layers, .width = c.d_model},
+                     {.what = "decoder", .layers = c.decoder_layers(), .width = c.d_model}}};
+}
+
+Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor targets,
+                       Told* told) {
+  const auto rows = targets.shape().elements();
   const Tensor labels = reshape(targets, {rows});
-  const LabelScores found = score_labels(
-      root, t5_word_head(root, c.model, reshape(states, {rows, c.model.d_model})), labels);
+  const LabelScores found =
+      score_labels(root, words_scored(root, c.model, inputs, targets, told), labels);
   const Tensor counted = as_weights(compare(labels, zeros_like(labels), Compare::ne));
   const auto over = [&](const char* name, Tensor of_rows, Tensor of) {
     return Measure{
@@ -76,9 +104,23 @@ Task t5_task(const T5Task& c) {
     return t5_dim_names(model, parameter);
   };
   task.objective = [c](const Scope& root, const Inputs& in) {
-    return t5_objective(root, c, in["inputs"], in["targets"]);
+    return t5_objective(root, c, in["inputs"], in["targets"], nullptr);
   };
+  task.tells = {.sizes = told_sizes(c.model),
+                .objective = [c](const Scope& root, const Inputs& in, Told& told) {
+                  return t5_objective(root, c, in["inputs"], in["targets"], &told);
+                }};
   return task;
+}
+
+Teacher t5_teacher(const T5Config& c, HeldModel model) {
+  model.dim_names = [c](std::string_view parameter) { return t5_dim_names(c, parameter); };
+  return {.model = std::move(model),
+          .sizes = told_sizes(c),
+          .settings = config_json(c),
+          .tell = [c](const Scope& root, const Inputs& in, Told& told) {
+            (void)words_scored(root, c, in["inputs"], in["targets"], &told);
+          }};
 }
 
 }  // namespace smelt

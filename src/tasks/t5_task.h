@@ -7,7 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/choice.h"
 #include "models/t5.h"
+#include "tasks/distill.h"
 #include "tasks/task.h"
 
 namespace smelt {
@@ -52,5 +54,8 @@ struct T5Task {
 // target_accuracy, and word_loss and word_accuracy of the targets that are words. UsageError for
 // settings that do not fit each other.
 Task t5_task(const T5Task& config);
+
+// What a T5 says of target tokens, as a student's teacher.
+Teacher t5_teacher(const T5Config& config, HeldModel model);
 
 }  // namespace smelt

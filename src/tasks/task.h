@@ -14,6 +14,7 @@
 #include "format/feature.h"
 #include "format/window_transform.h"
 #include "nn/scope.h"
+#include "tasks/told.h"
 
 namespace smelt {
 
@@ -63,6 +64,12 @@ class Inputs {
   std::span<const Tensor> tensors_;
 };
 
+// An objective that tells what it is made of.
+struct Tells {
+  ToldSizes sizes;
+  std::function<Objective(const Scope& root, const Inputs& inputs, Told& told)> objective;
+};
+
 struct Task {
   std::string name;         // "bert"
   nlohmann::json settings;  // whatever the objective depends on: an object
@@ -87,6 +94,10 @@ struct Task {
   // Parameters of a head that answers what settings' "problem" and "labels" ask: weights of another
   // run's head are not taken, whatever their shapes. Unset: there is none.
   std::function<bool(std::string_view parameter)> is_head = {};
+  // Unset: nobody can look into it.
+  std::optional<Tells> tells = {};
+  // Of a model beside the one that learns; unset: there is none.
+  std::optional<HeldModel> holds = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
   std::vector<std::pair<std::string, nlohmann::json>> described;
   // Its records, as RecordOptions has them (data/example_source.h).

@@ -15,10 +15,22 @@ Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 
-EncoderInputs encoder_inputs(const Inputs& in) {
-  return {.input_ids = in["input_ids"],
-          .input_mask = in["input_mask"],
-          .segment_ids = in["segment_ids"]};
+EncoderInputs encoder_inputs(const Inputs& in, Told* told) {
+  EncoderInputs out{.input_ids = in["input_ids"],
+                    .input_mask = in["input_mask"],
+                    .segment_ids = in["segment_ids"]};
+  if (told) {
+    out.states = &told->stacks.at(0);
+    out.states->mask = out.input_mask;
+  }
+  return out;
+}
+
+std::vector<StackSizes> encoder_stack(const BertConfig& model) {
+  return {{.what = "encoder",
+           .layers = model.num_hidden_layers,
+           .width = model.hidden_size,
+           .heads = model.num_attention_heads}};
 }
 
 }  // namespace smelt

@@ -11,6 +11,9 @@ namespace smelt {
 Features token_features(const BertConfig& model, std::int64_t S);
 // masked_lm_positions: P positions of S.
 Feature masked_positions_feature(std::int64_t S, std::int64_t P);
-EncoderInputs encoder_inputs(const Inputs& in);
+// `told` receives what the layers give; null: nobody asks.
+EncoderInputs encoder_inputs(const Inputs& in, Told* told = nullptr);
+// The one stack of such an encoder.
+std::vector<StackSizes> encoder_stack(const BertConfig& model);
 
 }  // namespace smelt

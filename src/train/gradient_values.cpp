@@ -26,10 +26,12 @@ StepProgram program_for(const TrainJob& job, std::string_view platform) {
 
 }  // namespace
 
-GradientValues::GradientValues(std::shared_ptr<const Client> client, const TrainJob& job)
+GradientValues::GradientValues(std::shared_ptr<const Client> client, const TrainJob& job,
+                               std::shared_ptr<const ModelState> held)
     : program_(program_for(job, client->platform_name())),
       compiled_(std::move(client), program_,
-                advice_for_training("train: the gradients of a step", job.fields)) {}
+                advice_for_training("train: the gradients of a step", job.fields),
+                std::move(held)) {}
 
 HostState GradientValues::of(const Batch& batch, const ModelState& state,
                              std::int64_t argument) const {

@@ -12,7 +12,8 @@ namespace smelt {
 class GradientValues {
  public:
   // Compiles the job's step with the gradients in the place of its update.
-  GradientValues(std::shared_ptr<const Client> client, const TrainJob& job);
+  GradientValues(std::shared_ptr<const Client> client, const TrainJob& job,
+                 std::shared_ptr<const ModelState> held = {});
   // As the optimizer gets them, clipped, by the names of the parameters; of a parameter that no
   // loss depends on, or that is frozen, its value. `argument` is the step as programs take it. The
   // state stays as it is.

@@ -61,11 +61,12 @@ void check_no_model_below(const std::string& model_dir) {
 void check_memory(const StepProgram& program, std::string_view platform) {
   if (platform != "cpu") return;
   double bytes = 0;  // which may be more than a whole number holds
-  for (const StateTensor& tensor : program.state.tensors) {
-    double size = static_cast<double>(dtype_size_bytes(tensor.shape.dtype));
-    for (const std::int64_t dim : tensor.shape.dims) size *= static_cast<double>(dim);
-    bytes += size;
-  }
+  for (const StateLayout* layout : {&program.held, &program.state})
+    for (const StateTensor& tensor : layout->tensors) {
+      double size = static_cast<double>(dtype_size_bytes(tensor.shape.dtype));
+      for (const std::int64_t dim : tensor.shape.dims) size *= static_cast<double>(dim);
+      bytes += size;
+    }
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
                         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
   if (bytes <= memory) return;

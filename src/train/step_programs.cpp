@@ -13,13 +13,15 @@ std::int64_t length_of(const Shape& first) { return first.dims.size() < 2 ? 0 : 
 StepPrograms::StepPrograms(std::shared_ptr<const Client> client, const TrainJob& job,
                            const StepProgram& program, const MemoryAdvice& advice) {
   const Dims& row = program.features.front().row;
-  steps_.try_emplace(row.empty() ? 0 : row.front(), client, program, advice);
+  const auto first =
+      steps_.try_emplace(row.empty() ? 0 : row.front(), client, program, advice).first;
+  const std::shared_ptr<const ModelState> held = first->second.held();
   for (const std::int64_t length : job.task.lengths) {
     if (length == job.task.lengths.back()) break;
     TrainJob shorter = job;
     shorter.task = with_length(job.task, length);
     steps_.try_emplace(length, client, program_of(shorter, client->platform_name(), train_program),
-                       advice);
+                       advice, held);
   }
 }
 

@@ -17,6 +17,8 @@ class StepPrograms {
 
   // By the program of the batch's length.
   Execution run(const Batch& batch, const ModelState& state, std::int64_t argument) const;
+  // What they hold beside their state; null: nothing.
+  std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
   // Of the longest batches.
   const Executable& executable() const { return steps_.rbegin()->second.executable(); }
 

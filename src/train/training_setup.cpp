@@ -51,14 +51,15 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   auto measures = scorer && job.make_state_measures ? job.make_state_measures(run.client) : nullptr;
   auto sampler =
       job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
+  StepPrograms step(run.client, job, run.program, run.advice("train: a step"));
   std::optional<GradientValues> gradients;
   if (job.track.gradient_histograms && job.track.histograms_every > 0)
-    gradients.emplace(run.client, job);
+    gradients.emplace(run.client, job, step.held());
   return {.scorer = std::move(scorer),
           .measures = std::move(measures),
           .sampler = std::move(sampler),
           .gradients = std::move(gradients),
-          .step = StepPrograms(run.client, job, run.program, run.advice("train: a step"))};
+          .step = std::move(step)};
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+// What a model says of a batch on the way to its losses: what another model can be held to.
+//   I rows of answers   C classes, or words
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/lazy_tensor.h"
+#include "models/layer_states.h"
+#include "nn/scope.h"
+
+namespace smelt {
+
+// What scores are made into.
+enum class Scores {
+  classes,  // probabilities by a softmax over a row
+  labels,   // a probability each, by the logistic function
+  numbers,  // they are numbers themselves
+};
+
+struct Told {
+  std::vector<Tensor> scores = {};       // f32 [I,C] each, which count alike
+  Tensor weights = {};                   // f32 [I]: 0 of rows that do not count
+  std::vector<LayerStates> stacks = {};  // as StackSizes has them; with_heads says what is wanted
+};
+
+// A stack of a model's layers, as messages name and compare it.
+struct StackSizes {
+  std::string what;  // "encoder"
+  std::int64_t layers = 0, width = 0, heads = 0;
+};
+struct ToldSizes {
+  Scores scores = Scores::classes;
+  std::int64_t columns = 0;     // C
+  bool of_words = false;        // whether they are the vocabulary's
+  std::int64_t vocab_size = 0;  // rows of the embedding
+  std::int64_t positions = 0;   // tokens of the longest text; 0: any
+  std::vector<StackSizes> stacks;
+};
+
+// Parameters that an objective holds as they are given (Scope::held()), by their names there; read
+// when they are wanted.
+struct HeldModel {
+  std::string where;  // to begin messages with
+  std::shared_ptr<const LazyTensors> values;
+  std::function<DimNames(std::string_view parameter)> dim_names;
+};
+
+}  // namespace smelt

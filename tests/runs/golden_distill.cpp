@@ -1,0 +1,108 @@
+#include "runs/golden_distill.h"
+
+#include "checkpoint/lazy_files.h"
+#include "format/config.h"
+#include "store/file.h"
+#include "support/paths.h"
+#include "tasks/bert_task.h"
+#include "tasks/classify_task.h"
+#include "tasks/t5_task.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kTokens = 12;
+
+Labels labels_of(const std::string& problem) {
+  Labels out{.problem = choose_of("problem", problem, kProblems), .names = {"a", "b", "c"}};
+  if (!out.has_classes()) out.names.clear();
+  return out;
+}
+
+// As the script's configurations are, which name no rate of dropout.
+nlohmann::json dropping_out(nlohmann::json config, double rate) {
+  config["hidden_dropout_prob"] = config["attention_probs_dropout_prob"] = rate;
+  return config;
+}
+
+ClassifyTask classifier(const nlohmann::json& facts, const std::string& who, double dropout) {
+  const std::string kind = facts["kinds"][who == "student" ? 0 : 1];
+  return {.encoder = parse_encoder(kind.substr(0, kind.find('-')),
+                                   dropping_out(facts[who], dropout), "distill_tiny.json"),
+          .seq_length = kTokens,
+          .labels = labels_of(facts["problem"]),
+          .dropout = dropout};
+}
+
+BertConfig bert(const nlohmann::json& config, double dropout) {
+  return parse_bert_config(dropping_out(config, dropout).dump(), "distill_tiny.json");
+}
+
+T5Config t5(nlohmann::json config, double dropout) {
+  config["dropout_rate"] = dropout;
+  return parse_config<T5Config>(config, "distill_tiny.json");
+}
+
+}  // namespace
+
+GoldenDistill::GoldenDistill(std::string name)
+    : name_(std::move(name)),
+      file_(read_file(source_path("tests/golden/distill_tiny.safetensors")),
+            "distill_tiny.safetensors"),
+      facts_(
+          nlohmann::json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
+
+Distillation GoldenDistill::settings() const {
+  return parse_config<Distillation>(facts_["distill"], "distill_tiny.json");
+}
+
+Task GoldenDistill::student() const {
+  if (name_ == "words")
+    return bert_task(
+        {.model = bert(facts_["student"], 0), .seq_length = kTokens, .max_predictions = 4});
+  if (name_ == "answers")
+    return t5_task({.model = t5(facts_["student"], 0),
+                    .settings = {.z_loss = 0},
+                    .inputs_length = 10,
+                    .targets_length = 6});
+  return classify_task(classifier(facts_, "student", 0));
+}
+
+Teacher GoldenDistill::teacher() const {
+  HeldModel model{.where = "teacher",
+                  .values = std::make_shared<const LazyTensors>(lazy_tensors(tensors("teacher"))),
+                  .dim_names = {}};
+  if (name_ == "words") return bert_teacher(bert(facts_["teacher"], 0.5), std::move(model));
+  if (name_ == "answers") return t5_teacher(t5(facts_["teacher"], 0.5), std::move(model));
+  return classify_teacher(classifier(facts_, "teacher", 0.5), std::move(model));
+}
+
+Task GoldenDistill::task() const { return distilled(student(), teacher(), settings()); }
+
+Batch GoldenDistill::batch(const Features& features) const {
+  Batch out;
+  for (const Feature& feature : features) {
+    const std::string name = str(name_, "/", feature.name);
+    if (!file_.tensors().contains(name)) {  // is_real_example
+      HostArray& real = out.arrays.emplace_back(
+          HostArray{{DType::s32, {out.rows}},
+                    std::vector<std::byte>(4 * static_cast<std::size_t>(out.rows))});
+      std::ranges::fill(real.values<std::int32_t>(), 1);
+      continue;
+    }
+    const TensorView& view = file_.at(name);
+    out.rows = view.shape.dims[0];
+    out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
+  }
+  return out;
+}
+
+TensorMap GoldenDistill::tensors(const std::string& of) const {
+  const std::string prefix = str(name_, "/", of, "/");
+  TensorMap out;
+  for (const auto& [name, view] : file_.tensors())
+    if (name.starts_with(prefix)) out[name.substr(prefix.size())] = view;
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,35 @@
+// The facts of tests/golden/distill_tiny.* (made by tools/golden_distill.py with transformers).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "format/safetensors.h"
+#include "tasks/distill.h"
+
+namespace smelt {
+
+class GoldenDistill {
+ public:
+  // "texts", "wide", "several", "numbers", "tokens", "spans", "words" or "answers".
+  explicit GoldenDistill(std::string name);
+
+  const nlohmann::json& facts() const { return facts_; }
+  // Held to the teacher, which would drop half of all out if it could.
+  Task task() const;
+  Task student() const;
+  Teacher teacher() const;
+  Distillation settings() const;
+  Batch batch(const Features& features) const;
+  // "student", "teacher" or "grad".
+  TensorMap tensors(const std::string& of) const;
+
+ private:
+  std::string name_;
+  SafetensorsFile file_;
+  nlohmann::json facts_;
+};
+
+}  // namespace smelt
