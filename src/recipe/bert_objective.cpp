@@ -191,6 +191,14 @@ ScoreTextJob score_stored_bert(const StoredModel& m) {
   return job;
 }
 
+Teacher bert_of_words(const Recipe&, const StoredModel& m, HeldModel held) {
+  if (model_type_of(m.tensors) != "bert" || m.config.is_null() ||
+      !m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str(held.where, " is no BERT that tells masked words"),
+                     "take a BERT as it was pre-trained, with its head for masked words");
+  return bert_teacher(parse_bert_config(m.config.dump(), m.where), std::move(held));
+}
+
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const nlohmann::json config = config_json(resolved_model(r));
@@ -219,6 +227,7 @@ ObjectiveType bert_objective() {
   type.check = check;
   type.make_examples = make_bert_examples;
   type.task = task;
+  type.teacher = bert_of_words;
   type.record_report = bert_record_report();
   type.model_files = [](const Recipe& r) {
     return std::map<std::string, std::string>{

@@ -108,7 +108,7 @@ OrderedJson entities_json(const std::vector<std::string>& words,
 }
 
 // Lines of predictions, and what those of entities or numbers come to.
-struct Told {
+struct ToldExamples {
   std::string lines;
   EntityCounts entities = {};
   std::vector<double> said = {}, is = {};
@@ -118,13 +118,13 @@ struct Told {
   }
 };
 
-Told tell_words(Classifier& classifier, const LabelledBatch& batch) {
+ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch) {
   const Labels& labels = classifier.job().labels;
   std::vector<TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text_of_words(i));
   const auto numbers = classifier.classify(texts);
-  Told told;
+  ToldExamples told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto words = words_of(classifier.tokenizer(), texts[i]);
     const auto wanted = batch.labels_of_words(labels, i);
@@ -137,13 +137,13 @@ Told tell_words(Classifier& classifier, const LabelledBatch& batch) {
   return told;
 }
 
-Told tell_texts(Classifier& classifier, const LabelledBatch& batch) {
+ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch) {
   const Labels& labels = classifier.job().labels;
   std::vector<TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text(i));
   const auto numbers = classifier.classify(texts);
-  Told told;
+  ToldExamples told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     OrderedJson line = text_json(classifier.tokenizer(), texts[i]);
     const std::vector<float> label = batch.label(labels, i);
@@ -159,7 +159,7 @@ Told tell_texts(Classifier& classifier, const LabelledBatch& batch) {
 }
 
 // What is said of all examples, beside the lines. A correlation with a constant is 0.
-std::vector<MeasuredValue> measures_of(const Told& told, const Labels& labels) {
+std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& labels) {
   if (labels.problem == Problem::regression) {
     const double value = spearman(told.said, told.is);
     return {{.name = "spearman",
@@ -228,12 +228,13 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   Classifier classifier =
       classifier_of(r, {.batch_size = r.eval.batch_size, .devices = r.train.devices});
   const bool of_words = task.labels.problem == Problem::token_labels;
-  Told all;
+  ToldExamples all;
   OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
     const Batch batch = source->examples_in_order(first, count);
-    const Told told = of_words ? tell_words(classifier, {batch}) : tell_texts(classifier, {batch});
+    const ToldExamples told =
+        of_words ? tell_words(classifier, {batch}) : tell_texts(classifier, {batch});
     file.write(told.lines);
     all.entities += told.entities;
     all.said.insert(all.said.end(), told.said.begin(), told.said.end());

@@ -17,6 +17,7 @@
 #include "recipe/classify_data.h"
 #include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
+#include "recipe/distillation.h"
 #include "recipe/encoder_source.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/glue_preset.h"
@@ -155,7 +156,10 @@ void check_classify(const Recipe& r) {
                  "data.labels names one class alone", "name all, with commas between");
   check_kept_measure(r);
   auto labels = known_labels(r);
-  if (labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes())
+  const bool unknown = labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes();
+  if (unknown && !r.distill.teacher.empty())  // which the data must have, too
+    labels = teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
+  else if (unknown)
     labels = classify_model(r).problem == Problem::token_labels
                  ? std::vector<std::string>{"0", "1", "2"}  // of two there is an f1
                  : std::vector<std::string>{"0", "1"};
@@ -222,6 +226,13 @@ SamplePrediction sample_of(const Recipe& r) {
   }
 }
 
+Teacher teaching_classifier(const Recipe&, const StoredModel& m, HeldModel held) {
+  if (model_type_of(m.tensors) != "classify")
+    throw UsageError(str(held.where, " has no head that tells anything apart"),
+                     "take a model that was fine-tuned for the same task");
+  return classify_teacher(stored_classifier(m), std::move(held));
+}
+
 void export_classifier(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const ClassifyTask task = finished_classifier(r);
@@ -257,6 +268,7 @@ ObjectiveType classify_objective() {
   type.check = check_classify;
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
+  type.teacher = teaching_classifier;
   type.remark = glue_remark;
   type.more_measures = majority_class;
   type.write_predictions = [](const Recipe& r) {

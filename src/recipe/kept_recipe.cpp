@@ -43,6 +43,7 @@ void keep_recipe(const Recipe& r) {
   if (auto like = sections["model"].find("like"); like != sections["model"].end())
     *like = absolute_path(like->get<std::string>());
   sections["train"]["init"] = absolute_path(r.train.init);
+  sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
   std::ostringstream out;
   out << "# What this folder was made with. `smelt run` goes on when it is given the folder; "
          "--set\n"

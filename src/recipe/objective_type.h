@@ -13,6 +13,7 @@
 #include "ask/evaluate.h"
 #include "ask/state_measures.h"
 #include "ask/text_sampler.h"
+#include "checkpoint/stored_model.h"
 #include "format/config.h"
 #include "recipe/questions.h"
 #include "recipe/recipe.h"
@@ -68,6 +69,9 @@ struct ObjectiveType {
   // From text and vocabulary to records; how many examples there are.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;
+  // What distill.teacher says, for a model of this type to be held to; empty: it cannot be.
+  // UsageError, which the model's `where` begins, for one that answers no such question.
+  std::function<Teacher(const Recipe&, const StoredModel&, HeldModel)> teacher = {};
   RecordReport record_report = {};  // of its examples' files
   // Files to write beside the checkpoints, by name: the original's configuration.
   std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "examples/example_files.h"
+#include "recipe/distillation.h"
 #include "recipe/epochs.h"
 #include "recipe/evaluation.h"
 #include "recipe/kept_recipe.h"
@@ -108,7 +109,7 @@ decltype(TrackChoice::sampler) sampler_of(const Recipe& r) {
 // counted.
 TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
-  TrainJob job = train_job(r.train, r.type->task(r));
+  TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
@@ -191,8 +192,9 @@ std::string vocabulary_path(const Recipe& r) {
 
 Vocabulary vocabulary_of(const Recipe& r) { return Vocabulary::load(vocabulary_path(r)); }
 
-void check_program(const Recipe& r, const Task& task) {
+void check_program(const Recipe& r, const Task& of_model) {
   const RecipeChecks checks(r);
+  const Task task = distilled_task(r, of_model, DistilledFor::asking);
   checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
@@ -214,7 +216,8 @@ void check_program(const Recipe& r, const Task& task) {
                      check_best(*job, eval_program(task, 1, Placement()).report.measures);
                    r.program->job = std::move(job);
                  });
-  r.program->flops_per_example = training_flops(task);
+  const double own = training_flops(of_model);  // forward and twice as much backward
+  r.program->flops_per_example = task.holds ? own + (training_flops(task) - own) / 3 : own;
 }
 
 std::string made_vocabulary(const RecipePaths& paths) {
@@ -261,7 +264,7 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
 
 GradientReport replay_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  TrainJob job = train_job(r.train, r.type->task(r));
+  TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
   job.vocab = made_vocabulary(paths);
   return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
 }

@@ -8,6 +8,7 @@
 #include "runtime/find_plugin.h"
 #include "step/model_flops.h"
 #include "step/program.h"
+#include "store/folder.h"
 #include "track/run_record.h"
 #include "train/job_program.h"
 
@@ -68,6 +69,8 @@ double bytes_of(const Shape& shape) {
 void add_state(PlanRow& row, const StepProgram& step) {
   const Partition& mesh = step.placement.partition;
   const auto split = static_cast<double>(mesh.size("fsdp") * mesh.size("tensor"));
+  for (const StateTensor& tensor : step.held.tensors)
+    row.parameter_bytes += bytes_of(tensor.shape) / split;
   for (std::size_t i = 0; i < step.state.tensors.size(); ++i) {
     const double bytes = bytes_of(step.state.tensors[i].shape);
     row.work.checkpoint_bytes += bytes;

@@ -22,9 +22,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kPaths[] = {"out",          "text.input",     "vocab.file", "train.init",
-                                       "data.records", "data.heldout",   "data.train", "model.like",
-                                       "data.test",    "data.validation"};
+constexpr std::string_view kPaths[] = {
+    "out",        "text.input", "vocab.file", "train.init",      "data.records",   "data.heldout",
+    "data.train", "model.like", "data.test",  "data.validation", "distill.teacher"};
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
 // A value as it is written, and who wrote it.
@@ -181,7 +181,8 @@ Sections sections_of(const ObjectiveType& type) {
                {"model", model},
                {"train", config_fields<TrainSection>()},
                {"eval", config_fields<EvalSection>()},
-               {"track", config_fields<TrackSection>()}};
+               {"track", config_fields<TrackSection>()},
+               {"distill", config_fields<DistillSection>()}};
   if (type.write_rows) out.emplace_back("compress", config_fields<CompressSection>());
   return out;
 }
@@ -259,6 +260,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   recipe.train.device = chosen_device(recipe.train.device);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
+  recipe.distill = parse_config<DistillSection>(recipe.sections["distill"], path);
   if (recipe.type->write_rows)
     recipe.compress = parse_config<CompressSection>(recipe.sections["compress"], path);
   recipe.model = recipe.sections["model"];

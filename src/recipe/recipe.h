@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/path.h"
+#include "tasks/distill.h"
 
 namespace smelt {
 
@@ -129,6 +130,10 @@ struct CompressSection {
   bool is_on() const { return cuts() || int8; }
 };
 
+struct DistillSection : Distillation {
+  std::string teacher;
+};
+
 // What a recipe's training program comes to, for a vocabulary of the size that was asked for.
 struct ProgramFacts {
   std::int64_t parameters = 0;
@@ -147,6 +152,7 @@ struct Recipe {
   EvalSection eval;
   TrackSection track;
   CompressSection compress;
+  DistillSection distill;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type

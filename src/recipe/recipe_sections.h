@@ -265,4 +265,13 @@ void visit_fields(C& c, Visitor&& visit) {
         "histograms of gradients, too, as the optimizer gets them; another program is compiled");
 }
 
+template <SectionOf<DistillSection> C, class Visitor>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("teacher", c.teacher,
+        "a trained model that this one is also held to, as large as it may be: a run's folder or a "
+        "Hugging Face folder of the same task and vocabulary (docs/distill.md); empty: none");
+  using Base = std::conditional_t<std::is_const_v<C>, const Distillation, Distillation>;
+  visit_fields(static_cast<Base&>(c), visit);
+}
+
 }  // namespace smelt

@@ -68,7 +68,8 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
       {"vocab", {"file"}},
       {"data", {"records", "heldout", "train", "validation", "test"}},
       {"model", {"like"}},
-      {"train", {"init"}}};
+      {"train", {"init"}},
+      {"distill", {"teacher"}}};
   nlohmann::json section = r.sections.at(name);
   if (const auto paths = kPaths.find(name); paths != kPaths.end())
     for (const std::string& path : paths->second) section.erase(path);
@@ -206,9 +207,10 @@ Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated = {}, const Trained& trained = {}) {
   const RecipePaths p(r);
-  const nlohmann::json training{{"model", without_paths(r, "model")},
-                                {"train", without_paths(r, "train")},
-                                {"data", without_paths(r, "data")}};
+  nlohmann::json training{{"model", without_paths(r, "model")},
+                          {"train", without_paths(r, "train")},
+                          {"data", without_paths(r, "data")}};
+  if (!r.distill.teacher.empty()) training["distill"] = without_paths(r, "distill");
   std::vector<Stage> stages = data_stages(r);
   Recipe trained_recipe = r;  // what follows training is of the model that it made
   trained_recipe.anew = false;

@@ -307,6 +307,7 @@ ObjectiveType t5_objective() {
   type.special_pieces = {};
   type.make_examples = make_t5_examples;
   type.task = [](const Recipe& r) { return task_of(finished(r)); };
+  type.teacher = t5_teacher_of;
   type.model_files = [](const Recipe& r) {
     nlohmann::json config = config_json(finished(r).task.model);
     put_t5_words({.extra_ids = extra_ids_of(r)}, config);

@@ -8,6 +8,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -34,6 +35,12 @@ PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& wher
   if (state.contains(sentinels)) out.extra_ids = state.at(sentinels).get<std::int64_t>();
   if (state.contains("extra_ids")) out.extra_ids = state["extra_ids"].get<std::int64_t>();
   return out;
+}
+
+Teacher t5_teacher_of(const Recipe&, const StoredModel& m, HeldModel held) {
+  if (model_type_of(m.tensors) != "t5" || m.config.is_null())
+    throw UsageError(str(held.where, " is no T5 whose sizes are known"), "take a T5's folder");
+  return t5_teacher(parse_config<T5Config>(m.config, m.where), std::move(held));
 }
 
 PretrainedT5 t5_in(const std::string& weights, const std::string& where) {

@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/stored_model.h"
 #include "models/t5_config.h"
+#include "recipe/recipe.h"
+#include "tasks/distill.h"
 
 namespace smelt {
 
@@ -19,5 +22,8 @@ struct PretrainedT5 {
 PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& where);
 // By its folder or checkpoint, of any form. UsageError where it is no T5, or is not there.
 PretrainedT5 t5_in(const std::string& weights, const std::string& where);
+
+// A T5 that another is held to (ObjectiveType::teacher).
+Teacher t5_teacher_of(const Recipe& recipe, const StoredModel& model, HeldModel held);
 
 }  // namespace smelt

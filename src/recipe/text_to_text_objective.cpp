@@ -264,6 +264,7 @@ ObjectiveType text_to_text_objective() {
   type.special_pieces = {};
   type.make_examples = make_answers;
   type.task = answer_task;
+  type.teacher = t5_teacher_of;
   type.model_files = answer_files_of_model;
   type.write_predictions = [](const Recipe& r) {
     return write_text_predictions(r, texts_to_answer(r));

@@ -1,0 +1,106 @@
+#include "recipe/distillation.h"
+
+#include <span>
+
+#include "base/error.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/parameter_names.h"
+#include "checkpoint/stored_model.h"
+#include "format/crc32c.h"
+#include "nn/state_names.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "state/initial_weights.h"
+#include "state/resume.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kField = "distill.teacher";
+
+// A run is known by what it has exported: its best or averaged weights, without slots.
+std::string teachers_folder(const Recipe& r) {
+  const std::string exported = join_path(r.distill.teacher, "huggingface");
+  return exists(join_path(exported, "config.json")) ? exported : r.distill.teacher;
+}
+
+std::string_view bytes_as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Of all small tensors, norms and biases: what training changes first.
+std::uint32_t teachers_fingerprint(const LazyTensors& tensors) {
+  constexpr std::int64_t kSmall = 4096;
+  std::string all;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.shape.elements() > kSmall || is_slot(name, tensors)) continue;
+    const auto bytes = tensor.read();
+    all += str(name, " ", tensor.shape, " ", crc32c(bytes_as_text(bytes)), "\n");
+  }
+  return crc32c(all);
+}
+
+void refuse_generator(const StoredModel& m) {
+  const auto has = [&](const std::string& prefix) {
+    const auto found = m.tensors.lower_bound(prefix);
+    return found != m.tensors.end() && found->first.starts_with(prefix);
+  };
+  if (model_type_of(m.tensors) == "electra" && has("generator_predictions/") &&
+      !has("discriminator_predictions/"))
+    throw UsageError(str(kField, ": ", m.where,
+                         " is the generator of an ELECTRA, which fills masks as it was "
+                         "pre-trained, and teaches nothing else"),
+                     "take a model that was fine-tuned for the same task");
+}
+
+void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
+  const std::string made = RecipePaths(r).vocab;
+  const std::string vocab = exists(made) ? made : given_vocabulary(r);
+  if (vocab.empty() || !exists(vocab)) return;
+  GivenWeights its{.where = m.where, .parameters = {}, .model = {}, .owners = {}};
+  its.vocab_txt = m.vocab_txt;
+  if (m.settings.is_object() && m.settings.contains(kVocabularyCrc32c))
+    its.vocabulary_crc32c = m.settings[kVocabularyCrc32c].get<std::uint32_t>();
+  if (const std::string other = other_vocabulary(its, vocab); !other.empty())
+    throw UsageError(str(kField, ": ", m.where, " ", other.substr(0, other.find(';'))),
+                     "teacher and student read the same pieces: give the student the teacher's "
+                     "vocabulary with vocab.file");
+}
+
+Teacher opened_teacher(const Recipe& r, const std::shared_ptr<const StoredModel>& m) {
+  if (!r.type->teacher)
+    throw UsageError(
+        str(kField, ": a model of type ", r.type->name, " cannot be held to a teacher yet"),
+        "classifiers, BERT's masked words and T5 can");
+  refuse_generator(*m);
+  const std::shared_ptr<const LazyTensors> values(m, &m->tensors);
+  Teacher out = r.type->teacher(
+      r, *m, {.where = str(kField, ": ", m->where), .values = values, .dim_names = {}});
+  out.settings = {{"model", out.settings}, {"crc32c", teachers_fingerprint(m->tensors)}};
+  return out;
+}
+
+std::shared_ptr<const StoredModel> open_teacher(const Recipe& r) {
+  return std::make_shared<const StoredModel>(open_stored_model(teachers_folder(r), kField));
+}
+
+}  // namespace
+
+Teacher teacher_of(const Recipe& r) { return opened_teacher(r, open_teacher(r)); }
+
+Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
+  if (r.distill.teacher.empty()) return task;
+  if (use == DistilledFor::asking && has_begun(r) && !exists(r.distill.teacher)) return task;
+  const auto model = open_teacher(r);
+  const Teacher teacher = opened_teacher(r, model);
+  if (use == DistilledFor::asking && task.tells && task.tells->sizes.of_words &&
+      !exists(RecipePaths(r).vocab))
+    return task;  // how many words there will be is not known
+  check_vocabulary_of_teacher(r, *model);
+  return distilled(std::move(task), teacher, r.distill);
+}
+
+}  // namespace smelt

@@ -1,0 +1,19 @@
+// The teacher that a recipe names.
+#pragma once
+
+#include "recipe/recipe.h"
+#include "tasks/distill.h"
+
+namespace smelt {
+
+// distill.teacher, opened; its values are read when they are wanted. UsageError for what is none of
+// the recipe's task.
+Teacher teacher_of(const Recipe& recipe);
+
+// The task as it is trained: held to the teacher where the recipe names one (tasks/distill.h).
+// UsageError for a teacher that does not fit, of another vocabulary, or that is not there; where a
+// run that has begun is only asked, as `asked` says, it may be gone.
+enum class DistilledFor { training, asking };
+Task distilled_task(const Recipe& recipe, Task task, DistilledFor use);
+
+}  // namespace smelt
