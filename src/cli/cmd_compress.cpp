@@ -11,6 +11,8 @@
 #include "base/figures.h"
 #include "base/words.h"
 #include "cli/cmd_compress_report.h"
+#include "cli/cmd_distill.h"
+#include "cli/recipe_option.h"
 #include "cli/row_columns.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
@@ -136,6 +138,8 @@ struct PruneFlags {
   PruneJob job;
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto";
+  std::string tuned;                  // the run's folder; empty: what is cut stays as it is
+  std::vector<std::string> settings;  // of its recipe
   bool json = false;
 };
 
@@ -159,6 +163,9 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   f.job.data.rows.format = parse_file_format(f.format);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
+  const DistillFlags tune{
+      .teacher = f.job.from, .student = f.job.to, .out = f.tuned, .settings = f.settings};
+  if (!f.tuned.empty()) check_distill(tune);
   const Pruned done = prune_model(f.job);
   if (f.json) {
     std::cout << pruned_json(f.job, done).dump() << "\n";
@@ -173,6 +180,7 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
     std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
               << " in each layer; of what the loss hangs on, at least "
               << percent(std::ranges::min(kind.kept_importance)) << " of a layer's is kept\n";
+  if (!f.tuned.empty()) distill(tune);
 }
 
 // What units are chosen by.
@@ -219,7 +227,13 @@ void add_prune(CLI::App& compress) {
   command->add_option("--heads", f->job.heads, "of a T5: the same of attention's heads")
       ->capture_default_str();
   add_rows(*command, *f);
-  command->add_flag("--json", f->json, "a JSON object instead of lines");
+  auto* tune = command->add_option(
+      "--tune", f->tuned,
+      "then teach what is left to say what the model says (`compress distill`), as a run in this "
+      "new folder; the model is a run's, whose recipe gives the data");
+  add_set_option(*command, f->settings);
+  command->get_option("--set")->needs(tune);
+  command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(tune);
   command->callback([f, command] { run_prune(*f, *command); });
 }
 
@@ -229,6 +243,7 @@ void add_compress_command(CLI::App& app) {
   auto* command = app.add_subcommand("compress", "a smaller model of a fine-tuned one");
   command->require_subcommand(1);
   add_prune(*command);
+  add_distill(*command);
   add_quantize(*command);
   add_compress_report_commands(*command);
 }

@@ -8,7 +8,6 @@
 #include "runtime/find_plugin.h"
 #include "step/model_flops.h"
 #include "step/program.h"
-#include "store/folder.h"
 #include "track/run_record.h"
 #include "train/job_program.h"
 

@@ -1,0 +1,91 @@
+#include "cli/cmd_distill.h"
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/recipe_option.h"
+#include "format/config.h"
+#include "models/classifier.h"
+#include "recipe/encoder_source.h"
+#include "recipe/evaluation.h"
+#include "recipe/kept_recipe.h"
+#include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
+#include "recipe/t5_source.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+// Of a model whose recipe says its sizes: those of the student's weights.
+void add_sizes(const nlohmann::json& config, const Recipe& of_teacher,
+               std::vector<std::string>& settings) {
+  for (const auto& [field, value] : config.items())
+    if (of_teacher.model.contains(field))
+      settings.push_back(
+          str("model.", field, "=", value.is_string() ? value.get<std::string>() : value.dump()));
+}
+
+std::string run_of_teacher(const std::string& teacher) {
+  const auto run = run_named_by(teacher);
+  if (run) return *run;
+  throw UsageError(str("compress distill: ", teacher, " keeps no recipe, which says data and task"),
+                   "name the folder of a run; a recipe of your own takes any teacher: --set "
+                   "distill.teacher=…");
+}
+
+// The teacher's recipe for the student.
+Recipe recipe_for(const DistillFlags& f) {
+  const std::string run = run_of_teacher(f.teacher);
+  const Recipe of_teacher = load_recipe(run, {});
+  std::vector<std::string> settings{"out=" + f.out, "train.init=" + f.student,
+                                    "distill.teacher=" + run};
+  if (of_teacher.model.contains("like")) settings.emplace_back("model.like=");
+  if (of_teacher.compress.is_on())  // what is taught is not cut once more
+    for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "int8=false"})
+      settings.push_back(str("compress.", none));
+  if (of_teacher.type->name == "bert")
+    add_sizes(encoder_config_json(encoder_in(f.student, "compress distill")), of_teacher, settings);
+  if (of_teacher.type->name == "t5")
+    add_sizes(config_json(t5_in(f.student, "compress distill").model), of_teacher, settings);
+  settings.insert(settings.end(), f.settings.begin(), f.settings.end());
+  return load_recipe(run, settings);
+}
+
+}  // namespace
+
+void check_distill(const DistillFlags& f) {
+  (void)load_recipe(run_of_teacher(f.teacher), f.settings);
+  if (exists(f.out))
+    throw UsageError(str("compress distill: ", f.out, " exists already"),
+                     "name another folder, or delete this one");
+}
+
+void distill(const DistillFlags& f) {
+  const Recipe recipe = recipe_for(f);
+  run_recipe(recipe, {}, [&](const Evaluation& evaluation) {
+    std::cout << evaluation_report(recipe, evaluation) << std::flush;
+  });
+  std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
+            << RecipePaths(recipe).hugging_face << "      # is for Hugging Face transformers\n";
+}
+
+void add_distill(CLI::App& compress) {
+  auto f = std::make_shared<DistillFlags>();
+  auto* command = compress.add_subcommand(
+      "distill",
+      "train a small model to say what a large one says, by the large one's recipe and data");
+  command->add_option("teacher", f->teacher, "the folder of the run that made the large one")
+      ->required();
+  command
+      ->add_option("student", f->student,
+                   "weights that the small one begins with: what `compress prune` cut, or any "
+                   "small model of the same vocabulary")
+      ->required();
+  command->add_option("--out", f->out, "the run's folder; what is there goes on")->required();
+  add_set_option(*command, f->settings);
+  command->callback([f] { distill(*f); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,24 @@
+// smelt compress distill: a small model held to a large one, by the large one's own recipe.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct DistillFlags {
+  std::string teacher, student, out;
+  std::vector<std::string> settings;  // of the recipe
+};
+
+// Before there is a student: UsageError where the teacher is no run's folder, for settings that
+// are none, and where `out` exists.
+void check_distill(const DistillFlags& flags);
+// Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
+// teacher's model cannot teach.
+void distill(const DistillFlags& flags);
+
+void add_distill(CLI::App& compress);
+
+}  // namespace smelt
