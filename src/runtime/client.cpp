@@ -4,15 +4,19 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/parallel.h"
 #include "base/words.h"
+#include "format/crc32c.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/hardware.h"
 #include "runtime/host_memory.h"
 #include "runtime/pjrt_abi_compile.h"
+#include "runtime/pjrt_abi_processes.h"
 
 namespace smelt {
 namespace {
@@ -45,22 +49,78 @@ pjrt::NamedValue named_value(const PluginOption& option) {
 }  // namespace
 
 std::shared_ptr<const Client> Client::create(std::shared_ptr<const Plugin> plugin,
-                                             const std::vector<PluginOption>& options) {
+                                             const std::vector<PluginOption>& options,
+                                             std::shared_ptr<const KeyValueStore> store) {
   std::vector<pjrt::NamedValue> values;
   for (const PluginOption& option : options) values.push_back(named_value(option));
   pjrt::ClientCreate args{};
   args.create_options = values.data();
   args.num_options = values.size();
+  if (store) give_store(*store, args);
   pjrt::Client* raw = plugin->call(args).client;
-  return std::make_shared<const Client>(Handle<pjrt::ClientDestroy>(std::move(plugin), raw));
+  return std::make_shared<const Client>(Handle<pjrt::ClientDestroy>(std::move(plugin), raw),
+                                        std::move(store));
 }
 
-Client::Client(Handle<pjrt::ClientDestroy> handle) : handle_(std::move(handle)) {
-  pjrt::ClientAddressableDevices args{};
-  args.client = raw();
-  args = plugin()->call(args);
-  devices_.assign(args.addressable_devices,
-                  args.addressable_devices + args.num_addressable_devices);
+Client::Client(Handle<pjrt::ClientDestroy> handle, std::shared_ptr<const KeyValueStore> store)
+    : store_(std::move(store)), handle_(std::move(handle)) {
+  pjrt::ClientProcessIndex index{};
+  index.client = raw();
+  process_ = plugin()->call(index).process_index;
+  pjrt::ClientDevices all{};
+  all.client = raw();
+  all = plugin()->call(all);
+  for (std::size_t i = 0; i < all.num_devices; ++i) add_device(all.devices[i]);
+  std::ranges::sort(devices_, {},
+                    [](const Known& d) { return std::tuple(d.slice, d.process, d.id); });
+  pjrt::ClientAddressableDevices own{};
+  own.client = raw();
+  own = plugin()->call(own);
+  for (std::size_t i = 0; i < own.num_addressable_devices; ++i)
+    own_.push_back(device_of(own.addressable_devices[i]));
+  std::ranges::sort(own_);
+}
+
+void Client::add_device(pjrt::Device* raw) {
+  pjrt::DeviceGetDescription of_device{};
+  of_device.device = raw;
+  pjrt::DeviceDescription* description = plugin()->call(of_device).device_description;
+  pjrt::DeviceDescriptionId id{};
+  pjrt::DeviceDescriptionProcessIndex process{};
+  id.device_description = process.device_description = description;
+  Known& device = devices_.emplace_back();
+  device = {
+      .raw = raw, .id = plugin()->call(id).id, .process = plugin()->call(process).process_index};
+  if (!plugin()->has(pjrt::DeviceDescriptionAttributes::kFunction)) return;
+  pjrt::DeviceDescriptionAttributes attributes{};
+  attributes.device_description = description;
+  attributes = plugin()->call(attributes);
+  for (std::size_t i = 0; i < attributes.num_attributes; ++i) {
+    const pjrt::NamedValue& value = attributes.attributes[i];
+    if (std::string_view(value.name, value.name_size) == "slice_index" &&
+        value.type == pjrt::ValueType::int64)
+      device.slice = static_cast<int>(value.int64_value);
+  }
+}
+
+int Client::process_count() const {
+  std::set<int> processes;
+  for (const Known& device : devices_) processes.insert(device.process);
+  return static_cast<int>(processes.size());
+}
+
+int Client::device_of(const pjrt::Device* raw) const {
+  const auto found = std::ranges::find(devices_, raw, &Known::raw);
+  CHECK(found != devices_.end(), "a device that is none of the client's");
+  return static_cast<int>(found - devices_.begin());
+}
+
+std::vector<OwnDevice> Client::own_devices(std::int64_t devices) const {
+  if (devices == 1) return {{.place = 0, .device = own_.at(0)}};
+  std::vector<OwnDevice> out;
+  for (const int device : own_)
+    if (device < devices) out.push_back({.place = device, .device = device});
+  return out;
 }
 
 std::string Client::platform_name() const {
@@ -77,14 +137,22 @@ std::string Client::platform_version() const {
   return {args.platform_version, args.platform_version_size};
 }
 
-pjrt::Device* Client::device(int index) const {
-  CHECK(index >= 0 && index < device_count(), "device ", index, " of ", device_count());
-  return devices_[static_cast<std::size_t>(index)];
+const Client::Known& Client::known(int device) const {
+  CHECK(device >= 0 && device < device_count(), "device ", device, " of ", device_count());
+  return devices_[static_cast<std::size_t>(device)];
+}
+
+pjrt::Device* Client::own(int device) const {
+  if (device == kFirstOwn) return known(own_.at(0)).raw;
+  const Known& found = known(device);
+  CHECK(std::ranges::binary_search(own_, device), "device ", device, " is of process ",
+        found.process, ", this is ", process_);
+  return found.raw;
 }
 
 std::string Client::device_kind(int device) const {
   pjrt::DeviceGetDescription description{};
-  description.device = this->device(device);
+  description.device = known(device).raw;
   pjrt::DeviceDescriptionKind kind{};
   kind.device_description = plugin()->call(description).device_description;
   kind = plugin()->call(kind);
@@ -93,7 +161,7 @@ std::string Client::device_kind(int device) const {
 
 std::optional<MemoryStats> Client::memory_stats(int device) const {
   pjrt::DeviceMemoryStats args{};
-  args.device = this->device(device);
+  args.device = own(device);
   if (!plugin()->has(pjrt::DeviceMemoryStats::kFunction)) return std::nullopt;
   try {
     args = plugin()->call(args);
@@ -116,34 +184,48 @@ Buffer Client::to_device(std::span<const std::byte> bytes, const Shape& shape, i
   args.dims = shape.dims.data();
   args.num_dims = shape.dims.size();
   args.host_buffer_semantics = pjrt::HostBufferSemantics::only_during_call;
-  args.device = this->device(device);
+  args.device = own(device);
   args = plugin()->call(args);
   Buffer buffer(shared_from_this(), args.buffer);
   Event(plugin(), args.done_with_host_buffer).await();
   return buffer;
 }
 
+std::string Client::serialized(const CompileOptions& options) const {
+  CompileOptions full = with_platform_overrides(options, platform_name());
+  const int devices = options.num_replicas * options.num_partitions;
+  for (int place = 0; place < std::min(devices, device_count()); ++place)
+    full.device_ids.push_back(id_of(devices == 1 ? own_.at(0) : place));
+  return serialize(full);
+}
+
+std::uint32_t Client::first_launch(std::string_view stablehlo,
+                                   const CompileOptions& options) const {
+  return crc32c(stablehlo, crc32c(serialized(options)));
+}
+
 Executable Client::compile(std::string_view stablehlo, const CompileOptions& options) const {
   const pjrt::Program program = stablehlo_program(stablehlo);
-  const std::string serialized = serialize(with_platform_overrides(options, platform_name()));
+  const std::string text = serialized(options);
   pjrt::ClientCompile args{};
   args.client = raw();
   args.program = &program;
-  args.compile_options = serialized.data();
-  args.compile_options_size = serialized.size();
-  return loaded(plugin()->call(args).executable);
+  args.compile_options = text.data();
+  args.compile_options_size = text.size();
+  return loaded(plugin()->call(args).executable, first_launch(stablehlo, options));
 }
 
-Executable Client::load(std::string_view serialized) const {
+Executable Client::load(std::string_view serialized, std::uint32_t launch) const {
   pjrt::ExecutableDeserializeAndLoad args{};
   args.client = raw();
   args.serialized_executable = serialized.data();
   args.serialized_executable_size = serialized.size();
-  return loaded(plugin()->call(args).loaded_executable);
+  return loaded(plugin()->call(args).loaded_executable, launch);
 }
 
-Executable Client::loaded(pjrt::LoadedExecutable* raw) const {
-  return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw));
+Executable Client::loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const {
+  return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw),
+                    launch);
 }
 
 namespace {
@@ -164,6 +246,8 @@ std::mutex clients_mutex;
 // By device and, of the CPU, which any number can be made of, how many. Null: none is kept.
 std::map<std::string, std::shared_ptr<const Client>>* kept_clients = nullptr;
 
+Processes joined;
+
 std::shared_ptr<const Client> new_client(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
   if (device == "cpu") {
@@ -171,20 +255,39 @@ std::shared_ptr<const Client> new_client(std::string_view device, int device_cou
     give_cpu_threads(device_count);
     // Left alone, the CPU plugin makes four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
+  } else if (device == "gpu" && joined.count > 1) {
+    options = {{"node_id", std::int64_t{joined.index}}, {"num_nodes", std::int64_t{joined.count}}};
   }
-  return Client::create(Plugin::load(ready_plugin(device)), options);
+  return Client::create(Plugin::load(ready_plugin(device)), options,
+                        device == "tpu" ? nullptr : joined.store);
 }
 
 std::shared_ptr<const Client> kept_client(std::string_view device, int device_count) {
   const std::lock_guard lock(clients_mutex);
   if (kept_clients == nullptr) return new_client(device, device_count);
+  // One that is shared with other processes is the only one: to make another, all would have to.
+  for (const auto& [name, client] : *kept_clients)
+    if (client && name.starts_with(device) && client->process_count() > 1) return client;
   auto& kept = (*kept_clients)[device == "cpu" ? str(device, std::max(device_count, 1))
                                                : std::string(device)];
   if (!kept) kept = new_client(device, device_count);
   return kept;
 }
 
+void require_all_devices(const Client& client, std::string_view device, int device_count) {
+  const int all = client.device_count();
+  if (client.process_count() == 1 || device_count <= 1 || device_count == all) return;
+  throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " wanted, the ",
+                       client.process_count(), " processes that train together have ", all),
+                   str("ask for all of them: ", all));
+}
+
 }  // namespace
+
+void join_processes(Processes processes) {
+  const std::lock_guard lock(clients_mutex);
+  joined = std::move(processes);
+}
 
 KeptClients::KeptClients() {
   const std::lock_guard lock(clients_mutex);
@@ -205,6 +308,7 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
                          found, found == 1 ? " is here" : " are here"),
                      "ask for fewer devices");
   }
+  require_all_devices(*client, device, device_count);
   return client;
 }
 

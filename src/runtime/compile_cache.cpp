@@ -54,7 +54,9 @@ std::string key_of(const Client& client, std::string_view stablehlo,
   for (const char* variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "NPROC"})
     if (const char* value = std::getenv(variable)) key += str(variable, "=", value, "\n");
   if (platform == "cpu") key += str(kind_of_cpu(), available_threads(), " threads\n");
-  key += serialize(with_platform_overrides(options, platform));
+  if (const int processes = client.process_count(); processes > 1)
+    key += str("process ", client.process_index(), " of ", processes, "\n");
+  key += client.serialized(options);
   key += stablehlo;
   return key;
 }
@@ -131,7 +133,8 @@ bool CompileCache::is_safe() const {
   return false;
 }
 
-std::optional<Executable> CompileCache::find(const Client& client, const std::string& key) const {
+std::optional<Executable> CompileCache::find(const Client& client, const std::string& key,
+                                             std::uint32_t launch) const {
   const std::string path = place_of(key);
   const auto bytes = read_own(path, most_bytes_);
   if (!bytes) return std::nullopt;
@@ -141,7 +144,7 @@ std::optional<Executable> CompileCache::find(const Client& client, const std::st
     return std::nullopt;
   }
   try {
-    return client.load(*program);
+    return client.load(*program, launch);
   } catch (const SystemError& error) {
     spdlog::info("{}: not loaded, compiled anew: {}", path, error.what());
     return std::nullopt;
@@ -189,7 +192,8 @@ Executable CompileCache::compile(const Client& client, std::string_view stablehl
     fs::permissions(folder_, fs::perms::owner_all, ignored);
   if (!is_safe()) return client.compile(stablehlo, options);
   const std::string key = key_of(client, stablehlo, options);
-  if (auto found = find(client, key)) return std::move(*found);
+  if (auto found = find(client, key, client.first_launch(stablehlo, options)))
+    return std::move(*found);
   Executable compiled = client.compile(stablehlo, options);
   try {
     keep(key, compiled.program());

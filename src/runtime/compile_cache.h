@@ -34,7 +34,8 @@ class CompileCache {
                      const CompileOptions& options = {}) const;
 
  private:
-  std::optional<Executable> find(const Client& client, const std::string& key) const;
+  std::optional<Executable> find(const Client& client, const std::string& key,
+                                 std::uint32_t launch) const;
   void keep(const std::string& key, const CompiledProgram& program) const;
   void make_room(std::uint64_t bytes) const;
   std::string place_of(const std::string& key) const;

@@ -18,6 +18,11 @@ CompileOptions with_platform_overrides(CompileOptions options, std::string_view 
   return options;
 }
 
+static int id_of_place(const CompileOptions& options, int place) {
+  return options.device_ids.empty() ? place
+                                    : options.device_ids.at(static_cast<std::size_t>(place));
+}
+
 // DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p, the order in
 // which callers list devices. A TPU client's own choice would follow how the chips are wired.
 static WireWriter device_assignment(const CompileOptions& options) {
@@ -27,7 +32,7 @@ static WireWriter device_assignment(const CompileOptions& options) {
   for (int partition = 0; partition < options.num_partitions; ++partition) {
     WireWriter devices;
     for (int replica = 0; replica < options.num_replicas; ++replica)
-      devices.integer(1, replica * options.num_partitions + partition);
+      devices.integer(1, id_of_place(options, replica * options.num_partitions + partition));
     out.message(3, devices);
   }
   return out;
@@ -39,7 +44,8 @@ std::string serialize(const CompileOptions& options) {
   build.integer(4, options.num_replicas);
   build.integer(5, options.num_partitions);
   build.varint(6, options.num_partitions > 1);  // use_spmd_partitioning
-  if (options.num_replicas * options.num_partitions > 1)
+  // One device is device 0 unless it is said.
+  if (options.num_replicas * options.num_partitions > 1 || id_of_place(options, 0) != 0)
     build.message(9, device_assignment(options));
   build.varint(19, options.use_shardy);  // use_shardy_partitioner
   WireWriter out;

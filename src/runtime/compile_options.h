@@ -15,6 +15,9 @@ struct CompileOptions {
   int num_replicas = 1;
   int num_partitions = 1;  // devices that the sharded program is split over
   bool use_shardy = true;
+  // Which device of the plugin's each replica and partition runs on, by
+  // replica * num_partitions + partition; empty: 0, 1, …
+  std::vector<int> device_ids = {};
   // XLA's debug options for this program alone, e.g. {"xla_cpu_enable_fast_math", "true"}.
   std::vector<std::pair<std::string, std::string>> overrides;
 };

@@ -1,5 +1,8 @@
 #include "runtime/executable.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace smelt {
 namespace {
 
@@ -9,10 +12,29 @@ Handle<pjrt::ExecutableDestroy> program_of(const Handle<pjrt::LoadedExecutableDe
   return {handle.shared_plugin(), handle.plugin().call(args).executable};
 }
 
-std::size_t devices_of(const Handle<pjrt::LoadedExecutableDestroy>& handle) {
+// By the order of the plugin's lists of arguments, which it alone knows.
+std::vector<int> devices_of(const Client& client,
+                            const Handle<pjrt::LoadedExecutableDestroy>& handle) {
   pjrt::LoadedExecutableAddressableDevices args{};
   args.executable = handle.raw();
-  return handle.plugin().call(args).num_addressable_devices;
+  args = handle.plugin().call(args);
+  std::vector<int> out;
+  for (std::size_t i = 0; i < args.num_addressable_devices; ++i)
+    out.push_back(client.device_of(args.addressable_devices[i]));
+  return out;
+}
+
+std::vector<std::size_t> ascending(const std::vector<int>& devices) {
+  std::vector<std::size_t> order(devices.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](std::size_t i) { return devices[i]; });
+  return order;
+}
+
+// 0 would say that launches have no numbers.
+int next_launch(std::atomic<std::uint32_t>& next) {
+  const std::uint32_t number = next++;
+  return static_cast<int>(number == 0 ? next++ : number);
 }
 
 // [device][…] as the ABI wants it: an array of pointers to rows.
@@ -30,34 +52,39 @@ void Execution::await() const {
 }
 
 Executable::Executable(std::shared_ptr<const Client> client,
-                       Handle<pjrt::LoadedExecutableDestroy> handle)
+                       Handle<pjrt::LoadedExecutableDestroy> handle, std::uint32_t launch)
     : client_(std::move(client)),
       handle_(std::move(handle)),
       program_(program_of(handle_)),
-      device_count_(devices_of(handle_)),
-      result_count_(program_.result_count()) {}
+      devices_(devices_of(*client_, handle_)),
+      launch_(std::make_unique<std::atomic<std::uint32_t>>(launch)),
+      result_count_(program_.result_count()) {
+  lists_ = ascending(devices_);
+  std::ranges::sort(devices_);
+}
 
 Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arguments) const {
-  CHECK(arguments.size() == device_count_, arguments.size(), " lists for ", device_count_,
+  CHECK(arguments.size() == device_count(), arguments.size(), " lists for ", device_count(),
         " devices");
-  std::vector<std::vector<pjrt::Buffer*>> inputs;
-  for (const auto& list : arguments) {
+  std::vector<std::vector<pjrt::Buffer*>> inputs(device_count());
+  for (std::size_t own = 0; own < arguments.size(); ++own) {
+    const auto& list = arguments[own];
     CHECK(list.size() == arguments[0].size(), list.size(), " arguments, ", arguments[0].size());
-    auto& row = inputs.emplace_back();
-    for (const Buffer* buffer : list) row.push_back(buffer->raw());
+    for (const Buffer* buffer : list) inputs[lists_[own]].push_back(buffer->raw());
   }
-  std::vector<std::vector<pjrt::Buffer*>> outputs(device_count_,
+  std::vector<std::vector<pjrt::Buffer*>> outputs(device_count(),
                                                   std::vector<pjrt::Buffer*>(result_count_));
-  std::vector<pjrt::Event*> events(device_count_);
+  std::vector<pjrt::Event*> events(device_count());
   const auto input_rows = rows(inputs);
   const auto output_rows = rows(outputs);
   pjrt::ExecuteOptions options{};
   options.struct_size = pjrt::struct_size<pjrt::ExecuteOptions>();
+  options.launch_id = next_launch(*launch_);
   pjrt::LoadedExecutableExecute args{};
   args.executable = handle_.raw();
   args.options = &options;
   args.argument_lists = input_rows.data();
-  args.num_devices = device_count_;
+  args.num_devices = device_count();
   args.num_args = arguments.empty() ? 0 : arguments[0].size();
   args.output_lists = output_rows.data();
   args.device_complete_events = events.data();
@@ -65,10 +92,10 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
 
   std::vector<std::vector<Buffer>> results;
   std::vector<Event> done;
-  for (std::size_t device = 0; device < device_count_; ++device) {
+  for (const std::size_t list : lists_) {
     auto& row = results.emplace_back();
-    for (pjrt::Buffer* raw : outputs[device]) row.emplace_back(client_, raw);
-    done.emplace_back(client_->plugin(), events[device]);
+    for (pjrt::Buffer* raw : outputs[list]) row.emplace_back(client_, raw);
+    done.emplace_back(client_->plugin(), events[list]);
   }
   return Execution(std::move(results), std::move(done));
 }

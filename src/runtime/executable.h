@@ -1,6 +1,9 @@
-// A program loaded on the devices of a client, ready to run.
+// A program loaded on the devices of a client, ready to run. Over devices of several processes each
+// of them launches it, all in the same order, and gives and takes what is of its own devices.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -15,9 +18,9 @@ class Execution {
   Execution(std::vector<std::vector<Buffer>> results, std::vector<Event> done)
       : results(std::move(results)), done_(std::move(done)) {}
 
-  std::vector<std::vector<Buffer>> results;  // [device][result]
+  std::vector<std::vector<Buffer>> results;  // [own device][result]
 
-  // Until every device has finished; PjrtError with the plugin's text if one failed.
+  // Until every own device has finished; PjrtError with the plugin's text if one failed.
   void await() const;
 
  private:
@@ -26,16 +29,20 @@ class Execution {
 
 class Executable {
  public:
-  Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle);
+  // `launch`: Client::first_launch().
+  Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
+             std::uint32_t launch);
 
-  // Starts the program on all of its devices and returns at once; `arguments` is
-  // [device][argument]. The caller keeps the arguments, except those that the module donates
+  // Starts the program on its devices and returns at once; `arguments` is [own device][argument],
+  // in the order of devices(). The caller keeps the arguments, except those that the module donates
   // (tf.aliasing_output): their memory is in the results now and the Buffers are deleted().
   // Arguments that are not donated may be destroyed at once; the plugin holds them until it is
   // done. When this throws, donated arguments may be lost too. PjrtError: wrong shapes, no memory.
   Execution execute(const std::vector<std::vector<const Buffer*>>& arguments) const;
 
-  std::size_t device_count() const { return device_count_; }
+  // The program's devices that this process reaches, by the client's numbers, ascending.
+  const std::vector<int>& devices() const { return devices_; }
+  std::size_t device_count() const { return devices_.size(); }
   std::size_t result_count() const { return result_count_; }  // on each device
   const CompiledProgram& program() const { return program_; }
   const Client& client() const { return *client_; }
@@ -44,7 +51,10 @@ class Executable {
   std::shared_ptr<const Client> client_;  // outlives the handles: members die in reverse order
   Handle<pjrt::LoadedExecutableDestroy> handle_;
   CompiledProgram program_;
-  std::size_t device_count_ = 0;
+  std::vector<std::size_t> lists_;  // by own device: which of the plugin's lists is its
+  std::vector<int> devices_;
+  // Numbers a launch differently in no process, so that the runtime can tell unequal ones apart.
+  std::unique_ptr<std::atomic<std::uint32_t>> launch_;
   std::size_t result_count_ = 0;
 };
 

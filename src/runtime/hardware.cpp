@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -90,6 +91,16 @@ void require_nvidia_driver(const std::string& library) {
                    "install NVIDIA's driver, 580 or newer, or choose the device cpu");
 }
 
+void ask_for_launch_barrier() {
+  constexpr const char* kVariable = "LIBTPU_INIT_ARGS";
+  const std::string option = "--xla_tpu_use_enhanced_launch_barrier";
+  const char* said = std::getenv(kVariable);
+  std::string arguments = said == nullptr ? "" : said;
+  if (arguments.find(option) != arguments.npos) return;
+  if (!arguments.empty()) arguments += ' ';
+  ::setenv(kVariable, (arguments + option + "=true").c_str(), 1);
+}
+
 std::vector<std::string> load_cuda_libraries(const std::string& folder) {
   std::vector<std::string> loaded;
   for (const char* library : kCudaLibraries) {
@@ -117,7 +128,10 @@ void warn_of_other_version(std::string_view device, const std::string& plugin) {
 
 std::string ready_plugin(std::string_view device) {
   const bool usual = is_usual(chosen_plugin(device), device);
-  if (usual && device == "tpu") require_tpu();  // first: where none is, fetching libtpu is no help
+  if (usual && device == "tpu") {
+    require_tpu();  // first: where none is, fetching libtpu is no help
+    ask_for_launch_barrier();
+  }
   const std::string path = find_plugin(device);
   if (usual) warn_of_other_version(device, path);
   if (usual && device == "gpu") {

@@ -37,6 +37,11 @@ void require_tpu(const std::string& dev = "/dev");
 // UsageError unless the NVIDIA driver's library can be loaded.
 void require_nvidia_driver(const std::string& library = "libcuda.so.1");
 
+// Adds to LIBTPU_INIT_ARGS, which libtpu reads when it is loaded, that launches which differ
+// between devices end with an error that says so instead of a halted core. Whoever chose already,
+// chose.
+void ask_for_launch_barrier();
+
 // Loads the CUDA libraries that lie in `folder`, laid out as site-packages, so that the plugin and
 // cuDNN, which open them by name, find these. Those of a list that are there, in its order; returns
 // their paths. One that cannot be loaded is warned of.

@@ -55,7 +55,17 @@ std::size_t struct_size() {
   return static_cast<std::size_t>(end - reinterpret_cast<const char*>(&t));
 }
 
-enum class ErrorCode : int { ok = 0, unknown = 2, resource_exhausted = 8, unimplemented = 12 };
+enum class ErrorCode : int {
+  ok = 0,
+  unknown = 2,
+  deadline_exceeded = 4,
+  not_found = 5,
+  already_exists = 6,
+  resource_exhausted = 8,
+  unimplemented = 12,
+  internal = 13,
+  unavailable = 14
+};
 
 enum class ElementType : int {
   pred = 1,
@@ -185,7 +195,7 @@ struct ClientCreate {
   void* extension_start = nullptr;
   const NamedValue* create_options = nullptr;
   std::size_t num_options = 0;
-  void* kv_get_callback = nullptr;  // key-value store of multi-process runs: unused
+  void* kv_get_callback = nullptr;  // of these six see pjrt_abi_processes.h
   void* kv_get_user_arg = nullptr;
   void* kv_put_callback = nullptr;
   void* kv_put_user_arg = nullptr;

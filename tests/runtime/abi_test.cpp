@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/pjrt_abi_compile.h"
+#include "runtime/pjrt_abi_processes.h"
 #include "support/missing.h"
 
 #ifdef SMELT_OFFICIAL_HEADER
@@ -91,6 +92,11 @@ TEST(Abi, ConstantsAreTheOfficialOnes) {
   };
   same(pjrt::ErrorCode::ok, PJRT_Error_Code_OK);
   same(pjrt::ErrorCode::unknown, PJRT_Error_Code_UNKNOWN);
+  same(pjrt::ErrorCode::deadline_exceeded, PJRT_Error_Code_DEADLINE_EXCEEDED);
+  same(pjrt::ErrorCode::not_found, PJRT_Error_Code_NOT_FOUND);
+  same(pjrt::ErrorCode::already_exists, PJRT_Error_Code_ALREADY_EXISTS);
+  same(pjrt::ErrorCode::internal, PJRT_Error_Code_INTERNAL);
+  same(pjrt::ErrorCode::unavailable, PJRT_Error_Code_UNAVAILABLE);
   same(pjrt::ErrorCode::resource_exhausted, PJRT_Error_Code_RESOURCE_EXHAUSTED);
   same(pjrt::ErrorCode::unimplemented, PJRT_Error_Code_UNIMPLEMENTED);
   same(pjrt::ElementType::pred, PJRT_Buffer_Type_PRED);
@@ -167,6 +173,22 @@ TEST(Abi, FunctionsOnClientsAreTheOfficialOnes) {
   SAME_FUNCTION(ClientBufferFromHostBuffer, PJRT_Client_BufferFromHostBuffer, client, data, type,
                 dims, num_dims, byte_strides, num_byte_strides, host_buffer_semantics, device,
                 memory, device_layout, done_with_host_buffer, buffer);
+}
+
+TEST(Abi, WhatKnowsOfOtherProcessesIsTheOfficialOne) {
+  SAME_FUNCTION(ClientProcessIndex, PJRT_Client_ProcessIndex, client, process_index);
+  SAME_FUNCTION(ClientDevices, PJRT_Client_Devices, client, devices, num_devices);
+  SAME_FUNCTION(DeviceDescriptionId, PJRT_DeviceDescription_Id, device_description, id);
+  SAME_FUNCTION(DeviceDescriptionProcessIndex, PJRT_DeviceDescription_ProcessIndex,
+                device_description, process_index);
+  SAME_FUNCTION(DeviceDescriptionAttributes, PJRT_DeviceDescription_Attributes, device_description,
+                num_attributes, attributes);
+  SAME_STRUCT(KeyValueGet, PJRT_KeyValueGetCallback_Args, key, key_size, timeout_in_ms,
+              callback_error, user_arg, value, value_size, value_deleter_callback);
+  SAME_STRUCT(KeyValueTryGet, PJRT_KeyValueTryGetCallback_Args, key, key_size, callback_error,
+              user_arg, value, value_size, value_deleter_callback);
+  SAME_STRUCT(KeyValuePut, PJRT_KeyValuePutCallback_Args, key, key_size, value, value_size,
+              callback_error, user_arg);
 }
 
 TEST(Abi, FunctionsOnExecutablesAreTheOfficialOnes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/pjrt_abi_compile.h"
+#include "runtime/pjrt_abi_processes.h"
 
 using smelt::FakeControl;
 
@@ -21,13 +22,20 @@ struct Error {
 struct Event {
   bool fails = false;
 };
-struct Device {};
-struct DeviceDescription {};
+struct DeviceDescription {
+  int id = 0, process = 0;
+  NamedValue slice;
+};
+struct Device {
+  DeviceDescription description;
+};
 struct Client {
+  int process = 0;
   std::vector<Device> devices;
-  std::vector<Device*> pointers;
+  std::vector<Device*> all, own, backwards;
 };
 struct Buffer {
+  Device* device;
   ElementType type;
   std::vector<std::int64_t> dims;
   std::vector<char> bytes;
@@ -94,6 +102,49 @@ void run(PluginInitialize&) {}
 void run(EventDestroy& a) { death("event", a.event); }
 void run(EventIsReady& a) { a.is_ready = true; }
 
+Error* callback_error(ErrorCode code, const char* text, std::size_t size) {
+  return birth("error", Error{std::string(text, size), code});
+}
+
+std::string text_of(Error* error) {
+  if (error == nullptr) return "ok";
+  const std::string text = std::to_string(static_cast<int>(error->code)) + " " + error->text;
+  death("error", error);
+  return text;
+}
+
+template <class Args>
+std::string asked(void* callback, void* user, Args args) {
+  static CallbackError make = &callback_error;
+  args.struct_size = struct_size<Args>();
+  args.key = "key";
+  args.key_size = 3;
+  args.callback_error = &make;
+  args.user_arg = user;
+  if constexpr (requires { args.timeout_in_ms; }) args.timeout_in_ms = 7;
+  if (Error* error = reinterpret_cast<Error* (*)(Args*)>(callback)(&args)) return text_of(error);
+  if constexpr (requires { args.value_deleter_callback; }) {
+    const std::string value(args.value, args.value_size);
+    args.value_deleter_callback(args.value);
+    return value;
+  }
+  return "ok";
+}
+
+// Reads what is under "key" in both ways, puts "mine" there twice, and reads it again.
+void use_store(const ClientCreate& a) {
+  if (a.kv_get_callback == nullptr) return;
+  KeyValuePut mine;
+  mine.value = "mine";
+  mine.value_size = 4;
+  control.stored = asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{}) + "; " +
+                   asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{});
+  control.stored_after = asked(a.kv_put_callback, a.kv_put_user_arg, mine) + "; " +
+                         asked(a.kv_put_callback, a.kv_put_user_arg, mine) + "; " +
+                         asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{}) +
+                         "; " + asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{});
+}
+
 void run(ClientCreate& a) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < a.num_options; ++i) {
@@ -101,9 +152,22 @@ void run(ClientCreate& a) {
     if (std::string(option.name, option.name_size) == "cpu_device_count")
       count = option.int64_value;
   }
-  a.client = birth("client", Client{});
-  a.client->devices.resize(static_cast<std::size_t>(count));
-  for (Device& device : a.client->devices) a.client->pointers.push_back(&device);
+  use_store(a);
+  a.client = birth("client", Client{.process = control.processes - 1});
+  Client& client = *a.client;
+  client.devices.resize(static_cast<std::size_t>(count * control.processes));
+  for (std::size_t i = 0; i < client.devices.size(); ++i) {
+    Device& device = client.devices[i];
+    const int id = static_cast<int>(i);
+    device.description = {.id = id, .process = id % control.processes};
+    device.description.slice.name = "slice_index";
+    device.description.slice.name_size = std::strlen("slice_index");
+    device.description.slice.type = ValueType::int64;
+    device.description.slice.int64_value = 0;
+    client.all.push_back(&device);
+    if (device.description.process == client.process) client.own.push_back(&device);
+  }
+  client.backwards = {client.own.rbegin(), client.own.rend()};
 }
 void run(ClientDestroy& a) { death("client", a.client); }
 void run(ClientPlatformName& a) {
@@ -112,8 +176,20 @@ void run(ClientPlatformName& a) {
   a.platform_name_size = 4;
 }
 void run(ClientAddressableDevices& a) {
-  a.addressable_devices = a.client->pointers.data();
-  a.num_addressable_devices = a.client->pointers.size();
+  a.addressable_devices = a.client->own.data();
+  a.num_addressable_devices = a.client->own.size();
+}
+void run(ClientDevices& a) {
+  a.devices = a.client->all.data();
+  a.num_devices = a.client->all.size();
+}
+void run(ClientProcessIndex& a) { a.process_index = a.client->process; }
+void run(DeviceGetDescription& a) { a.device_description = &a.device->description; }
+void run(DeviceDescriptionId& a) { a.id = a.device_description->id; }
+void run(DeviceDescriptionProcessIndex& a) { a.process_index = a.device_description->process; }
+void run(DeviceDescriptionAttributes& a) {
+  a.attributes = &a.device_description->slice;
+  a.num_attributes = 1;
 }
 void run(DeviceMemoryStats& a) {
   a.bytes_in_use = 5;
@@ -122,6 +198,7 @@ void run(DeviceMemoryStats& a) {
 }
 void run(ClientCompile& a) {
   check_alive(a.client);
+  control.compile_options.assign(a.compile_options, a.compile_options_size);
   a.executable = birth("loaded executable", LoadedExecutable{a.client});
 }
 void run(ClientBufferFromHostBuffer& a) {
@@ -129,9 +206,10 @@ void run(ClientBufferFromHostBuffer& a) {
   std::size_t bytes = 4;
   for (std::size_t i = 0; i < a.num_dims; ++i) bytes *= static_cast<std::size_t>(a.dims[i]);
   const char* data = static_cast<const char*>(a.data);
-  a.buffer = birth(
-      "buffer",
-      Buffer{.type = a.type, .dims = {a.dims, a.dims + a.num_dims}, .bytes = {data, data + bytes}});
+  a.buffer = birth("buffer", Buffer{.device = a.device,
+                                    .type = a.type,
+                                    .dims = {a.dims, a.dims + a.num_dims},
+                                    .bytes = {data, data + bytes}});
   a.done_with_host_buffer = make_event(a.kFunction.name);
 }
 
@@ -139,8 +217,8 @@ void run(LoadedExecutableDestroy& a) { death("loaded executable", a.executable);
 void run(LoadedExecutableGetExecutable& a) { a.executable = birth("executable", Executable{}); }
 void run(LoadedExecutableAddressableDevices& a) {
   check_alive(a.executable->client);
-  a.addressable_devices = a.executable->client->pointers.data();
-  a.num_addressable_devices = a.executable->client->pointers.size();
+  a.addressable_devices = a.executable->client->backwards.data();
+  a.num_addressable_devices = a.executable->client->backwards.size();
 }
 void run(ExecutableDestroy& a) { death("executable", a.executable); }
 void run(ExecutableNumOutputs& a) { a.num_outputs = 2; }
@@ -160,11 +238,14 @@ void run(ExecutableDeserializeAndLoad& a) {
 
 void run(LoadedExecutableExecute& a) {
   check_alive(a.executable);
+  control.launches.push_back(a.options->launch_id);
   for (std::size_t device = 0; device < a.num_devices; ++device) {
     for (std::size_t i = 0; i < 2; ++i) {
       Buffer* argument = a.argument_lists[device][i];
       check_alive(argument);
       if (argument->deleted) die("a donated buffer was used");
+      if (argument->device != a.executable->client->backwards[device])
+        die("a list of another device");
       a.output_lists[device][i] = birth("buffer", Buffer(*argument));
     }
     a.argument_lists[device][0]->deleted = control.donate_first;
@@ -257,13 +338,14 @@ Api make_api() {
       reinterpret_cast<void (*)()>(&call_void<ErrorMessage>);
   api.functions[EventAwait::kFunction.index] = reinterpret_cast<void (*)()>(&await);
   fill<ErrorGetCode, PluginInitialize, EventDestroy, EventIsReady, ClientCreate, ClientDestroy,
-       ClientPlatformName, ClientAddressableDevices, ClientCompile, ClientBufferFromHostBuffer,
-       DeviceMemoryStats, LoadedExecutableDestroy, LoadedExecutableGetExecutable,
-       LoadedExecutableAddressableDevices, ExecutableDestroy, ExecutableNumOutputs,
-       ExecutableGetCostAnalysis, ExecutableGetCompiledMemoryStats, ExecutableSerialize,
-       ExecutableDeserializeAndLoad, LoadedExecutableExecute, BufferDestroy, BufferElementType,
-       BufferDimensions, BufferIsDeleted, BufferToHostBuffer, BufferReadyEvent,
-       TopologyDescriptionCreate, TopologyDescriptionDestroy,
+       ClientPlatformName, ClientAddressableDevices, ClientDevices, ClientProcessIndex,
+       DeviceGetDescription, DeviceDescriptionId, DeviceDescriptionProcessIndex,
+       DeviceDescriptionAttributes, ClientCompile, ClientBufferFromHostBuffer, DeviceMemoryStats,
+       LoadedExecutableDestroy, LoadedExecutableGetExecutable, LoadedExecutableAddressableDevices,
+       ExecutableDestroy, ExecutableNumOutputs, ExecutableGetCostAnalysis,
+       ExecutableGetCompiledMemoryStats, ExecutableSerialize, ExecutableDeserializeAndLoad,
+       LoadedExecutableExecute, BufferDestroy, BufferElementType, BufferDimensions, BufferIsDeleted,
+       BufferToHostBuffer, BufferReadyEvent, TopologyDescriptionCreate, TopologyDescriptionDestroy,
        TopologyDescriptionGetDeviceDescriptions, Compile>(api);
   return api;
 }

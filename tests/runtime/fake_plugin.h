@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/pjrt_abi.h"
 
@@ -18,6 +19,13 @@ struct FakeControl {
   std::string fail_text;
   pjrt::ErrorCode fail_code = pjrt::ErrorCode::unknown;
   bool donate_first = false;  // execute() consumes argument 0
+  // Clients made from now on are the last of so many processes. Ids go round among the processes,
+  // and a program lists its devices backwards.
+  int processes = 1;
+
+  std::vector<int> launches;         // their numbers
+  std::string stored, stored_after;  // what a client read of its store when it was made, and then
+  std::string compile_options;       // of the last program
 
   std::map<std::string, int> calls;  // by function
   std::map<std::string, int> made;   // events, by the function that made them

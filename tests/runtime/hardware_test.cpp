@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -52,6 +53,21 @@ TEST(Hardware, AnEarlierSetupsPluginIsWarnedOf) {
                                         " holds libtpu 0.0.1, not ", version,
                                         ", which this smelt was made for; `smelt setup tpu` "
                                         "renews it")));
+}
+
+TEST(Hardware, TheLaunchBarrierIsAskedForUnlessItWasChosen) {
+  constexpr const char* variable = "LIBTPU_INIT_ARGS";
+  const std::string on = "--xla_tpu_use_enhanced_launch_barrier=true";
+  const auto asked = [&](const std::string& said) {
+    const ScopedVariable arguments(variable, said);
+    ask_for_launch_barrier();
+    return std::string(std::getenv(variable));
+  };
+  EXPECT_EQ(asked(""), on);
+  EXPECT_EQ(asked("--a=1"), "--a=1 " + on);
+  EXPECT_EQ(asked(on), on);
+  const std::string off = "--xla_tpu_use_enhanced_launch_barrier=false";
+  EXPECT_EQ(asked(off), off);
 }
 
 TEST(Hardware, AMachineWithoutATpuIsSaid) {
