@@ -1,5 +1,7 @@
 #include "state/compiled_step.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "checkpoint/lazy_files.h"
 #include "runtime/compile_cache.h"
@@ -27,6 +29,17 @@ void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
                    advice.hint);
 }
 
+HostShare own_share(const Placement& placement, const Client& client) {
+  const std::vector<OwnDevice> devices = client.own_devices(placement.devices);
+  if (devices.empty()) return {};
+  const std::int64_t all = placement.row_shards();
+  const std::int64_t first = placement.row_shard(devices.front().place);
+  const std::int64_t count = placement.row_shard(devices.back().place) - first + 1;
+  // Where processes have unequal numbers of devices each reads all.
+  if (all % count != 0 || first % count != 0) return {};
+  return {.host = first / count, .hosts = all / count};
+}
+
 namespace {
 
 std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgram& program) {
@@ -40,6 +53,12 @@ std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgr
       client, program.placement, program.held, values.tensors, program.holds->where));
 }
 
+std::int64_t batch_rows_of(const StepProgram& program) {
+  const auto& arguments = program.program.graph.arguments();
+  CHECK(!arguments.empty());
+  return arguments.front().dim(0) * program.placement.replicas();
+}
+
 }  // namespace
 
 CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
@@ -47,57 +66,70 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
     : client_(std::move(client)),
       advice_(std::move(advice)),
       placement_(program.placement),
+      devices_(client_->own_devices(placement_.devices)),
+      share_(own_share(placement_, *client_)),
+      batch_rows_(batch_rows_of(program)),
       held_layout_(program.held),
       state_(program.state),
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
-      executable_(fitting(advice_,
-                          [&] {
-                            return compile_cached(*client_, emit_module(program.program, "step"),
-                                                  compile_options(placement_));
-                          })),
+      takes_wishes_(program.takes_wishes),
+      executable_(fitting(advice_, [&] {
+        return compile_cached(*client_, emit_module(program.program, "step"),
+                              compile_options(placement_));
+      })),
       held_(held ? std::move(held)
                  : fitting(advice_, [&] { return put_held(*client_, program); })) {}
 
-void CompiledStep::put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const {
-  const std::int64_t parts = placement_.row_shards();
+void CompiledStep::put_batch(const Batch& batch, const OwnDevice& to,
+                             std::vector<Buffer>& out) const {
+  const HostShare share = batch.rows == batch_rows_ ? HostShare() : share_;
+  CHECK(batch.rows * share.hosts == batch_rows_, batch.rows, " rows for ", batch_rows_);
+  const std::int64_t parts = placement_.row_shards() / share.hosts;
+  const std::int64_t part_number = placement_.row_shard(to.place) - share.host * parts;
   CHECK(batch.rows % parts == 0, batch.rows, " rows for ", parts, " devices");
   for (const HostArray& array : batch.arrays) {
     Shape part = array.shape;
     part.dims[0] /= parts;
     const std::size_t size = part.size_bytes();
     const auto bytes =
-        std::span(array.bytes)
-            .subspan(static_cast<std::size_t>(placement_.row_shard(device)) * size, size);
-    out.push_back(client_->to_device(bytes, part, device));
+        std::span(array.bytes).subspan(static_cast<std::size_t>(part_number) * size, size);
+    out.push_back(client_->to_device(bytes, part, to.device));
   }
 }
 
+Buffer CompiledStep::put_wishes(const Wishes& wishes, int device) const {
+  const std::array<float, 2> values{wishes.stop ? 1.0f : 0.0f, wishes.save ? 1.0f : 0.0f};
+  const bool replica = placement_.spread == Spread::replicas;
+  return client_->to_device(std::as_bytes(std::span(values)),
+                            {DType::f32, replica ? Dims{2} : Dims{1, 2}}, device);
+}
+
 Execution CompiledStep::run(const Batch& batch, const ModelState& state,
-                            std::optional<std::int64_t> step) const {
+                            std::optional<std::int64_t> step, const Wishes& wishes) const {
   CHECK(step.has_value() == takes_step_);
-  return fitting(advice_, [&] { return start(batch, state, step); });
+  return fitting(advice_, [&] { return start(batch, state, step, wishes); });
 }
 
 Execution CompiledStep::start(const Batch& batch, const ModelState& state,
-                              std::optional<std::int64_t> step) const {
-  const int devices = static_cast<int>(placement_.devices);
-  std::vector<std::vector<Buffer>> inputs(static_cast<std::size_t>(devices));
+                              std::optional<std::int64_t> step, const Wishes& wishes) const {
+  std::vector<std::vector<Buffer>> inputs(devices_.size());
   std::vector<std::vector<const Buffer*>> arguments;
-  for (int device = 0; device < devices; ++device) {
-    auto& own = inputs[static_cast<std::size_t>(device)];
-    put_batch(batch, device, own);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    auto& own = inputs[i];
+    put_batch(batch, devices_[i], own);
     const auto put_scalar = [&](std::int32_t value) {
-      own.push_back(
-          client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}}, device));
+      own.push_back(client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}},
+                                       devices_[i].device));
     };
     if (step) put_scalar(static_cast<std::int32_t>(*step));
-    if (takes_replica_) put_scalar(device);
+    if (takes_replica_) put_scalar(devices_[i].place);
+    if (takes_wishes_) own.push_back(put_wishes(wishes, devices_[i].device));
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
     if (held_)
-      for (const Buffer* buffer : held_->on_device(device, held_layout_)) handles.push_back(buffer);
-    for (const Buffer* buffer : state.on_device(device, state_)) handles.push_back(buffer);
+      for (const Buffer* buffer : held_->on_device(i, held_layout_)) handles.push_back(buffer);
+    for (const Buffer* buffer : state.on_device(i, state_)) handles.push_back(buffer);
   }
   return executable_.execute(arguments);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/batch.h"
+#include "data/example_source.h"
 #include "runtime/executable.h"
 #include "state/model_state.h"
 #include "step/placement.h"
@@ -33,6 +33,9 @@ auto fitting(const MemoryAdvice& advice, Work&& work) try {
   throw_does_not_fit(error, advice);
 }
 
+// The rows of each batch that this process's devices take, where each of several reads its own.
+HostShare own_share(const Placement& placement, const Client& client);
+
 class CompiledStep {
  public:
   // The client has at least the placement's devices. What the program holds as it is given is read
@@ -42,25 +45,30 @@ class CompiledStep {
                MemoryAdvice advice = advice_for_training("train: a step", recipe_field),
                std::shared_ptr<const ModelState> held = {});
 
-  // Each device gets its rows of the batch. `step` for programs that take one. The step may turn
-  // out not to fit when its results are read.
-  Execution run(const Batch& batch, const ModelState& state,
-                std::optional<std::int64_t> step = {}) const;
+  // Each device gets its rows of the batch, which is all of it or own_share() of it. `step` for
+  // programs that take one, `wishes` for those that take them. The step may turn out not to fit
+  // when its results are read.
+  Execution run(const Batch& batch, const ModelState& state, std::optional<std::int64_t> step = {},
+                const Wishes& wishes = {}) const;
 
   const Executable& executable() const { return executable_; }
   // What it holds; null: nothing.
   const std::shared_ptr<const ModelState>& held() const { return held_; }
 
  private:
-  Execution start(const Batch& batch, const ModelState& state,
-                  std::optional<std::int64_t> step) const;
-  void put_batch(const Batch& batch, int device, std::vector<Buffer>& out) const;
+  Execution start(const Batch& batch, const ModelState& state, std::optional<std::int64_t> step,
+                  const Wishes& wishes) const;
+  void put_batch(const Batch& batch, const OwnDevice& to, std::vector<Buffer>& out) const;
+  Buffer put_wishes(const Wishes& wishes, int device) const;
 
   std::shared_ptr<const Client> client_;
   MemoryAdvice advice_;
   Placement placement_;
+  std::vector<OwnDevice> devices_;
+  HostShare share_;
+  std::int64_t batch_rows_;  // of all devices
   StateLayout held_layout_, state_;
-  bool takes_step_, takes_replica_;
+  bool takes_step_, takes_replica_, takes_wishes_;
   Executable executable_;
   std::shared_ptr<const ModelState> held_;
 };

@@ -76,15 +76,17 @@ class ModelState::Staging {
   Scratch whole, part;
 };
 
-ModelState::ModelState(const Placement& placement, const StateLayout& layout)
+ModelState::ModelState(std::vector<OwnDevice> devices, const Placement& placement,
+                       const StateLayout& layout)
     : layout_(std::make_shared<const StateLayout>(layout)),
       mesh_(placement.partition.mesh),
-      buffers_(static_cast<std::size_t>(placement.devices)) {}
+      devices_(std::move(devices)),
+      buffers_(devices_.size()) {}
 
 // Some threads: what they hold is one tensor each.
 ModelState::ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
                        const Source& source)
-    : ModelState(placement, layout) {
+    : ModelState(client.own_devices(placement.devices), placement, layout) {
   constexpr int kMostThreads = 8;
   const std::vector<std::size_t> order = by_size(layout);
   std::vector<std::vector<Buffer>> made(order.size());
@@ -97,8 +99,8 @@ ModelState::ModelState(const Client& client, const Placement& placement, const S
     }
   });
   for (std::vector<Buffer>& tensor : made)
-    for (std::size_t device = 0; device < buffers_.size(); ++device)
-      buffers_[device].push_back(std::move(tensor[device]));
+    for (std::size_t own = 0; own < buffers_.size(); ++own)
+      buffers_[own].push_back(std::move(tensor[own]));
 }
 
 std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& tensor,
@@ -107,8 +109,8 @@ std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& ten
   std::vector<Buffer> made;
   std::optional<Dims> held;  // where what `bytes` are begins
   std::span<const std::byte> bytes;
-  for (int device = 0; device < std::ssize(buffers_); ++device) {
-    const Dims begin = part_begin(mesh_, tensor.sharding, tensor.shape, device);
+  for (const auto& [place, device] : devices_) {
+    const Dims begin = part_begin(mesh_, tensor.sharding, tensor.shape, place);
     if (held != begin) bytes = part_of(slices, begin, shape, staging.part);
     held = begin;
     made.push_back(client.to_device(bytes, shape, device));
@@ -148,34 +150,35 @@ ModelState ModelState::restore(const Client& client, const Placement& placement,
   return restore(client, placement, layout, slices_of(tensors), where);
 }
 
-ModelState ModelState::of_results(const Placement& placement, const StateLayout& layout,
+ModelState ModelState::of_results(const Client& client, const Placement& placement,
+                                  const StateLayout& layout,
                                   std::vector<std::vector<Buffer>>& results) {
-  ModelState state(placement, layout);
-  for (std::size_t device = 0; device < results.size(); ++device)
+  ModelState state(client.own_devices(placement.devices), placement, layout);
+  for (std::size_t own = 0; own < results.size(); ++own)
     for (std::size_t i = 0; i < layout.tensors.size(); ++i)
-      state.buffers_[device].push_back(std::move(results[device][i]));
+      state.buffers_[own].push_back(std::move(results[own][i]));
   return state;
 }
 
-std::vector<const Buffer*> ModelState::on_device(int device, const StateLayout& layout) const {
-  const auto& buffers = buffers_[static_cast<std::size_t>(device)];
+std::vector<const Buffer*> ModelState::on_device(std::size_t own, const StateLayout& layout) const {
+  const auto& buffers = buffers_[own];
   std::vector<const Buffer*> handles;
   for (const StateTensor& tensor : layout.tensors) {
-    auto own = layout_->tensors.begin() + std::ssize(handles);  // almost always
-    if (handles.size() >= layout_->tensors.size() || own->name != tensor.name)
-      own = std::ranges::find(layout_->tensors, tensor.name, &StateTensor::name);
-    CHECK(own != layout_->tensors.end() && own->shape == tensor.shape, tensor.name);
-    handles.push_back(&buffers[static_cast<std::size_t>(own - layout_->tensors.begin())]);
+    auto at = layout_->tensors.begin() + std::ssize(handles);  // almost always
+    if (handles.size() >= layout_->tensors.size() || at->name != tensor.name)
+      at = std::ranges::find(layout_->tensors, tensor.name, &StateTensor::name);
+    CHECK(at != layout_->tensors.end() && at->shape == tensor.shape, tensor.name);
+    handles.push_back(&buffers[static_cast<std::size_t>(at - layout_->tensors.begin())]);
   }
   return handles;
 }
 
 void ModelState::replace(std::vector<std::vector<Buffer>>& results) {
-  for (std::size_t device = 0; device < buffers_.size(); ++device)
+  for (std::size_t own = 0; own < buffers_.size(); ++own)
     for (std::size_t i = 0; i < layout_->tensors.size(); ++i)
-      buffers_[device][i] = std::move(results[device][i]);
+      buffers_[own][i] = std::move(results[own][i]);
 }
 
-StateCopy ModelState::start_copy() const { return {layout_, mesh_, buffers_}; }
+StateCopy ModelState::start_copy() const { return {layout_, mesh_, devices_, buffers_}; }
 
 }  // namespace smelt

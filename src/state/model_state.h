@@ -1,5 +1,6 @@
-// The tensors of a StateLayout on devices: one buffer of each on every device, of all of it or of
-// the device's part. What is put there may lie in other slices: the mesh may change.
+// The tensors of a StateLayout on devices: one buffer of each on every device of this process, of
+// all of it or of the device's part. What is put there may lie in other slices: the mesh may
+// change.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +34,17 @@ class ModelState {
                             const std::string& where);
 
   // Takes the first results of a program, which are the layout's tensors.
-  static ModelState of_results(const Placement& placement, const StateLayout& layout,
+  static ModelState of_results(const Client& client, const Placement& placement,
+                               const StateLayout& layout,
                                std::vector<std::vector<Buffer>>& results);
 
-  // The handles of a layout's tensors on one device, to follow the other arguments. All of them are
-  // this state's, which may have more.
-  std::vector<const Buffer*> on_device(int device, const StateLayout& layout) const;
+  // The handles of a layout's tensors on one of Client::own_devices() of the placement's devices,
+  // by its index there, to follow the other arguments. All of them are this state's, which may have
+  // more.
+  std::vector<const Buffer*> on_device(std::size_t own, const StateLayout& layout) const;
   // Takes the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // A copy of everything that is saved.
+  // A copy of everything that is saved, as far as this process's devices hold it.
   StateCopy start_copy() const;
   // Copies it to the host and waits for it.
   HostState download() const { return start_copy().take(); }
@@ -51,7 +54,7 @@ class ModelState {
   using Source =
       std::function<std::vector<TensorSlice>(const StateTensor& tensor, Staging& staging)>;
 
-  ModelState(const Placement& placement, const StateLayout& layout);
+  ModelState(std::vector<OwnDevice> devices, const Placement& placement, const StateLayout& layout);
   ModelState(const Client& client, const Placement& placement, const StateLayout& layout,
              const Source& source);
   std::vector<Buffer> put(const Client& client, const StateTensor& tensor,
@@ -59,6 +62,7 @@ class ModelState {
 
   std::shared_ptr<const StateLayout> layout_;
   Mesh mesh_;
+  std::vector<OwnDevice> devices_;
   StateCopy::Buffers buffers_;
 };
 

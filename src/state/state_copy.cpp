@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 
 #include "base/error.h"
 #include "state/shards.h"
@@ -52,16 +51,15 @@ StateCopy::Part::~Part() {
 }
 
 StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
-                     const Buffers& buffers)
+                     std::span<const OwnDevice> devices, const Buffers& buffers)
     : layout_(std::move(layout)) {
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
     const StateTensor& tensor = layout_->tensors[i];
     if (!tensor.saved) continue;
     std::set<Dims> begun;
-    for (std::size_t device = 0; device < buffers.size(); ++device) {
-      const auto number = static_cast<std::int64_t>(device);
-      Dims begin = part_begin(mesh, tensor.sharding, tensor.shape, number);
-      if (begun.insert(begin).second) parts_.emplace_back(buffers[device][i], i, std::move(begin));
+    for (std::size_t own = 0; own < buffers.size(); ++own) {
+      Dims begin = part_begin(mesh, tensor.sharding, tensor.shape, devices[own].place);
+      if (begun.insert(begin).second) parts_.emplace_back(buffers[own][i], i, std::move(begin));
     }
   }
 }

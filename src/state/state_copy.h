@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace smelt {
 struct HostState {
   using Memory = std::unique_ptr<std::byte[]>;  // not filled before the values come
 
-  // In the slices that devices hold, each once: nothing is put together here.
+  // In the slices that this process's devices hold, each once: nothing is put together here.
   SlicedTensors tensors;
   std::vector<Memory> memory;
 };
@@ -30,8 +31,9 @@ std::optional<std::string> first_not_finite(const HostState& state);
 // at a time may use it.
 class StateCopy {
  public:
-  using Buffers = std::vector<std::vector<Buffer>>;  // [device][tensor]
-  StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh, const Buffers& buffers);
+  using Buffers = std::vector<std::vector<Buffer>>;  // [own device][tensor]
+  StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
+            std::span<const OwnDevice> devices, const Buffers& buffers);
 
   // Waits until all of it is there. PjrtError when the values could not be computed.
   const HostState& host();

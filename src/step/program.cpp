@@ -243,6 +243,7 @@ Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
 // A step's forward and backward pass.
 struct BackwardPass {
   RandomSource random;
+  std::vector<Tensor> wishes;        // empty: none are taken
   std::int64_t first_value = 0;      // the number of the first parameter's argument
   std::vector<const Parameter*> of;  // whose gradients these are
   ClippedGradients clipped;
@@ -261,12 +262,14 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
   Program& p = out.program;
   const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows, out.placement);
-  BackwardPass backward{.random = random_arguments(out, c, rows),
-                        .first_value = std::ssize(p.graph.arguments()),
-                        .of = {},
-                        .clipped = {},
-                        .reported = {},
-                        .partition = {}};
+  BackwardPass backward{
+      .random = random_arguments(out, c, rows),
+      .wishes = c.takes_wishes ? wishes_argument(p, out.placement) : std::vector<Tensor>(),
+      .first_value = std::ssize(p.graph.arguments()),
+      .of = {},
+      .clipped = {},
+      .reported = {},
+      .partition = {}};
   const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
   backward.first_value += take_held(task, root, parameters, out);
@@ -291,6 +294,7 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
 
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
+  out.takes_wishes = c.takes_wishes;
   Program& p = out.program;
   Parameters parameters;
   const BackwardPass backward = backward_pass(task, c, out, parameters);
@@ -307,6 +311,7 @@ StepProgram train_program(const Task& task, const TrainingConfig& c, const Place
     out.report.figures.emplace_back(kSpikeFigure);
     figures.push_back(convert(spike, DType::f32));
   }
+  report_wishes(backward.wishes, out.report.figures, figures);
   const StepVerdict verdict = judge_step(before.flag, g.loss, g.norm, spike);
   const bool sums_in_slices = placement.form.sums_as_products && placement.partition.mesh.empty();
   Carried next = apply_optimizer(
@@ -333,6 +338,7 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   TrainingConfig c = config;
   c.clip_norm = c.clip_value = 0;
+  c.takes_wishes = false;
   Parameters parameters;
   const BackwardPass backward = backward_pass(task, c, out, parameters);
   std::vector<Tensor> figures{backward.clipped.loss, backward.clipped.norm};

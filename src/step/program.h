@@ -13,6 +13,7 @@
 #include "step/report.h"
 #include "step/spikes.h"
 #include "step/state_layout.h"
+#include "step/wishes.h"
 #include "tasks/task.h"
 
 namespace smelt {
@@ -31,15 +32,17 @@ struct TrainingConfig {
   Compute compute = {};
   std::int64_t micro_batches = 1;  // of each device's rows, one after another
   std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
+  bool takes_wishes = false;       // of several processes (step/wishes.h)
 };
 
 // Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
-// number of the batch), then the number of the replica (s32, where replicas draw), then what is
-// held as it is given, then the state's tensors.
+// number of the batch), then the number of the replica (s32, where replicas draw), then where it
+// takes them the wishes (f32, of a replica [2], of a mesh [devices, 2]), then what is held as it is
+// given, then the state's tensors.
 struct StepProgram {
   Program program = {};
   Features features = {};
-  bool takes_step = false, takes_replica = false;
+  bool takes_step = false, takes_replica = false, takes_wishes = false;
   StateLayout held = {};  // values of the task's HeldModel; empty: it has none
   std::optional<HeldModel> holds = {};
   StateLayout state = {};

@@ -29,14 +29,16 @@ StepProgram program_for(const TrainJob& job, std::string_view platform) {
 GradientValues::GradientValues(std::shared_ptr<const Client> client, const TrainJob& job,
                                std::shared_ptr<const ModelState> held)
     : program_(program_for(job, client->platform_name())),
-      compiled_(std::move(client), program_,
+      client_(std::move(client)),
+      compiled_(client_, program_,
                 advice_for_training("train: the gradients of a step", job.fields),
                 std::move(held)) {}
 
 HostState GradientValues::of(const Batch& batch, const ModelState& state,
                              std::int64_t argument) const {
   Execution execution = compiled_.run(batch, state, argument);
-  return ModelState::of_results(program_.placement, program_.state, execution.results).download();
+  return ModelState::of_results(*client_, program_.placement, program_.state, execution.results)
+      .download();
 }
 
 }  // namespace smelt

@@ -21,6 +21,7 @@ class GradientValues {
 
  private:
   StepProgram program_;
+  std::shared_ptr<const Client> client_;
   CompiledStep compiled_;
 };
 

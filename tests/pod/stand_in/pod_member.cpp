@@ -1,0 +1,144 @@
+// What tests let each process of a pod do, or one process with as many devices, and say of it:
+//   facts                                        which devices there are and whose they are
+//   train DEVICES MESH FORM STEPS [DIE_AT]       losses and the state of a small BERT, bit by bit;
+//   of
+//                                                process POD_MEMBER_DIES, which ends there, none
+//   order NAMES                                  launches programs in this order
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/error.h"
+#include "format/crc32c.h"
+#include "runs/golden_bert.h"
+#include "runs/mesh_bert.h"
+#include "state/compiled_step.h"
+
+namespace smelt {
+namespace {
+
+int process() {
+  const char* process = std::getenv("POD_PROCESS");
+  return process == nullptr ? 0 : std::atoi(process);
+}
+
+void say_facts() {
+  const auto client = open_device("cpu");
+  std::cout << "process " << client->process_index() << " of " << client->process_count() << "\n";
+  for (int device = 0; device < client->device_count(); ++device)
+    std::cout << client->id_of(device) << "@" << client->process_of(device) << " ";
+  std::cout << "\nown";
+  for (const int device : client->own_devices()) std::cout << " " << client->id_of(device);
+  std::cout << "\n";
+}
+
+BertTask small_bert() {
+  BertTask bert = mesh_bert();
+  bert.model.vocab_size = 64;
+  bert.model.hidden_size = 16;
+  bert.model.num_attention_heads = 4;
+  bert.model.intermediate_size = 32;
+  return bert;
+}
+
+void say_state(const char* name, const HostState& state) {
+  for (const auto& [tensor, sliced] : state.tensors)
+    for (const TensorSlice& slice : sliced.slices) {
+      const std::string_view bytes(reinterpret_cast<const char*>(slice.part.data.data()),
+                                   slice.part.data.size());
+      std::cout << name << " " << tensor << slice_text(slice.begin, slice.part.shape.dims) << " "
+                << hex_text(crc32c(bytes)) << "\n";
+    }
+}
+
+Batch own_rows(const Batch& batch, const HostShare& share) {
+  const std::int64_t rows = batch.rows / share.hosts;
+  return rows_of(batch, share.host * rows, (share.host + 1) * rows);
+}
+
+void train_here(int devices, const std::string& mesh, const std::string& form, int steps,
+                int die_at) {
+  const auto client = open_device("cpu", devices);
+  TrainingConfig config = mesh_config(devices);
+  config.batch_size = 8;
+  config.takes_wishes = true;
+  if (form == "scan") config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+  const Task task = bert_task(small_bert());
+  const Placement placement =
+      placement_for("cpu", devices, Reduction::global,
+                    partition_for({.mesh = mesh == "replicas" ? "auto" : mesh}, devices));
+  const StepProgram program = train_program(task, config, placement);
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
+  std::vector<Buffer> reports;
+  std::optional<StateCopy> copy;
+  for (int i = 0; i < steps; ++i) {
+    if (i == die_at && process() == 1) ::_exit(9);
+    const Batch batch = own_rows(mesh_batch(task.features, config.batch_size, 1 + i),
+                                 own_share(placement, *client));
+    Execution execution = step.run(batch, state, i, {.stop = i == 1 && process() == 1});
+    state.replace(execution.results);
+    reports.push_back(std::move(execution.results.front().back()));
+    if (i == 0) copy.emplace(state.start_copy());  // before the next step takes what it copies
+  }
+  for (const Buffer& buffer : reports) {
+    const std::vector<float> report = buffer.to_host<float>();
+    std::printf("loss %a\n", report[0]);
+    if (report[3] > 0) std::printf("%g devices wish to stop\n", report[3]);
+  }
+  std::fflush(stdout);
+  say_state("first", copy->take());
+  say_state("last", state.download());
+}
+
+// Each letter is a program of its own, over all devices: x + the number of the letter.
+void launch_in_order(const std::string& names) {
+  const auto client = open_device("cpu");
+  CompileOptions options;
+  options.num_replicas = client->device_count();
+  std::map<char, Executable> programs;
+  const auto text = [&](char name) {
+    return str("module @m attributes {mhlo.num_replicas = ", client->device_count(),
+               " : i32, mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: "
+               "tensor<f32> {tf.aliasing_output = 0 : i32}) -> (tensor<f32>) {\n    %c = "
+               "stablehlo.constant dense<",
+               name - 'a',
+               ".0> : tensor<f32>\n    %r = stablehlo.add %arg0, %c : tensor<f32>\n"
+               "    func.return %r : tensor<f32>\n  }\n}\n");
+  };
+  std::vector<Buffer> values;
+  for (const int device : client->own_devices())
+    values.push_back(to_device<float>(*client, {0}, {DType::f32, {}}, device));
+  for (const char name : names) {
+    const auto& program =
+        programs.try_emplace(name, client->compile(text(name), options)).first->second;
+    std::vector<std::vector<const Buffer*>> arguments;
+    for (const Buffer& value : values) arguments.push_back({&value});
+    Execution execution = program.execute(arguments);
+    CHECK(values[0].deleted());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::move(execution.results[i][0]);
+  }
+  for (const Buffer& value : values) std::cout << value.to_host<float>()[0] << "\n";
+}
+
+void run(const std::vector<std::string>& words) {
+  const std::string& what = words.at(0);
+  if (what == "facts") say_facts();
+  if (what == "order")
+    launch_in_order(words.at(1 + static_cast<std::size_t>(process()) % (words.size() - 1)));
+  if (what == "train")
+    train_here(std::stoi(words.at(1)), words.at(2), words.at(3), std::stoi(words.at(4)),
+               words.size() > 5 ? std::stoi(words[5]) : -1);
+}
+
+}  // namespace
+}  // namespace smelt
+
+int main(int count, char** words) try {
+  smelt::run({words + 1, words + count});
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
+}
