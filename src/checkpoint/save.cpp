@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/save_parts.h"
 #include "checkpoint/slice_lines.h"
 #include "format/crc32c.h"
 #include "store/file.h"
@@ -15,9 +16,40 @@
 #include "store/path.h"
 
 namespace smelt {
-namespace {
-
 using nlohmann::json;
+
+json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
+  OutputFile file(path, OutputFile::Cache::bypassed);
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;
+  write_safetensors(tensors, {}, [&](std::string_view piece) {
+    file.write(piece);
+    crc = crc32c(piece, crc);
+    size += piece.size();
+  });
+  file.commit();
+  return {{"name", name}, {"size_bytes", size}, {"crc32c", hex_text(crc)}};
+}
+
+void write_manifest(const OutputDirectory& directory, std::int64_t step,
+                    const SlicedTensors& tensors, json lines, const PieceFiles& files,
+                    const json& state, const SaveOptions& options) {
+  const bool whole =
+      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
+  json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
+                   {"step", step},
+                   {"files", std::move(lines)},
+                   {"tensors", json::object()},
+                   {"state", state}};
+  for (const auto& [name, tensor] : tensors)
+    manifest["tensors"][name] = tensor_line(name, tensor, files);
+  const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  write_file(directory.file(kManifestFile), text);
+  options.require_held();
+  write_file(directory.file(kCommitFile), commit_text(text));
+}
+
+namespace {
 
 // A directory on its way: written beside an earlier one, set aside.
 constexpr std::string_view kNew = ".new";
@@ -38,20 +70,6 @@ std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_byte
   return parts;
 }
 
-// Writes one file of tensors and gives its line of the manifest.
-json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
-  OutputFile file(path, OutputFile::Cache::bypassed);
-  std::uint32_t crc = 0;
-  std::uint64_t size = 0;
-  write_safetensors(tensors, {}, [&](std::string_view piece) {
-    file.write(piece);
-    crc = crc32c(piece, crc);
-    size += piece.size();
-  });
-  file.commit();
-  return {{"name", name}, {"size_bytes", size}, {"crc32c", hex_text(crc)}};
-}
-
 // What the files hold, by name: whole tensors and slices.
 TensorMap pieces_of(const SlicedTensors& tensors) {
   TensorMap pieces;
@@ -61,17 +79,10 @@ TensorMap pieces_of(const SlicedTensors& tensors) {
   return pieces;
 }
 
-void write_members(const OutputDirectory& directory, std::int64_t step,
-                   const SlicedTensors& tensors, const json& state, const SaveOptions& options) {
-  const bool whole =
-      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
-  json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
-                   {"step", step},
-                   {"files", json::array()},
-                   {"tensors", json::object()},
-                   {"state", state}};
-  const std::vector<TensorMap> parts = shards(pieces_of(tensors), options.shard_bytes);
-  std::vector<json> lines(parts.size());
+// Writes the files and gives their lines of the manifest.
+json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
+  json lines = json::array();
+  lines.get_ref<json::array_t&>().resize(parts.size());
   std::atomic<std::size_t> next = 0;
   run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
     for (std::size_t i; (i = next++) < parts.size();) {
@@ -79,17 +90,17 @@ void write_members(const OutputDirectory& directory, std::int64_t step,
       lines[i] = write_shard(directory.file(name), name, parts[i]);
     }
   });
+  return lines;
+}
+
+void write_members(const OutputDirectory& directory, std::int64_t step,
+                   const SlicedTensors& tensors, const json& state, const SaveOptions& options) {
+  const std::vector<TensorMap> parts = shards(pieces_of(tensors), options.shard_bytes);
+  json lines = write_files(directory, parts);
   PieceFiles files;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    manifest["files"].push_back(lines[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i)
     for (const auto& [piece, view] : parts[i]) files.emplace(piece, lines[i]["name"]);
-  }
-  for (const auto& [name, tensor] : tensors)
-    manifest["tensors"][name] = tensor_line(name, tensor, files);
-  const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-  write_file(directory.file(kManifestFile), text);
-  options.require_held();
-  write_file(directory.file(kCommitFile), commit_text(text));
+  write_manifest(directory, step, tensors, std::move(lines), files, state, options);
 }
 
 void rename_directory(const std::string& from, const std::string& to) {
@@ -213,8 +224,10 @@ void replace_on_store(const std::string& path, const std::string& other_path,
   write_directory(path, members_of(other_path, options));
 }
 
-void publish(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
-             const WriteMembers& write) {
+}  // namespace
+
+void publish_checkpoint(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
+                        const WriteMembers& write) {
   CHECK(step >= 0 && options.max_to_keep >= 0);
   options.require_held();
   take_back_checkpoints(model_dir);
@@ -233,8 +246,6 @@ void publish(const std::string& model_dir, std::int64_t step, const SaveOptions&
   rotate(model_dir, step, options);
 }
 
-}  // namespace
-
 void remove_checkpoint(const std::string& path) {
   remove_file(join_path(path, kCommitFile));
   remove_tree(path);
@@ -249,14 +260,14 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& tensors, const json& state,
                             const SaveOptions& options) {
   CHECK(options.shard_bytes > 0);
-  publish(model_dir, step, options, [&](const OutputDirectory& directory) {
+  publish_checkpoint(model_dir, step, options, [&](const OutputDirectory& directory) {
     write_members(directory, step, tensors, state, options);
   });
 }
 
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options) {
-  publish(folder, step, options, members_of(committed_path(model_dir, step), options));
+  publish_checkpoint(folder, step, options, members_of(committed_path(model_dir, step), options));
 }
 
 }  // namespace smelt
