@@ -85,12 +85,13 @@ Batch Scorer::batch(std::int64_t number) const {
   return out;
 }
 
-Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog) const {
+Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog,
+                         bool stops) const {
   ReportSums sums(program_.report), one(program_.report);
   double loss = 0;
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
-    if (StopSignal::raised())
+    if (stops && StopSignal::raised())
       throw Stopped(
           str("eval: stopped by a signal after ", i, " of ", counted(batches_, "batch", "batches")),
           "run the same command again");

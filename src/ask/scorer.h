@@ -45,8 +45,10 @@ class Scorer {
          const Compute& compute, const HeldOut& held_out, const Fields& fields);
 
   // The state's values, on the placement's devices; whatever else is in it is not looked at.
-  // Stopped by a StopSignal. The watchdog, if any, watches each batch.
-  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
+  // Stopped by a StopSignal, unless it is one of several processes', which all end it. The
+  // watchdog, if any, watches each batch.
+  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr,
+                   bool stops = true) const;
   // Logs how many examples it takes of how many there are.
   void announce() const;
   // Reads all batches and computes nothing.

@@ -61,6 +61,7 @@ StepProgram program_of(const TrainJob& job, std::string_view platform,
   TrainingConfig config = job.config;
   config.compute = compute_of(job, platform);
   config.devices = job.on.devices;
+  config.takes_wishes = job.together.several();
   return program(job.task, config,
                  placement_for(platform, job.on.devices, config.reduction,
                                partition_for(job.on.mesh, job.on.devices, job.fields)));

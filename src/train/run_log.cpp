@@ -90,6 +90,7 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
                  *peak_ / 1e12, facts.devices, facts.device_kind, dtype_name(facts.products),
                  flops_per_example_);
   }
+  if (facts.folder.empty()) return;
   metrics_.emplace(facts.folder, facts.step, start_fields());
   events_ = std::make_unique<EventLog>(join_path(facts.folder, "train"), facts.step + 1);
   const auto settings = flat_settings(start_fields());

@@ -67,7 +67,7 @@ struct TrackChoice {
 
 // What is known of a run before its first step.
 struct RunFacts {
-  std::string folder;  // the model's, that gets metrics.jsonl and train/
+  std::string folder;  // the model's, that gets metrics.jsonl and train/; empty: nothing is written
   std::int64_t step = 0, total = 0, batch_size = 0, devices = 1;
   std::uint64_t examples = 0;
   std::int64_t parameters = 0;

@@ -59,9 +59,12 @@ std::pair<std::string, std::string> without_hint(const std::string& message) {
 
 }  // namespace
 
-Saver::Saver(const TrainJob& job, const Start& start, const FolderLock& lock)
+Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock,
+             std::vector<HeldSlice> held, int process)
     : job_(job),
       lock_(lock),
+      held_(std::move(held)),
+      process_(process),
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_),
@@ -76,9 +79,15 @@ std::string Saver::folder(const char* name) const { return join_path(job_.model_
 
 bool Saver::is_due(std::int64_t step) const {
   if (step == newest_) return false;
-  return step % job_.save_every == 0 ||
-         (job_.save_minutes > 0 && seconds_since(begun_) >= 60 * job_.save_minutes);
+  return step % job_.save_every == 0 || (!job_.together.several() && is_due_by_time());
 }
+
+bool Saver::is_due_by_time() const {
+  return job_.save_minutes > 0 && seconds_since(begun_) >= 60 * job_.save_minutes;
+}
+
+// Of the save under way, which is the same on all processes.
+std::string Saver::key(std::string_view what) const { return str("save/", saves_, "/", what); }
 
 bool Saver::is_best(const Evaluation& evaluation) const {
   if (job_.keep_best.empty()) return false;
@@ -98,6 +107,7 @@ void Saver::poll() {
 void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings,
                  Watchdog& watchdog) {
   CHECK(!under_way_.valid());
+  ++saves_;
   if (kinds.regular) {
     newest_ = step;
     begun_ = Clock::now();
@@ -120,9 +130,35 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
 // What the device has to say of the state ends the run, and so does a mistake of ours.
 Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
                             const nlohmann::json& settings) const {
-  Outcome outcome{.step = step, .not_finite = first_not_finite(host)};
+  Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host)};
   if (!outcome.not_finite) outcome.attempts = write_kinds(step, host, kinds, settings);
   return outcome;
+}
+
+// A part that another process holds counts as well.
+std::optional<std::string> Saver::not_finite_anywhere(const HostState& host) const {
+  const auto own = first_not_finite(host);
+  if (!job_.together.several()) return own;
+  for (const std::string& said : job_.together.gather(key("finite"), own.value_or("")))
+    if (!said.empty()) return said;
+  return std::nullopt;
+}
+
+void Saver::publish(const std::string& place, const std::string& copy_of, std::int64_t step,
+                    const HostState& host, const nlohmann::json& settings,
+                    const SaveOptions& options) const {
+  const auto copy = [&] { keep_checkpoint(copy_of, step, place, options); };
+  if (!job_.together.several())
+    return copy_of.empty() ? save_sliced_checkpoint(place, step, host.tensors, settings, options)
+                           : copy();
+  const SaveShare share{.process = process_,
+                        .leads = job_.together.leads(),
+                        .key = key(place),
+                        .gather = job_.together.gather};
+  if (copy_of.empty())
+    save_shared_checkpoint(place, step, host.tensors, held_, settings, share, options);
+  else
+    lead_alone(share, copy);
 }
 
 // The model folder is last: what a run goes on from needs no other place to be mended, wherever a
@@ -133,30 +169,28 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
                                                const nlohmann::json& settings) const {
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
-  const auto publish = [&](std::string_view name, const std::string& place, SaveOptions options) {
+  const auto publish_at = [&](std::string_view name, const std::string& place,
+                              SaveOptions options) {
     out.push_back({.place = name});
-    options.require_held = [this] { lock_.require_held_now(); };
+    if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
     try {
-      if (first.empty())
-        save_sliced_checkpoint(place, step, host.tensors, settings, options);
-      else
-        keep_checkpoint(first, step, place, options);
+      publish(place, first, step, host, settings, options);
       if (first.empty()) first = place;
-      if (name == kBest) remove_file(join_path(place, kScoreFile));
+      if (name == kBest && lock_ != nullptr) remove_file(join_path(place, kScoreFile));
     } catch (const BugError&) {
       throw;
     } catch (const Error& error) {
       out.back().failure = error.what();
     }
   };
-  if (kinds.best) publish(kBest, folder("best"), {.names = job_.names, .alone = true});
+  if (kinds.best) publish_at(kBest, folder("best"), {.names = job_.names, .alone = true});
   if (!kinds.regular) return out;
   if (is_kept_for_ever(step))
-    publish(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
-  publish(kModel, job_.model_dir,
-          {.max_to_keep = static_cast<int>(job_.keep),
-           .names = job_.names,
-           .spare = step_to_rewind_to(step)});
+    publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
+  publish_at(kModel, job_.model_dir,
+             {.max_to_keep = static_cast<int>(job_.keep),
+              .names = job_.names,
+              .spare = step_to_rewind_to(step)});
   return out;
 }
 

@@ -24,12 +24,16 @@ namespace smelt {
 // of the state on the host. A save that fails is told and tried again when the next one is due.
 class Saver {
  public:
-  // Saves only while the lock of the model folder is held.
-  Saver(const TrainJob& job, const Start& start, const FolderLock& lock);
+  // Saves only while the lock of the model folder is held, by the one of several processes that
+  // leads. These write together what each holds: `held` is of all of them, `process` this one's
+  // number there.
+  Saver(const TrainJob& job, const Start& start, const FolderLock* lock,
+        std::vector<HeldSlice> held = {}, int process = 0);
 
   // Whether the state after this step is to be saved: by the step's number, or by the time that has
-  // passed.
+  // passed, which of several processes one alone knows.
   bool is_due(std::int64_t step) const;
+  bool is_due_by_time() const;
   // Whether these are the best figures so far of what the job keeps the best of.
   bool is_best(const Evaluation& evaluation) const;
 
@@ -80,13 +84,22 @@ class Saver {
                 const nlohmann::json& settings) const;
   std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
                                    const nlohmann::json& settings) const;
+  // Writes the state at a place, or makes a copy there of what is at another.
+  void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
+               const HostState& host, const nlohmann::json& settings,
+               const SaveOptions& options) const;
+  std::optional<std::string> not_finite_anywhere(const HostState& host) const;
+  std::string key(std::string_view what) const;
   void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
   std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
-  const FolderLock& lock_;
+  const FolderLock* lock_;
+  std::vector<HeldSlice> held_;
+  int process_;
+  std::int64_t saves_ = 0;
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
   BestScore best_;

@@ -52,11 +52,23 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
     spdlog::warn("{}: {}", where, changes);
 }
 
+// What the one that leads finds, all read: listings, and what is removed, may differ by the moment.
+std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
+  std::optional<SlicedCheckpoint> found;
+  const std::string step = job.together.told("resume", [&] {
+    found = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
+                                    : load_sliced_checkpoint(job.resume_from);
+    return found ? str(found->step) : std::string();
+  });
+  if (found || step.empty()) return found;
+  return job.resume_from.empty() ? load_sliced_checkpoint(job.model_dir, std::stoll(step))
+                                 : load_sliced_checkpoint(job.resume_from);
+}
+
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
   const auto begin = Clock::now();
-  auto checkpoint = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
-                                            : load_sliced_checkpoint(job.resume_from);
+  auto checkpoint = checkpoint_of(job);
   if (!checkpoint) return {};
   const std::string& where = checkpoint->path;
   check_vocabulary(checkpoint->state, job.vocab, where);

@@ -25,11 +25,11 @@ StepPrograms::StepPrograms(std::shared_ptr<const Client> client, const TrainJob&
   }
 }
 
-Execution StepPrograms::run(const Batch& batch, const ModelState& state,
-                            std::int64_t argument) const {
+Execution StepPrograms::run(const Batch& batch, const ModelState& state, std::int64_t argument,
+                            const Wishes& wishes) const {
   const auto found = steps_.find(length_of(batch.arrays.front().shape));
   CHECK(found != steps_.end(), batch.arrays.front().shape);
-  return found->second.run(batch, state, argument);
+  return found->second.run(batch, state, argument, wishes);
 }
 
 Batch of_full_length(const Task& task, const Batch& batch) {

@@ -16,7 +16,8 @@ class StepPrograms {
                const StepProgram& program, const MemoryAdvice& advice);
 
   // By the program of the batch's length.
-  Execution run(const Batch& batch, const ModelState& state, std::int64_t argument) const;
+  Execution run(const Batch& batch, const ModelState& state, std::int64_t argument,
+                const Wishes& wishes = {}) const;
   // What they hold beside their state; null: nothing.
   std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
   // Of the longest batches.

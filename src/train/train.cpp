@@ -18,7 +18,8 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
   const std::int64_t steps = std::clamp<std::int64_t>(run.last_step() - start.step, 0,
                                                       std::max<std::int64_t>(1, job.check_every));
   Prefetch batches(*run.source, job.config.batch_size,
-                   StepNumbers(job, start).batch_after(start.step, start.spikes));
+                   StepNumbers(job, start).batch_after(start.step, start.spikes),
+                   {.share = own_share(run.program.placement, *run.client)});
   for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
   spdlog::info("dry run: {} of {} read, nothing trained or written",
                counted(steps, "batch", "batches"), counted(job.config.batch_size, "example"));
@@ -34,7 +35,7 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
 TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& state) try {
   const StopSignal stop(kStopsTraining);
   run.log.ready();
-  Saver saver(run.job, start, *run.lock);
+  Saver saver = run.saver(start);
   {
     const auto saving = run.log.during(Spent::save);
     saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
@@ -75,8 +76,10 @@ TrainSummary trained(const TrainJob& job) {
 
 }  // namespace
 
-TrainSummary train(const TrainJob& job) {
+TrainSummary train(const TrainJob& of) {
   const StopNotice notice;  // until there are steps to save, and once they are saved
+  TrainJob job = of;
+  if (!job.together.several()) job.together = together_now();
   const TrainSummary s = trained(job);
   if (s.last_step > s.first_step)
     spdlog::info(

@@ -31,7 +31,7 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       state_(std::move(prepared.state)),
       spikes_(start.spikes),
       position_(start.step, start.unchecked),
-      saver_(job_, start, *run.lock),
+      saver_(run.saver(start)),
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
       last_(run.program.report),
@@ -41,8 +41,9 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
 }
 
 std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
-  return std::make_unique<Prefetch>(*run_.source, job_.config.batch_size,
-                                    numbers_.batch_after(step, spikes_));
+  return std::make_unique<Prefetch>(
+      *run_.source, job_.config.batch_size, numbers_.batch_after(step, spikes_),
+      PrefetchOptions{.share = own_share(run_.program.placement, *run_.client)});
 }
 
 Batch Trainer::next_batch() {
@@ -59,10 +60,22 @@ Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const st
   throw;
 }
 
+// A signal, and the time, come to each process by itself.
+Wishes Trainer::wishes() const {
+  const Together& together = job_.together;
+  if (!together.several()) return {};
+  return {.stop = StopSignal::raised(), .save = together.leads() && saver_.is_due_by_time()};
+}
+
+bool Trainer::is_to_stop() const {
+  return job_.together.several() ? stop_wished_ : StopSignal::raised();
+}
+
 void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
-  Execution execution = programs_.step.run(batch, state_, numbers_.argument(position_.step()));
+  Execution execution =
+      programs_.step.run(batch, state_, numbers_.argument(position_.step()), wishes());
   state_.replace(execution.results);
   run_.watchdog.rest();
   read_report();  // of the step before: this one is under way meanwhile
@@ -96,12 +109,12 @@ void Trainer::step_with_histograms(const Batch& batch) {
 // Most steps take no histograms.
 void Trainer::take_step() {
   const Batch batch = next_batch_or_save();
-  if (log_.wants_histograms(position_.step() + 1))
+  if (log_.wants_histograms(position_.step() + 1) && !job_.together.several())
     step_with_histograms(batch);
   else
     step(batch);
   saver_.poll();
-  run_.lock->require_held();
+  if (run_.lock) run_.lock->require_held();
   if (position_.step() == run_.last_step()) read_report();
 }
 
@@ -117,6 +130,10 @@ void Trainer::read_report() {
   last_.clear();
   last_.add(report);
   since_check_.add(report);
+  if (job_.together.several()) {
+    stop_wished_ = stop_wished_ || last_.figure(kStopWishes) > 0;
+    save_wished_ = last_.figure(kSaveWishes) > 0;
+  }
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
   const Spikes& spikes = job_.config.spikes;
@@ -129,7 +146,13 @@ void Trainer::read_report() {
 void Trainer::stop_at_bad_step(double loss, double norm) {
   saver_.wait();  // which throws where a state before this step was already not finite
   const std::int64_t step = position_.step(), before = step - 1;
-  const auto found = keep_bad_batch(
+  const auto told = [&](const std::string& found) {
+    return SystemError(str("train: at step ", step, " the loss is ", loss, ", the gradient's norm ",
+                           norm, "; ", found),
+                       saver_.stability_hint());
+  };
+  if (job_.together.several()) throw told("its batch is kept where one process trains alone");
+  throw told(keep_bad_batch(
       bad_batch_folder(job_.model_dir, step),
       {.step = step,
        .argument = numbers_.argument(before),
@@ -138,22 +161,29 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
       {.client = run_.client,
        .program = [&] { return program_of(job_, run_.client->platform_name(), gradient_program); },
        .state = state_,
-       .settings = run_.settings});
-  throw SystemError(str("train: at step ", step, " the loss is ", loss, ", the gradient's norm ",
-                        norm, "; ", found),
-                    saver_.stability_hint());
+       .settings = run_.settings}));
+}
+
+// The one that leads chooses it and removes those behind it.
+SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
+  std::optional<SlicedCheckpoint> found;
+  const std::string step = job_.together.told(str("rewind/", ++rewinds_), [&] {
+    found = smelt::rewind({.model_dir = job_.model_dir,
+                           .spike = spike,
+                           .save_every = job_.save_every,
+                           .first_step = numbers_.steps_before,
+                           .fields = job_.fields},
+                          spikes_);
+    return str(found->step);
+  });
+  return found ? *std::move(found) : load_sliced_checkpoint(job_.model_dir, std::stoll(step));
 }
 
 void Trainer::rewind() {
   const std::int64_t spike = position_.spike();
   report_.reset();
   saver_.wait();
-  SlicedCheckpoint checkpoint = smelt::rewind({.model_dir = job_.model_dir,
-                                               .spike = spike,
-                                               .save_every = job_.save_every,
-                                               .first_step = numbers_.steps_before,
-                                               .fields = job_.fields},
-                                              spikes_);
+  SlicedCheckpoint checkpoint = checkpoint_before(spike);
   begin_spike_losses(run_.program.state, checkpoint);
   std::optional(std::move(state_)).reset();  // a device may have room for one state only
   state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
@@ -172,8 +202,10 @@ void Trainer::rewind() {
 Trainer::Due Trainer::due() const {
   const std::int64_t step = position_.step();
   const bool is_last = step == run_.last_step();
+  // The step before this one was started with the same wish.
+  const bool wished = save_wished_ && step > saver_.newest() + 2;
   return {.check = job_.check_every > 0 && (step % job_.check_every == 0 || is_last),
-          .save = is_last ? saver_.newest() != step : saver_.is_due(step)};
+          .save = is_last ? saver_.newest() != step : saver_.is_due(step) || wished};
 }
 
 // Looks at the state, tells of it and begins to save it; not where a report says to go back.
@@ -228,7 +260,8 @@ SlicedTensors Trainer::weights_to_ask(const HostState& host) const {
 }
 
 Evaluation Trainer::validate(const SlicedTensors& weights) {
-  Evaluation out = programs_.scorer->score(state_, position_.step(), &run_.watchdog);
+  Evaluation out =
+      programs_.scorer->score(state_, position_.step(), &run_.watchdog, !job_.together.several());
   if (programs_.measures)
     for (MeasuredValue& m : programs_.measures->measure(weights, "train", &run_.watchdog))
       out.measures.push_back(std::move(m));
@@ -252,7 +285,9 @@ std::optional<double> Trainer::check(const HostState& host) {
                    .trained = since_check_.batches() > 0 ? since_check_.measures()
                                                          : std::vector<MeasuredValue>(),
                    .validation = {},
-                   .parameters = parameter_scales(run_.program.state, host)};
+                   .parameters = job_.together.several()
+                                     ? std::vector<ParameterScale>()
+                                     : parameter_scales(run_.program.state, host)};
   since_check_.clear();
   const SlicedTensors weights = weights_to_ask(host);
   if (programs_.scorer) try {
@@ -286,7 +321,7 @@ void Trainer::run_steps() {
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
     check_and_save({.check = true, .save = true});  // saved without the mark
-  while (position_.step() < last && !is_out_of_patience() && !StopSignal::raised()) {
+  while (position_.step() < last && !is_out_of_patience() && !is_to_stop()) {
     take_step();
     check_and_save(due());
     tell_saved();
@@ -300,8 +335,9 @@ void Trainer::run_steps() {
     saver_.finish();
   }
   tell_saved();
+  job_.together.meet("end");
   const std::int64_t step = position_.step();
-  signalled_ = StopSignal::raised();
+  signalled_ = is_to_stop();
   const bool early = is_out_of_patience() && step < last;
   if (early)
     spdlog::info("train: {} after the best {}: done at step {} of {}",

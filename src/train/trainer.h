@@ -37,6 +37,7 @@
 #include "checkpoint/checkpoint.h"
 #include "step/program.h"
 #include "train/run_log.h"
+#include "train/together.h"
 
 namespace smelt {
 
@@ -81,6 +82,7 @@ struct TrainJob {
   std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
   bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation
   TrackChoice track = {};
+  Together together = {};        // with other processes: all of them call train() alike
   Fields fields = recipe_field;  // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step; not where no step is left.
@@ -109,7 +111,8 @@ struct TrainSummary {
 // UsageError: data that do not fit the task, a model folder that another process trains in, a
 // checkpoint of another run or another vocabulary, given weights that do not fit, a device's
 // memory; SystemError: a loss or gradient that is not finite, whose batch is saved with the state
-// before it (train/bad_batch.h), a state that is not (which is never saved), the device.
+// before it (train/bad_batch.h), a state that is not (which is never saved), the device. Of several
+// processes one signalled stops all at one step; what differs between them is a UsageError of all.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

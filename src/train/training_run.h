@@ -33,6 +33,7 @@ struct OpenedRun {
 
   std::int64_t last_step() const { return job.config.schedule.total_steps; }
   Compute compute() const;
+  Saver saver(const Start& start) const;
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job.fields);
   }
@@ -43,7 +44,7 @@ struct OpenedRun {
   std::shared_ptr<const Client> client;
   nlohmann::json settings;  // that a checkpoint must have been made with
   StepProgram program;
-  std::optional<FolderLock> lock;  // a dry run takes none
+  std::optional<FolderLock> lock;  // a dry run takes none, and of several processes one does
   Watchdog watchdog;
 };
 
@@ -97,10 +98,13 @@ class Trainer {
   void step(const Batch& batch);
   void step_with_histograms(const Batch& batch);
   void take_step();
+  Wishes wishes() const;
+  bool is_to_stop() const;
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
   void rewind();
   std::unique_ptr<Prefetch> batches_from(std::int64_t step) const;
+  SlicedCheckpoint checkpoint_before(std::int64_t spike);
   Due due() const;
   void check_and_save(Due due);
   void wait_for_save();
@@ -130,6 +134,8 @@ class Trainer {
   std::int64_t told_saved_;
   std::int64_t since_best_;  // validations
   bool signalled_ = false;
+  bool stop_wished_ = false, save_wished_ = false;  // by one of several processes
+  int rewinds_ = 0;
 };
 
 }  // namespace smelt

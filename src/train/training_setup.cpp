@@ -8,6 +8,8 @@
 #include "base/words.h"
 #include "checkpoint/layout.h"
 #include "data/description.h"
+#include "format/crc32c.h"
+#include "state/held_slices.h"
 #include "state/resume.h"
 #include "store/path.h"
 #include "train/job_checks.h"
@@ -22,6 +24,41 @@ namespace {
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);
   return open_device(job.on.device, static_cast<int>(job.on.devices));
+}
+
+// As many processes as were started together are the device's.
+void check_processes(const TrainJob& job, const Client& client) {
+  const int processes = client.process_count(), size = job.together.size;
+  if (processes == size) return;
+  throw UsageError(
+      str("train: ", counted(size, "process", "processes"),
+          size == 1 ? " was started, the device " : " were started together, the device ",
+          job.on.device, " is that of ", processes),
+      "start one process for each host of the device");
+}
+
+// What makes all processes run the same program on the same data.
+void check_alike(const OpenedRun& run) {
+  const Together& together = run.job.together;
+  constexpr std::string_view kHint = "start the same command with the same files on all hosts";
+  together.agree("settings", "train", run.settings, kHint);
+  if (!together.several()) return;
+  together.agree("program", "train",
+                 {{"the step's program, by its crc32c",
+                   hex_text(crc32c(emit_module(run.program.program, "step")))},
+                  {"the plugin", run.client->platform_version()}},
+                 kHint);
+}
+
+void lock_folder(OpenedRun& run) {
+  const std::string& folder = run.job.model_dir;
+  run.job.together.told("lock", [&] {
+    run.lock.emplace(folder, "train");
+    take_back_checkpoints(folder);
+    for (const char* place : {"save", "best"}) take_back_checkpoints(join_path(folder, place));
+    return std::string();
+  });
+  run.job.together.require_one_folder(folder);
 }
 
 // The run goes on from an older checkpoint of its own than the newest.
@@ -48,12 +85,17 @@ RunPrograms compiled_programs(const OpenedRun& run) {
                    job.fields);
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
   check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
+  if (job.together.several() && job.make_state_measures)
+    throw UsageError("train: a check by what the model answers is for one process",
+                     "train this task by one process");
   auto measures = scorer && job.make_state_measures ? job.make_state_measures(run.client) : nullptr;
-  auto sampler =
-      job.track.sampler ? job.track.sampler(run.client, sampling_placement(run)) : nullptr;
+  // One process alone may have no room for the model.
+  auto sampler = job.track.sampler && !job.together.several()
+                     ? job.track.sampler(run.client, sampling_placement(run))
+                     : nullptr;
   StepPrograms step(run.client, job, run.program, run.advice("train: a step"));
   std::optional<GradientValues> gradients;
-  if (job.track.gradient_histograms && job.track.histograms_every > 0)
+  if (job.track.gradient_histograms && job.track.histograms_every > 0 && !job.together.several())
     gradients.emplace(run.client, job, step.held());
   return {.scorer = std::move(scorer),
           .measures = std::move(measures),
@@ -87,26 +129,34 @@ OpenedRun::OpenedRun(const TrainJob& of)
   check_described(job, *source);
   check_memory(program, client->platform_name());
   check_weights_stay(job.init, job.model_dir, job.overwrite);
-  if (job.dry_run) return;
-  lock.emplace(job.model_dir, "train");
-  take_back_checkpoints(job.model_dir);
-  for (const char* place : {"save", "best"}) take_back_checkpoints(join_path(job.model_dir, place));
+  check_processes(job, *client);
+  check_alike(*this);
+  if (!job.dry_run) lock_folder(*this);
+}
+
+Saver OpenedRun::saver(const Start& start) const {
+  if (!job.together.several()) return {job, start, &*lock};
+  return {job, start, lock ? &*lock : nullptr,
+          held_slices(program.state, program.placement, *client), client->process_index()};
 }
 
 Compute OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
 
 void accept(OpenedRun& run, const Start& start) {
   const TrainJob& job = run.job;
-  if (job.overwrite && run.lock) {
-    check_no_model_below(job.model_dir);
-    run.lock->clear_folder();
-  }
-  job.accepted();
+  job.together.told("accepted", [&] {
+    if (job.overwrite && run.lock) {
+      check_no_model_below(job.model_dir);
+      run.lock->clear_folder();
+    }
+    job.accepted();
+    if (!job.dry_run && !job.resume_from.empty()) leave_the_way_behind(job.model_dir, start.step);
+    return std::string();
+  });
   if (job.dry_run) return;
-  if (!job.resume_from.empty()) leave_the_way_behind(job.model_dir, start.step);
   const auto description = run.source->description();
   const Compute compute = run.compute();
-  run.log.begin({.folder = job.model_dir,
+  run.log.begin({.folder = job.together.leads() ? job.model_dir : "",
                  .step = start.step,
                  .total = run.last_step(),
                  .batch_size = job.config.batch_size,

@@ -1,0 +1,143 @@
+#include "train/together.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "format/crc32c.h"
+#include "format/json_difference.h"
+#include "runtime/client.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kSeenSeconds = 30;  // a network's file system may be so late
+constexpr std::string_view kHint = "\n  hint: ";
+constexpr char kWord = '=', kUser = 'u', kWorld = 's';
+
+[[noreturn]] void throw_told(std::string_view said) {
+  const std::size_t at = said.find(kHint);
+  const std::string what(said.substr(1, at == said.npos ? at : at - 1));
+  const std::string_view hint = at == said.npos ? "" : said.substr(at + kHint.size());
+  if (said.front() == kUser) throw UsageError(what, hint);
+  throw SystemError(what, hint);
+}
+
+// What one may not see of another's, or nothing.
+std::string unseen(const std::string& folder, const std::string& nonce) {
+  const auto begin = Clock::now();
+  while (!exists(join_path(folder, nonce))) {
+    if (seconds_since(begin) > kSeenSeconds) return nonce;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return "";
+}
+
+// How long each is waited for, by the first word of what it is about.
+PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
+  const std::string what = key.substr(0, key.find('/'));
+  if (what == "save") return times.commit;
+  if (what == "resume" || what == "rewind") return times.restore;
+  if (what == "end") return times.exit;
+  return times.programs;
+}
+
+std::shared_ptr<Hub> pod;  // of this process; null: it trains alone
+int runs_together = 0;
+
+}  // namespace
+
+Together together_of(Hub& hub, const std::string& prefix) {
+  return {.rank = hub.rank(),
+          .size = hub.size(),
+          .gather = [&hub, prefix](const std::string& key, const std::string& payload) {
+            hub.beat(key);
+            return hub.gather(prefix + key, payload, time_of(key, hub.times()));
+          }};
+}
+
+TrainsTogether::TrainsTogether(std::shared_ptr<Hub> hub) {
+  CHECK(pod == nullptr);
+  KeyValueStore store{
+      .get = [hub](const std::string& key,
+                   std::chrono::milliseconds timeout) { return hub->get(key, timeout); },
+      .try_get = [hub](const std::string& key) { return hub->try_get(key); },
+      .put = [hub](const std::string& key,
+                   const std::string& value) { return hub->put(key, value); }};
+  join_processes({.index = hub->rank(),
+                  .count = hub->size(),
+                  .store = std::make_shared<const KeyValueStore>(std::move(store))});
+  pod = std::move(hub);
+}
+
+TrainsTogether::~TrainsTogether() {
+  join_processes({});
+  pod.reset();
+}
+
+Together together_now() {
+  if (pod == nullptr) return {};
+  return together_of(*pod, str("train/", ++runs_together, "/"));
+}
+
+std::string Together::told(const std::string& key, const std::function<std::string()>& say) const {
+  if (!several()) return say();
+  std::string mine;
+  if (leads()) try {
+      mine = kWord + say();
+    } catch (const UsageError& error) {
+      mine = str(kUser, error.what());
+    } catch (const SystemError& error) {
+      mine = str(kWorld, error.what());
+    }
+  const std::string said = gather(key, mine).at(0);
+  CHECK(!said.empty(), key);
+  if (said.front() != kWord) throw_told(said);
+  return said.substr(1);
+}
+
+void Together::agree(const std::string& key, std::string_view what, const nlohmann::json& value,
+                     std::string_view hint) const {
+  if (!several()) return;
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  std::optional<nlohmann::json> first;
+  int rank = 0;
+  for (const std::string& text : gather(key, value.dump(-1, ' ', false, replace))) {
+    const auto here = nlohmann::json::parse(text);
+    if (!first)
+      first = here;
+    else if (const auto other = first_difference(*first, here))
+      throw UsageError(str(what, ": ", other->name, other->name.empty() ? "" : " is ",
+                           other->was.dump(), " on host 0, ", other->is.dump(), " on host ", rank),
+                       hint);
+    ++rank;
+  }
+}
+
+void Together::require_one_folder(const std::string& folder) const {
+  if (!several()) return;
+  const auto now = Clock::now().time_since_epoch().count();
+  const std::string nonce = told("folder", [&] {
+    const std::string name = str(".pod-", hex_text(crc32c(str(folder, " ", now))));
+    write_file(join_path(folder, name), "");
+    return name;
+  });
+  const auto all = gather("folder/seen", unseen(folder, nonce));
+  if (leads()) remove_file(join_path(folder, nonce));
+  for (std::size_t host = 0; host < all.size(); ++host)
+    if (!all[host].empty())
+      throw UsageError(str("train: host ", host, " does not see what host 0 has written in ",
+                           folder, " for ", kSeenSeconds, " s"),
+                       "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+}
+
+void Together::meet(const std::string& key) const {
+  if (several()) gather(key, "");
+}
+
+}  // namespace smelt

@@ -1,0 +1,52 @@
+// The processes that train one model together, each with devices of its own. Devices meet in their
+// programs alone; all else that must be the same everywhere is said here, under a key that is used
+// once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "checkpoint/shared_save.h"
+#include "pod/hub.h"
+
+namespace smelt {
+
+struct Together {
+  int rank = 0;  // as they were started; 0 leads: it alone locks, clears up and keeps the log
+  int size = 1;
+  Gather gather = {};  // throws where a process does not come
+
+  bool several() const { return size > 1; }
+  bool leads() const { return rank == 0; }
+
+  // What the one that leads says, by `say`, which is called there alone. An Error of it is thrown
+  // by all. Of one process alone it is its own word.
+  std::string told(const std::string& key, const std::function<std::string()>& say) const;
+  // UsageError on all that names who differs, beginning with `what`, unless all give the same; what
+  // only one side knows, a field of a JSON object, is not compared.
+  void agree(const std::string& key, std::string_view what, const nlohmann::json& value,
+             std::string_view hint) const;
+  // UsageError on all unless all see the files that the one that leads makes in this folder.
+  void require_one_folder(const std::string& folder) const;
+  void meet(const std::string& key) const;
+};
+
+// By a hub; the prefix begins all keys.
+Together together_of(Hub& hub, const std::string& prefix);
+
+// While it lives, train() trains together with the hub's processes, and what open_device() opens is
+// told of them.
+class TrainsTogether {
+ public:
+  explicit TrainsTogether(std::shared_ptr<Hub> hub);
+  ~TrainsTogether();
+  TrainsTogether(const TrainsTogether&) = delete;
+  TrainsTogether& operator=(const TrainsTogether&) = delete;
+};
+// With them, of the next train(); of one process alone otherwise.
+Together together_now();
+
+}  // namespace smelt

@@ -1,0 +1,68 @@
+// What processes say to each other beside their devices, by hubs of threads.
+#include "train/together.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "pod/pod_of_threads.h"
+#include "support/captured_log.h"
+
+namespace smelt {
+namespace {
+
+using testing::Each;
+using testing::StrEq;
+
+class TogetherTest : public testing::Test {
+ protected:
+  // body(together) on a thread for each of three; what each has thrown.
+  std::vector<std::string> run(const std::function<void(const Together&)>& body) {
+    auto hubs = pod_.connect();
+    return pod_.run([&](int rank) { body(together_of(*hubs.at(rank), "run/1/")); });
+  }
+
+  const CapturedLog log_;
+  PodOfThreads pod_{3};
+};
+
+TEST_F(TogetherTest, AllAreToldWhatTheOneThatLeadsSays) {
+  EXPECT_THAT(run([](const Together& together) {
+                const std::string said =
+                    together.told("resume", [&] { return str("step of ", together.rank); });
+                EXPECT_EQ(said, "step of 0");
+                EXPECT_EQ(together.told("resume/2", [] { return std::string(); }), "");
+              }),
+              Each(""));
+}
+
+TEST_F(TogetherTest, ItsErrorIsOfTheSameKindOnAll) {
+  EXPECT_THAT(
+      run([](const Together& together) {
+        EXPECT_THROW(
+            together.told(
+                "a", [&]() -> std::string { throw UsageError("train: it is locked", "wait"); }),
+            UsageError);
+        together.told("b", [&]() -> std::string { throw SystemError("disk: full", "buy"); });
+      }),
+      Each(StrEq("disk: full\n  hint: buy")));
+}
+
+TEST_F(TogetherTest, WhoDiffersIsNamedWithBothValues) {
+  EXPECT_THAT(run([](const Together& together) {
+                together.agree("settings", "train", {{"data", {{"seed", together.rank / 2}}}},
+                               "start it alike");
+              }),
+              Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
+}
+
+TEST(TogetherAlone, NobodyIsAsked) {
+  const Together alone;
+  EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
+  alone.agree("a", "train", 1, "");
+  alone.require_one_folder("/nowhere");
+  alone.meet("a");
+}
+
+}  // namespace
+}  // namespace smelt
