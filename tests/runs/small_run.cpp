@@ -7,7 +7,11 @@
 
 namespace smelt {
 
-std::string SmallRun::vocab() { return source_path("tests/golden/pretraining/vocab_uncased.txt"); }
+static std::string small_vocab() {
+  return source_path("tests/golden/pretraining/vocab_uncased.txt");
+}
+
+std::string SmallRun::vocab() { return small_vocab(); }
 
 void SmallRun::SetUp() {
   REQUIRE_PLUGIN("cpu");
@@ -30,9 +34,9 @@ std::string SmallRun::other_records() const {
   return path;
 }
 
-BertTask SmallRun::bert() {
+BertTask small_bert() {
   BertTask bert{.seq_length = 32, .max_predictions = 5};
-  bert.model.vocab_size = Vocabulary::load(vocab()).size();
+  bert.model.vocab_size = Vocabulary::load(small_vocab()).size();
   bert.model.hidden_size = 16;
   bert.model.num_hidden_layers = 1;
   bert.model.num_attention_heads = 2;
@@ -42,15 +46,15 @@ BertTask SmallRun::bert() {
   return bert;
 }
 
-TrainJob SmallRun::job(const std::string& model, std::int64_t steps) const {
+TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps) {
   TrainJob job;
-  job.task = bert_task(bert());
+  job.task = bert_task(small_bert());
   job.config.batch_size = 8;
   job.config.schedule = {
       .learning_rate = 1e-3, .warmup_steps = 2, .total_steps = steps, .power = 1.0};
   job.config.optimizer = adamw({});
-  job.data = dir_.file("train.tfrecord");
-  job.model_dir = dir_.file(model);
+  job.data = folder + "/train.tfrecord";
+  job.model_dir = folder + "/" + model;
   job.save_every = 5;
   return job;
 }

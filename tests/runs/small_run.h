@@ -18,14 +18,20 @@
 
 namespace smelt {
 
+// Hidden 16, one layer, sequences of 32 with at most 5 masks.
+BertTask small_bert();
+// On the records of `folder`, where the model is, too.
+TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps);
+
 class SmallRun : public testing::Test {
  protected:
   void SetUp() override;
 
   static std::string vocab();
-  // Hidden 16, one layer, sequences of 32 with at most 5 masks.
-  static BertTask bert();
-  TrainJob job(const std::string& model, std::int64_t steps) const;
+  static BertTask bert() { return small_bert(); }
+  TrainJob job(const std::string& model, std::int64_t steps) const {
+    return small_job(dir_.path(), model, steps);
+  }
   // A checkpoint of step 0, for which nothing is compiled.
   void save_first_weights(const std::string& model) const { train(job(model, 0)); }
   EvaluateJob evaluation(const std::string& model) const;

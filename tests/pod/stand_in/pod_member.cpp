@@ -3,9 +3,13 @@
 //   train DEVICES MESH FORM STEPS [DIE_AT]       losses and the state of a small BERT, bit by bit;
 //   of
 //                                                process POD_MEMBER_DIES, which ends there, none
+//   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
+//                                                process 1 does at step AT: die, stop, another
+//                                                (seed)
 //   order NAMES                                  launches programs in this order
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -14,6 +18,7 @@
 #include "format/crc32c.h"
 #include "runs/golden_bert.h"
 #include "runs/mesh_bert.h"
+#include "runs/small_run.h"
 #include "state/compiled_step.h"
 
 namespace smelt {
@@ -93,6 +98,47 @@ void train_here(int devices, const std::string& mesh, const std::string& form, i
   say_state("last", state.download());
 }
 
+TrainJob job_of(const std::vector<std::string>& words) {
+  TrainJob job = small_job(words.at(1), words.at(2), std::stoi(words.at(3)));
+  job.on.devices = job.config.devices = std::stoi(words.at(4));
+  if (words.at(5) != "replicas") job.on.mesh.mesh = words[5];
+  if (words.at(6) == "scan")
+    job.config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+  job.check_every = 2;
+  if (words.size() < 8 || process() != 1) return job;
+  const std::string& what = words[7];
+  if (what == "another") job.config.seed = 7;
+  job.checked = [what, at = words.size() > 8 ? std::stoi(words[8]) : -1](const TrainCheck& check) {
+    if (check.step != at) return;
+    if (what == "die") ::_exit(9);
+    if (what == "stop") std::raise(SIGTERM);
+  };
+  return job;
+}
+
+void run_job(const std::vector<std::string>& words) {
+  const KeptClients clients;
+  const char* address = std::getenv("POD_HUB");
+  if (address == nullptr) {
+    train(job_of(words));
+    return;
+  }
+  const std::shared_ptr<Hub> hub = Hub::connect(
+      {.address = address, .rank = process(), .size = std::atoi(std::getenv("POD_SIZE"))}, {});
+  const TrainsTogether together(hub);
+  try {
+    train(job_of(words));
+  } catch (const UsageError& error) {
+    constexpr int kUsage = 2;
+    hub->abort(error.what(), kUsage);
+    throw;
+  } catch (const Stopped&) {
+    hub->bye();
+    throw;
+  }
+  hub->bye();
+}
+
 // Each letter is a program of its own, over all devices: x + the number of the letter.
 void launch_in_order(const std::string& names) {
   const auto client = open_device("cpu");
@@ -126,6 +172,7 @@ void launch_in_order(const std::string& names) {
 void run(const std::vector<std::string>& words) {
   const std::string& what = words.at(0);
   if (what == "facts") say_facts();
+  if (what == "job") run_job(words);
   if (what == "order")
     launch_in_order(words.at(1 + static_cast<std::size_t>(process()) % (words.size() - 1)));
   if (what == "train")
@@ -138,6 +185,12 @@ void run(const std::vector<std::string>& words) {
 
 int main(int count, char** words) try {
   smelt::run({words + 1, words + count});
+} catch (const smelt::UsageError& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+} catch (const smelt::Stopped& error) {
+  std::cerr << error.what() << "\n";
+  return 75;
 } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";
   return 1;

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
 #include "store/file.h"
+#include "support/server_process.h"
 
 namespace smelt {
 namespace {
@@ -74,10 +76,12 @@ std::string Pod::log_of(int process) const { return dir_.file(str("process-", pr
 void Pod::start(int process, const std::vector<std::string>& command) {
   ::pid_t& pid = processes_.at(static_cast<std::size_t>(process));
   CHECK(pid == 0, "process ", process, " runs");
+  if (hub_.empty()) hub_ = str("127.0.0.1:", free_port());
   pid = started(command, log_of(process),
                 {{"POD_SOCKET", socket()},
                  {"POD_PROCESS", str(process)},
                  {"POD_SIZE", str(size_.processes)},
+                 {"POD_HUB", hub_},
                  {"SMELT_CPU_PLUGIN", SMELT_POD_SHIM},
                  {"SMELT_TPU_PLUGIN", SMELT_POD_SHIM}});
 }
@@ -88,6 +92,7 @@ int Pod::wait(int process) {
   int status = 0;
   CHECK(::waitpid(pid, &status, 0) == pid);
   pid = 0;
+  if (std::ranges::all_of(processes_, [](::pid_t other) { return other == 0; })) hub_.clear();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -22,7 +22,7 @@ class Pod {
   Pod(const Pod&) = delete;
 
   // Starts a command as one of the processes; it finds the stand-in as SMELT_CPU_PLUGIN and
-  // SMELT_TPU_PLUGIN. Once at a time for each process.
+  // SMELT_TPU_PLUGIN, and in POD_HUB where its hub is to be. Once at a time for each process.
   void start(int process, const std::vector<std::string>& command);
   // Waits for its end: the status as a shell gives it, 128 and more for a signal.
   int wait(int process);
@@ -30,6 +30,8 @@ class Pod {
   void send(int process, int signal);
   // What it has said since it was started, on both outputs.
   std::string said(int process) const;
+  // A file or folder that the test may make.
+  std::string file(const std::string& name) const { return dir_.file(name); }
   // Starts the command as all of them and waits.
   std::vector<int> run(const std::vector<std::string>& command);
 
@@ -41,6 +43,7 @@ class Pod {
   PodSize size_;
   ::pid_t server_;
   std::vector<::pid_t> processes_;
+  std::string hub_;  // of those that run, for a hub of their own
 };
 
 }  // namespace smelt
