@@ -74,10 +74,11 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
       takes_wishes_(program.takes_wishes),
-      executable_(fitting(advice_, [&] {
-        return compile_cached(*client_, emit_module(program.program, "step"),
-                              compile_options(placement_));
-      })),
+      executable_(fitting(advice_,
+                          [&] {
+                            return compile_cached(*client_, emit_module(program.program, "step"),
+                                                  compile_options(placement_));
+                          })),
       held_(held ? std::move(held)
                  : fitting(advice_, [&] { return put_held(*client_, program); })) {}
 

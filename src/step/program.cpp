@@ -84,8 +84,8 @@ ClippedGradients clipped_gradients(const TrainingConfig& c, const Placement& pla
                                    const std::vector<const Parameter*>& of) {
   const bool alone = c.reduction == Reduction::per_replica;
   Gradients own = gradients_of(job);
-  ClippedGradients out{
-      .loss = {}, .gradients = std::move(own.of_parameters), .norm = {}, .totals = {}};
+  ClippedGradients out;
+  out.gradients = std::move(own.of_parameters);
   for (std::size_t i = 0; i < of.size(); ++i)
     out.gradients[i] = c.rules.mask_frozen(*of[i], out.gradients[i]);
   out.totals = job.measures.totals(own.sums, placement);
@@ -221,17 +221,16 @@ Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
 Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
                         const Parameters& parameters, const Carried& before,
                         const std::unordered_map<Tensor, Tensor>& gradients) {
-  const Optimizer& optimizer = c.optimizer;
   std::span<const Tensor> slots = before.slots;
   Carried out;
   for (const Parameter& p : parameters.all()) {
-    const auto own = slots.first(optimizer.slots(p).size());
+    const auto own = slots.first(c.optimizer.slots(p).size());
     slots = slots.subspan(own.size());
     const auto gradient = gradients.find(p.tensor);
     UpdatedParameter updated{.value = p.tensor, .slots = {own.begin(), own.end()}};
-    const double decay = optimizer.weight_decay ? optimizer.weight_decay(p) : 0;
+    const double decay = c.optimizer.weight_decay ? c.optimizer.weight_decay(p) : 0;
     if (gradient != gradients.end()) {
-      updated = optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
+      updated = c.optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
       updated.value = renewed(step, p.tensor, updated.value);
     }
     out.values.push_back(updated.value);
@@ -243,12 +242,12 @@ Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
 // A step's forward and backward pass.
 struct BackwardPass {
   RandomSource random;
-  std::vector<Tensor> wishes;        // empty: none are taken
-  std::int64_t first_value = 0;      // the number of the first parameter's argument
-  std::vector<const Parameter*> of;  // whose gradients these are
-  ClippedGradients clipped;
-  std::vector<ReportedMeasure> reported;
-  std::shared_ptr<const Partition> partition;
+  std::vector<Tensor> wishes;             // empty: none are taken
+  std::int64_t first_value = 0;           // the number of the first parameter's argument
+  std::vector<const Parameter*> of = {};  // whose gradients these are
+  ClippedGradients clipped = {};
+  std::vector<ReportedMeasure> reported = {};
+  std::shared_ptr<const Partition> partition = {};
 
   std::unordered_map<Tensor, Tensor> gradients() const {
     std::unordered_map<Tensor, Tensor> out;
@@ -265,11 +264,7 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
   BackwardPass backward{
       .random = random_arguments(out, c, rows),
       .wishes = c.takes_wishes ? wishes_argument(p, out.placement) : std::vector<Tensor>(),
-      .first_value = std::ssize(p.graph.arguments()),
-      .of = {},
-      .clipped = {},
-      .reported = {},
-      .partition = {}};
+      .first_value = std::ssize(p.graph.arguments())};
   const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
   backward.first_value += take_held(task, root, parameters, out);

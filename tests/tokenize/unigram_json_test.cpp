@@ -114,9 +114,8 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
   EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
       << "a sentinel";
   EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
-  const std::string deep =
-      str(R"({"model":{"type":"Unigram"},"normalizer":)", std::string(100000, '['),
-          std::string(100000, ']'), "}");
+  const std::string deep = str(R"({"model":{"type":"Unigram"},"normalizer":)",
+                               std::string(100000, '['), std::string(100000, ']'), "}");
   EXPECT_THAT(error_of<UsageError>([&] { parse_unigram_json(deep, "t.json"); }),
               HasSubstr("t.json: is not a JSON object"));
 }
@@ -129,7 +128,8 @@ TEST_F(UnigramJsonFile, SentinelsThatDoNotDescendAreRefused) {
   EXPECT_EQ(parse_unigram_json(file.dump(), "t").extra_ids, 2);
   file["added_tokens"][3]["content"] = "<extra_id_0>";
   file["added_tokens"][4]["content"] = "<extra_id_1>";
-  EXPECT_THAT(refusal(file), HasSubstr("t.json: '<extra_id_0>' has id 7, where <extra_id_1> has 7"));
+  EXPECT_THAT(refusal(file),
+              HasSubstr("t.json: '<extra_id_0>' has id 7, where <extra_id_1> has 7"));
   file = small();
   file["added_tokens"].push_back(added(10, "<extra_id_2>"));
   EXPECT_THAT(refusal(file), HasSubstr("'<extra_id_1>' has id 7, where <extra_id_2> has 7"));
