@@ -77,6 +77,9 @@ void check_flags(const TttFlags& f) {
   if (!acc_or_loss && !(f.eval_on == "bleu" && f.task == "translation"))
     throw UsageError(str("--eval_on ", f.eval_on, " with --task ", f.task),
                      "give acc or loss, or bleu of a translation");
+  if (f.log_steps == 0)
+    throw UsageError("--log_steps 0: no steps between evaluations",
+                     "give a number of steps, or -1 for an evaluation an epoch");
   if (f.ck_index_select > 0)
     throw UsageError(str("--ck_index_select ", f.ck_index_select, ": 0 is the best, -1 the latest"),
                      "give 0 or -1");

@@ -135,6 +135,9 @@ TEST_F(Ttt, WhatDoesNotFitIsSaid) {
   f.data_path = dir_.file("nowhere");
   EXPECT_THAT(refusal(f), HasSubstr("nowhere: holds no train.json"));
   f = flags();
+  f.log_steps = 0;
+  EXPECT_THAT(refusal(f), HasSubstr("--log_steps 0: no steps between evaluations\n  hint: give"));
+  f = flags();
   f.dataset_name = "glue";
   EXPECT_THAT(refusal(f), HasSubstr("data sets are not downloaded"));
   f = flags();
