@@ -11,6 +11,7 @@
 #include "data/description.h"
 #include "recipe/evaluation.h"
 #include "recipe/pipeline.h"
+#include "recipe/trials.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -258,6 +259,33 @@ TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
   EXPECT_THAT(error_of<UsageError>(
                   [&] { detect_with_model(load_recipe(dir_.file("bert.yaml"), {}), {"a"}); }),
               HasSubstr("detect: a model of type bert has no discriminator"));
+}
+
+// The demo of what pre-training was good for, in its smallest form.
+TEST_F(ElectraRecipe, ItsDiscriminatorIsFineTunedAgainstFreshWeights) {
+  REQUIRE_PLUGIN("cpu");
+  write_text();
+  run_recipe(recipe());
+  std::string rows = "label\ttext\n";
+  for (int i = 0; i < 12; ++i) rows += i % 2 == 0 ? "up\tthe river walks\n" : "down\told light\n";
+  write_file(dir_.file("rows.tsv"), rows);
+  const TrialsSummary s =
+      run_trials({.recipe = source_path("recipes/electra-classify-demo.yaml"),
+                  .settings = {"out=" + dir_.file("tuned"), "data.train=" + dir_.file("rows.tsv"),
+                               "data.seq_length=16", "train.init=" + dir_.file("out/huggingface"),
+                               "train.batch_size=4", "train.epochs=1", "eval.batch_size=4"},
+                  .seeds = 1,
+                  .grid = {},
+                  .against = {},
+                  .against_fresh = true,
+                  .resample = {.samples = 20}});
+  ASSERT_EQ(s.margins.size(), 1u);
+  EXPECT_EQ(s.examples, 2u);
+  EXPECT_THAT(read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
+              HasSubstr("ElectraForSequenceClassification"));
+  // Both begin with a fresh head, one of them with the discriminator's layers.
+  EXPECT_NE(s.against[0].settings[0].find("train.init="), std::string::npos);
+  EXPECT_THAT(trials_text(s), HasSubstr("margin "));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ TEST(Recipes, EachIsLoadedAndBuilt) {
   GoldenClassify("bert").write_folder(dir.file("base"));  // whose sizes a recipe may take
   for (const std::string& name : names) {
     std::vector<std::string> settings;
-    if (name.starts_with("classify") || name.starts_with("compress"))
+    if (name.starts_with("classify") || name.starts_with("compress") ||
+        name.starts_with("electra-classify"))
       settings = {"train.init=" + dir.file("base"), "data.seq_length=12"};
     if (name.starts_with("squad"))
       settings = {"train.init=" + dir.file("base"), "data.seq_length=12", "data.question_tokens=4"};
