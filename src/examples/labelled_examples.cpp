@@ -131,18 +131,21 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
 }
 
 nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
-  return {{"kind", "classify"},
-          {"files", {path_name(job.output)}},
-          {"examples", s.examples},
-          {"seq_length", job.seq_length},
-          {"problem", word_of(job.labels.problem, kProblems)},
-          {"labels", job.labels.names},
-          {"of_class", s.of_class},
-          {"cut", s.cut},
-          {"lengths", s.lengths},
-          {"vocabulary",
-           {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
-          {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+  nlohmann::ordered_json out{
+      {"kind", "classify"},
+      {"files", {path_name(job.output)}},
+      {"examples", s.examples},
+      {"seq_length", job.seq_length},
+      {"problem", word_of(job.labels.problem, kProblems)},
+      {"labels", job.labels.names},
+      {"of_class", s.of_class},
+      {"cut", s.cut},
+      {"lengths", s.lengths},
+      {"vocabulary",
+       {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
+      {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+  if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
+  return out;
 }
 
 }  // namespace
@@ -173,8 +176,10 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     return encoded;
   });
   LabelledSummary out;
+  std::uint64_t rows = 0;
   each_row_of(job, wanted, [&](LabelledRow row, const std::string& place) {
-    (void)label_of(reader, row, place);  // which says what is wrong with it
+    const LabelOf label = label_of(reader, row, place);  // which says what is wrong with it
+    out.mean_label += (label.number - out.mean_label) / static_cast<double>(++rows);
     records.add(std::move(row));
   });
   static_cast<RowCounts&>(out) = records.finish();

@@ -29,6 +29,7 @@ struct LabelledExamplesJob {
 struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_length
   std::vector<std::uint64_t> of_class;  // of words those that are not cut off
   std::vector<std::int64_t> lengths;    // few, for its batches (data/length_groups.h)
+  double mean_label = 0;                // of a regression
 };
 
 // Records in the order of the rows, the same for any number of threads, with their index and
