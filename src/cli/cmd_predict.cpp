@@ -20,6 +20,7 @@
 #include "examples/labelled_rows.h"
 #include "recipe/asked_rows.h"
 #include "recipe/classify_model.h"
+#include "recipe/glue_submission.h"
 #include "recipe/pipeline.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -138,7 +139,24 @@ void check_flags(const ModelOption& model, const PredictFlags& f) {
                        "it is of a file: name that with --input");
 }
 
+// A task's files for GLUE's own scores.
+void predict_glue(const ModelOption& model, const PredictFlags& f) {
+  if (!f.input.empty() || !f.texts.empty() || f.json)
+    throw UsageError("predict: --glue with --text, --input or --json",
+                     "it reads the task's own test files");
+  if (f.out.empty())
+    throw UsageError("predict: --glue without --out", "name the folder of its files with --out");
+  if (model.is_stored())
+    throw UsageError(str("predict: --glue of ", model.recipe.path, ", which is no run's folder"),
+                     "name the run, whose recipe says its task");
+  const StopSignal stop("predict: stopping after these texts\n");
+  for (const std::string& path : write_glue_submission(model.recipe.load_trained("predict"), f.out,
+                                                       f.options.batch_size, f.options.devices))
+    std::cout << path << "\n";
+}
+
 void predict(const ModelOption& model, const PredictFlags& f) {
+  if (f.glue) return predict_glue(model, f);
   check_flags(model, f);
   Classifier classifier =
       model.is_stored()
@@ -192,6 +210,9 @@ void add_predict_command(CLI::App& app) {
   };
   number("--batch", f->options.batch_size, 1, "texts at a time");
   number("--devices", f->options.devices, 1, "that share a batch");
+  command->add_flag("--glue", f->glue,
+                    "of a run with data.glue: write what gluebenchmark.com takes, for the task's "
+                    "own test files, into the folder --out");
   command->add_flag("--json", f->json, "a JSON object for each text");
   command->callback([model, f] {
     f->columns.header = choose_of("--header", f->header, kHeaders);

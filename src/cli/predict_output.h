@@ -16,7 +16,7 @@ struct PredictFlags {
   std::vector<std::string> texts, pairs;
   std::string input, format = "auto", header = "names", out;
   LabelledFiles columns = {};  // an empty name: by the problem
-  bool json = false;
+  bool json = false, glue = false;
 };
 
 // Lines on standard output, or in --out, which appears with commit().

@@ -9,11 +9,14 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/words.h"
+#include "data/description.h"
 #include "examples/labelled_examples.h"
 #include "examples/question_examples.h"
 #include "examples/row_overview.h"
 #include "recipe/classify_fields.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/pipeline.h"
+#include "recipe/row_commands.h"
 #include "store/file.h"
 #include "store/path.h"
 #include "track/predictions_page.h"
@@ -112,7 +115,7 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
   return s.examples;
 }
 
-// For the run's page.
+// For the run's page, which is not missed where rows are gone.
 void write_overview(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   RowOverviewJob job{
@@ -120,6 +123,7 @@ void write_overview(const Recipe& r) {
   for (const auto& [name, input] :
        {std::pair{"train", data.train}, {"validation", data.validation}, {"test", data.test}}) {
     if (input.empty()) continue;
+    if (match_pattern(input, name).empty() && input.find(',') == std::string::npos) return;
     job.splits.push_back({name, files_of(r, input)});
     job.splits.back().files.limits.quiet = true;
   }
@@ -132,7 +136,13 @@ void write_overview(const Recipe& r) {
 ClassifyModel classify_model(const Recipe& r) {
   return parse_config<ClassifyModel>(r.model, "model");
 }
-ClassifyData classify_data(const Recipe& r) { return parse_config<ClassifyData>(r.data, "data"); }
+ClassifyData classify_data(const Recipe& r) {
+  auto data = parse_config<ClassifyData>(r.data, "data");
+  data.train = row_input(r, "train");
+  data.validation = row_input(r, "validation");
+  data.test = row_input(r, "test");
+  return data;
+}
 bool of_answers(const Recipe& r) { return classify_model(r).problem == Problem::answer_spans; }
 WindowRules windows_of(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens, .stride = data.doc_stride};
@@ -145,18 +155,24 @@ std::vector<std::string> names_in(const std::string& list) {
   return out;
 }
 
+std::vector<std::string> known_labels(const Recipe& r) {
+  if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
+  if (const ClassifyData data = classify_data(r); !data.labels.empty())
+    return names_in(data.labels);
+  const RecipePaths paths(r);
+  const auto files = record_files(paths.train_records);
+  if (const auto described = files.empty() ? std::nullopt : find_description(files))
+    return described->all.value("labels", std::vector<std::string>());
+  const auto begun = begun_state(r);
+  return begun ? begun->state.value("labels", std::vector<std::string>())
+               : std::vector<std::string>();
+}
+
 std::vector<std::string> labelled_row_files(const Recipe& r) {
-  const ClassifyData data = classify_data(r);
-  if (data.train.empty())
+  if (classify_data(r).train.empty())
     throw UsageError("data.train: no labelled texts",
                      "give files of JSONL, TSV, CSV or Parquet with --set data.train=…");
-  std::vector<std::string> out;
-  for (const auto& [files, what] : {std::pair{data.train, "data.train"},
-                                    {data.validation, "data.validation"},
-                                    {data.test, "data.test"}})
-    if (!files.empty())
-      for (std::string& file : expand_files(files, what)) out.push_back(std::move(file));
-  return out;
+  return row_files(r);
 }
 
 std::uint64_t write_rows_of(const Recipe& r, RowPart part, const std::string& file) {
@@ -175,26 +191,34 @@ std::uint64_t write_rows_of(const Recipe& r, RowPart part, const std::string& fi
 std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const ClassifyData data = classify_data(r);
-  const Labels labels = labels_for(r);
+  Labels labels{.problem = classify_model(r).problem};
+  if (set == ExampleSet::test)
+    labels.names = known_labels(r);
+  else
+    labels = labels_for(r);
   const auto write = [&](const Part& part) {
     return of_answers(r) ? write_questions(r, part) : write_texts(r, labels, part);
   };
-  if (set == ExampleSet::train) {
-    const std::uint64_t examples = write({.what = "data.train",
-                                          .input = data.train,
-                                          .output = paths.train_output,
-                                          .split = split_of(data, RowSplit::Part::train)});
-    if (!of_answers(r)) write_overview(r);
-    return examples;
+  if (set == ExampleSet::heldout) {
+    const bool own = !data.validation.empty();
+    return write({.what = own ? "data.validation" : "data.train",
+                  .input = own ? data.validation : data.train,
+                  .output = paths.heldout_output,
+                  .split = split_of(data, RowSplit::Part::heldout),
+                  .scored = true});
   }
-  if (!data.test.empty())
-    write({.what = "data.test", .input = data.test, .output = paths.test_records, .scored = true});
-  const bool own = !data.validation.empty();
-  return write({.what = own ? "data.validation" : "data.train",
-                .input = own ? data.validation : data.train,
-                .output = paths.heldout_output,
-                .split = split_of(data, RowSplit::Part::heldout),
-                .scored = true});
+  const bool test = set == ExampleSet::test;
+  const std::uint64_t examples = test ? write({.what = "data.test",
+                                               .input = data.test,
+                                               .output = paths.test_records,
+                                               .scored = true})
+                                      : write({.what = "data.train",
+                                               .input = data.train,
+                                               .output = paths.train_output,
+                                               .split = split_of(data, RowSplit::Part::train)});
+  // Of all parts: of a test it is written with that.
+  if (!of_answers(r) && (test || data.test.empty())) write_overview(r);
+  return examples;
 }
 
 }  // namespace smelt

@@ -14,6 +14,10 @@ namespace smelt {
 // train on.
 std::vector<std::string> labelled_row_files(const Recipe& recipe);
 
+// The classes' names as the records say them, or will say them, or a run without records that has
+// begun; nothing where none is known.
+std::vector<std::string> known_labels(const Recipe& recipe);
+
 // Writes the set's records (examples/labelled_examples.h, examples/question_examples.h); how many
 // there are.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);

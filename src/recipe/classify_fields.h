@@ -79,7 +79,8 @@ template <class C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("train", c.train,
         "labelled texts to train on: files or patterns of JSONL, TSV, CSV, Parquet or, of "
-        "token_labels, CoNLL or, of answer_spans, SQuAD's JSON, comma separated");
+        "token_labels, CoNLL or, of answer_spans, SQuAD's JSON, comma separated; or a command that "
+        "prints JSONL, '!./my_dataset.py train'");
   visit("validation", c.validation,
         "those to evaluate on; empty: data.validation_share of data.train is held out");
   visit("test", c.test, "those of eval.split test; empty: none");

@@ -161,10 +161,13 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch) {
 // What is said of all examples, beside the lines. A correlation with a constant is 0.
 std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& labels) {
   if (labels.problem == Problem::regression) {
-    const double value = spearman(told.said, told.is);
-    return {{.name = "spearman",
-             .value = std::isnan(value) ? 0 : value,
-             .weight = static_cast<double>(told.is.size())}};
+    const auto measured = [&](const char* name, double value) -> MeasuredValue {
+      return {.name = name,
+              .value = std::isnan(value) ? 0 : value,
+              .weight = static_cast<double>(told.is.size())};
+    };
+    return {measured("pearson", pearson(told.said, told.is)),
+            measured("spearman", spearman(told.said, told.is))};
   }
   if (labels.problem != Problem::token_labels || !has_entities(labels)) return {};
   const PrecisionRecall score = told.entities.score();

@@ -24,6 +24,7 @@
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
+#include "recipe/row_commands.h"
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/path.h"
@@ -45,19 +46,11 @@ Encoder resolved_encoder(const Recipe& r) {
                    "vocab.file takes its sizes alone, for fresh weights");
 }
 
-// The classes' names as the records say them, or will say them, or a run without records that has
-// begun; nothing where none is known.
-std::vector<std::string> known_labels(const Recipe& r) {
-  if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
-  if (const ClassifyData data = classify_data(r); !data.labels.empty())
-    return names_in(data.labels);
-  const RecipePaths paths(r);
-  const auto files = record_files(paths.train_records);
-  if (const auto described = files.empty() ? std::nullopt : find_description(files))
-    return described->all.value("labels", std::vector<std::string>());
-  const auto begun = begun_state(r);
-  return begun ? begun->state.value("labels", std::vector<std::string>())
-               : std::vector<std::string>();
+// What the examples' description says, or will say, of their labels; 0 where it does not yet.
+double mean_label_of(const Recipe& r) {
+  const auto files = record_files(RecipePaths(r).train_records);
+  const auto described = files.empty() ? std::nullopt : find_description(files);
+  return described ? described->all.value("mean_label", 0.0) : 0.0;
 }
 
 // The lengths of batches; one alone where the examples do not say theirs yet.
@@ -95,7 +88,8 @@ ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
           .labels = {.problem = model.problem,
                      .names = std::move(labels),
                      .no_answer = of_answers(r) && classify_data(r).no_answer},
-          .dropout = model.dropout};
+          .dropout = model.dropout,
+          .label_center = mean_label_of(r)};
 }
 
 ClassifyTask finished_classifier(const Recipe& r) {
@@ -138,6 +132,7 @@ void check_classify(const Recipe& r) {
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet", "conll", "squad"});
+  check_row_commands(r);
   checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
                  {"model.problem", "data.pair"}, "labels of words, and data.pair",
                  "labels are of the words of one text: leave data.pair empty");

@@ -32,8 +32,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   if (paths.scored.empty())
     throw UsageError("eval: no held-out examples: data.records are given without data.heldout",
                      "name some with --set data.heldout=…");
-  if (r.eval.split == "test" && record_files(paths.scored).empty())
-    throw UsageError(str("eval: ", r.out, " has no examples of data.test"), hint_of_test(r));
+  if (r.eval.split == "test") make_test_examples(r);
   EvaluateJob job;
   job.task = r.type->task(r);
   const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
@@ -115,7 +114,10 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
   Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
   keep(e);
   if (!r.type->write_predictions) return e;
-  for (MeasuredValue& m : r.type->write_predictions(r)) e.measures.push_back(std::move(m));
+  for (MeasuredValue& m : r.type->write_predictions(r)) {
+    std::erase_if(e.measures, [&](const MeasuredValue& other) { return other.name == m.name; });
+    e.measures.push_back(std::move(m));
+  }
   keep(e);
   return e;
 }
@@ -214,11 +216,6 @@ void warn_of_few(const Recipe& r, std::int64_t held_out) {
   spdlog::warn("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
                counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
                batches.repeats ? ", some of them twice, as each device takes one" : "");
-}
-
-std::string hint_of_test(const Recipe& r) {
-  return str("examples of data.test are made with those of training: `smelt predict ", r.out,
-             "` and `smelt metrics` score its rows, or begin anew with it and --set out=…");
 }
 
 nlohmann::ordered_json evaluation_json(const Evaluation& e) {

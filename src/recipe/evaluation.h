@@ -22,9 +22,6 @@ HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const st
 // A warning where held_out_batches() are not what the recipe asks for.
 void warn_of_few(const Recipe& recipe, std::int64_t held_out);
 
-// What to do about a test that was named once the other examples were made.
-std::string hint_of_test(const Recipe& recipe);
-
 // {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
 nlohmann::ordered_json evaluation_json(const Evaluation& evaluation);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "recipe/row_commands.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -21,6 +22,7 @@ std::string absolute_path(const std::string& path) {
 }
 
 std::string absolute_paths(const std::string& patterns) {
+  if (is_row_command(patterns)) return patterns;
   std::vector<std::string> out;
   for (const std::string_view piece : split(patterns, ','))
     if (const std::string pattern(trim(piece)); !pattern.empty())
@@ -40,6 +42,8 @@ void keep_recipe(const Recipe& r) {
   for (const char* name : {"records", "heldout", "train", "validation", "test"})
     if (auto paths = sections["data"].find(name); paths != sections["data"].end())
       *paths = absolute_paths(paths->get<std::string>());
+  if (auto glue = sections["data"].find("glue_folder"); glue != sections["data"].end())
+    *glue = absolute_path(glue->get<std::string>());
   if (auto like = sections["model"].find("like"); like != sections["model"].end())
     *like = absolute_path(like->get<std::string>());
   sections["train"]["init"] = absolute_path(r.train.init);

@@ -23,8 +23,9 @@
 
 namespace smelt {
 
-// Which part of the text examples are made of.
-enum class ExampleSet { train, heldout };
+// Which part of the text, or of the rows, examples are made of. Those of a test are made once the
+// others are there.
+enum class ExampleSet { train, heldout, test };
 
 // A share of right answers, and that of the best answer without a model, by their names in an
 // evaluation; or two losses.
@@ -83,7 +84,7 @@ struct ObjectiveType {
   // What an evaluation tells beside what the model's program does; on the host.
   std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
   // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
-  // to beside the figures of its program.
+  // to beside the figures of its program, or instead of those of the same names.
   std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
   // What train.keep_best may name beside the measures of the model's program: measured at checks,
   // of what the model answers to the held-out examples; and what measures it.

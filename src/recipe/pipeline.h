@@ -64,6 +64,9 @@ std::vector<std::string> text_inputs(const Recipe& recipe);
 bool goes_on_without_text(const Recipe& recipe);
 // Whether its text stage would make what it made, from text that is all there and unchanged.
 bool can_make_text_again(const Recipe& recipe);
+// The examples of data.test, where they are not there yet or were of other rows; it may be named
+// when the model is trained. Nothing where the recipe has no test.
+void make_test_examples(const Recipe& recipe);
 // How training begins; train/trainer.h.
 struct Beginning {
   Begin begin = Begin::either;

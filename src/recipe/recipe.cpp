@@ -47,6 +47,11 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
           "leave one of the two");
     if (item.second.IsMap())
       flatten(item.second, path, where, lines, out);
+    else if (item.second.IsScalar() && item.second.Tag().size() > 1)
+      throw UsageError(str(where, ":", line, ": ", path, " begins with ", item.second.Tag(),
+                           ", which YAML takes for a tag"),
+                       str("write the value in quotes: ", key, ": '", item.second.Tag(), " ",
+                           item.second.Scalar(), "'"));
     else if (item.second.IsScalar())
       out[path] = {item.second, where};
     else if (item.second.IsSequence())

@@ -145,6 +145,11 @@ nlohmann::json recorded(const std::string& out, const Stage& stage) {
   if (!exists(record)) return nullptr;
   auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
+  for (const std::string& path : stage.formerly)
+    for (const char* side : {"inputs", "outputs"})
+      if (was.contains(side))
+        std::erase_if(was.at(side).get_ref<nlohmann::json::array_t&>(),
+                      [&](const auto& state) { return state.at(0) == name_in(out, path); });
   std::set<std::string> own;  // also where they are not there now
   for (const std::string& path : stage.inputs()) own.insert(name_in(out, path));
   for (auto& input : was.at("inputs"))

@@ -21,6 +21,8 @@ struct Stage {
   nlohmann::json settings;     // what the outputs depend on besides the inputs, by section
   StagePaths inputs, outputs;  // of a folder all files below it count
   std::function<void()> make;
+  // What an earlier version recorded among its inputs or outputs, and does not count.
+  std::vector<std::string> formerly = {};
 };
 
 // Runs the stage and records under <out>/.stages what it was made from and what it made, or says

@@ -18,6 +18,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/replaced_folder.h"
+#include "recipe/row_commands.h"
 #include "recipe/run_needs.h"
 #include "recipe/stage.h"
 #include "runtime/hardware.h"
@@ -66,7 +67,7 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> kPaths{
       {"text", {"input"}},
       {"vocab", {"file"}},
-      {"data", {"records", "heldout", "train", "validation", "test"}},
+      {"data", {"records", "heldout", "train", "validation", "test", "glue_folder"}},
       {"model", {"like"}},
       {"train", {"init"}},
       {"distill", {"teacher"}}};
@@ -115,35 +116,74 @@ Stage vocabulary_stage(const Recipe& r) {
 }
 
 // The files of labelled texts; where a run goes on they may be gone.
-std::vector<std::string> row_files(const Recipe& r) {
+std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const char*> parts) {
   std::vector<std::string> out;
-  for (const char* part : {"train", "validation", "test"})
-    for (std::string& file : files_or_patterns(r.data.value(part, "")))
-      out.push_back(std::move(file));
+  for (const char* part : parts)
+    for (std::string& file : files_or_patterns(row_input(r, part))) out.push_back(std::move(file));
   return out;
 }
 
-Stage data_stage(const Recipe& r) {
-  const RecipePaths p(r);
+// What examples depend on beside files.
+nlohmann::json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
-  std::vector<std::string> inputs;
-  if (r.type->reads_text()) inputs = {p.train_text, p.heldout_text};
-  if (r.type->rows) inputs = row_files(r);
-  if (r.type->has_vocabulary()) inputs.push_back(p.vocab);
-  std::vector<std::string> outputs;
-  for (const std::string_view records : {p.train_records, p.heldout_records, p.test_records})
-    if (!records.empty())
-      for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   nlohmann::json settings{{"data", without_paths(r, "data")},
                           {beside, without_paths(r, beside)},
                           {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
     settings["model"][field] = r.sections.at("model").at(field);
+  return settings;
+}
+
+Stage data_stage(const Recipe& r) {
+  const RecipePaths p(r);
+  std::vector<std::string> inputs, outputs, formerly;
+  if (r.type->reads_text()) inputs = {p.train_text, p.heldout_text};
+  if (r.type->rows) {
+    inputs = row_inputs(r, {"train", "validation"});
+    formerly = row_inputs(r, {"test"});
+    formerly.push_back(p.test_records);
+  }
+  if (r.type->has_vocabulary()) inputs.push_back(p.vocab);
+  for (const std::string_view records : {p.train_records, p.heldout_records})
+    if (!records.empty())
+      for (const std::string_view file : split(records, ',')) outputs.emplace_back(file);
   return {.name = "data",
-          .settings = std::move(settings),
+          .settings = example_settings(r),
           .inputs = always(inputs),
           .outputs = always(outputs),
-          .make = [r] { make_examples(r); }};
+          .make = [r] { make_examples(r); },
+          .formerly = formerly};
+}
+
+// Rows that nothing is learned from, which may come when a model is trained. The others'
+// description says their classes.
+Stage test_stage(const Recipe& r) {
+  const RecipePaths p(r);
+  std::vector<std::string> inputs = row_inputs(r, {"test"});
+  inputs.push_back(p.vocab);
+  inputs.push_back(p.train_output + ".json");
+  return {.name = "test",
+          .settings = example_settings(r),
+          .inputs = always(inputs),
+          .outputs = always({p.test_records}),
+          .make = [r] { (void)r.type->make_examples(r, ExampleSet::test); }};
+}
+
+// Of files of rows, up to the records.
+void add_row_stages(const Recipe& r, std::vector<Stage>& stages) {
+  const auto add_rows = [&](const char* part) {
+    if (auto rows = rows_stage(r, part)) stages.push_back(std::move(*rows));
+  };
+  add_rows("train");
+  add_rows("validation");
+  stages.push_back(data_stage(r));
+  bool goes_on = outlives_its_inputs(r.out, stages.back());
+  if (!RecipePaths(r).test_records.empty()) {
+    add_rows("test");
+    stages.push_back(test_stage(r));
+    goes_on = goes_on || outlives_its_inputs(r.out, stages.back());
+  }
+  if (!goes_on) (void)r.type->rows(r);  // which says what is missing
 }
 
 // Up to the records.
@@ -156,9 +196,10 @@ std::vector<Stage> data_stages(const Recipe& r) {
   }
   if (r.type->has_vocabulary()) stages.push_back(vocabulary_stage(r));
   if (ready) return stages;
-  stages.push_back(data_stage(r));
-  if (r.type->rows && !outlives_its_inputs(r.out, stages.back()))
-    (void)r.type->rows(r);  // which says what is missing
+  if (r.type->rows)
+    add_row_stages(r, stages);
+  else
+    stages.push_back(data_stage(r));
   return stages;
 }
 
@@ -198,7 +239,8 @@ Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
   const RecipePaths p(r);
   return {.name = "compress",
           .settings = with(training, "compress", r.sections.at("compress")),
-          .inputs = all_of({always({p.hugging_face}), always(row_files(r))}),
+          .inputs = all_of(
+              {always({p.hugging_face}), always(row_inputs(r, {"train", "validation", "test"}))}),
           .outputs = always({compress_folder(r)}),
           .make = [r] { compress_model(r); }};
 }
@@ -231,7 +273,6 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
 // Both ways out of a text, vocabulary or data that are no longer the model's.
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
-  if (!p.test_records.empty() && !exists(p.test_records)) return hint_of_test(r);
   const std::string weights = str(" --set train.init=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + p.vocab : "");
   return str(
@@ -252,7 +293,9 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
   }
   const auto train = std::ranges::find(stages, "train", &Stage::name);
   for (const Stage& stage : std::span(stages.begin(), train))
-    if (const auto change = changed_since(r.out, stage))
+    if (stage.name == "test" || stage.name == "rows-test")
+      continue;
+    else if (const auto change = changed_since(r.out, stage))
       throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
                        hint_of_other_data(r));
 }
@@ -286,6 +329,19 @@ static void remove_unfinished_folders(const std::string& out) {
   for (const std::string& name : list_folder(out))
     if (place_of_partial(name) && is_folder(join_path(out, name)))
       remove_tree(join_path(out, name));
+}
+
+void make_test_examples(const Recipe& r) {
+  if (!r.type->rows || RecipePaths(r).test_records.empty()) return;
+  std::vector<Stage> stages;
+  if (auto rows = rows_stage(r, "test")) stages.push_back(std::move(*rows));
+  stages.push_back(test_stage(r));
+  if (std::ranges::all_of(stages, [&](const Stage& s) {
+        return exists(s.outputs().front()) && !changed_since(r.out, s);
+      }))
+    return;
+  const FolderLock lock(r.out, "eval");
+  for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 
 void check_stages(const Recipe& r, const Beginning& beginning) {

@@ -12,6 +12,7 @@
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
+#include "recipe/row_commands.h"
 #include "recipe/t5_questions.h"
 #include "recipe/t5_source.h"
 #include "recipe/text_predictions.h"
@@ -51,7 +52,7 @@ template <class C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("train", c.train,
         "texts and answers to train on: files or patterns of JSONL, TSV, CSV or Parquet, comma "
-        "separated");
+        "separated; or a command that prints JSONL, '!./my_dataset.py train'");
   visit("validation", c.validation,
         "those to evaluate on; empty: data.validation_share of data.train is held out");
   visit("test", c.test, "those of eval.split test; empty: none");
@@ -67,7 +68,13 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("max_bad", c.max_bad, "share of the rows that may be left out because they cannot be read");
 }
 
-AnswerData answer_data(const Recipe& r) { return parse_config<AnswerData>(r.data, "data"); }
+AnswerData answer_data(const Recipe& r) {
+  auto data = parse_config<AnswerData>(r.data, "data");
+  data.train = row_input(r, "train");
+  data.validation = row_input(r, "validation");
+  data.test = row_input(r, "test");
+  return data;
+}
 
 // A run that has begun says it itself.
 PretrainedT5 resolved_t5(const Recipe& r) {
@@ -114,6 +121,7 @@ void check_answers(const Recipe& r) {
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet"});
+  check_row_commands(r);
   checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
                  "name the column of the answer");
   checks.require(!r.train.init.empty() || !r.vocab.file.empty() || has_begun(r) ||
@@ -127,17 +135,10 @@ void check_answers(const Recipe& r) {
 }
 
 std::vector<std::string> answer_files(const Recipe& r) {
-  const AnswerData data = answer_data(r);
-  if (data.train.empty())
+  if (answer_data(r).train.empty())
     throw UsageError("data.train: no texts with answers",
                      "give files of JSONL, TSV, CSV or Parquet with --set data.train=…");
-  std::vector<std::string> out;
-  for (const auto& [files, what] : {std::pair{data.train, "data.train"},
-                                    {data.validation, "data.validation"},
-                                    {data.test, "data.test"}})
-    if (!files.empty())
-      for (std::string& file : expand_files(files, what)) out.push_back(std::move(file));
-  return out;
+  return row_files(r);
 }
 
 // The pieces with the original's sentinels among them.
@@ -154,7 +155,7 @@ LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
           .format = parse_file_format(data.format, "data.format"),
           .text = data.source,
           .label = data.target,
-          .limits = {.max_bad = data.max_bad}};
+          .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
 std::uint64_t write_answers(const Recipe& r, const std::string& what, const std::string& input,
@@ -211,8 +212,8 @@ std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
   if (set == ExampleSet::train)
     return write_answers(r, "data.train", data.train, paths.train_output,
                          split(RowSplit::Part::train));
-  if (!data.test.empty())
-    write_answers(r, "data.test", data.test, paths.test_records, std::nullopt);
+  if (set == ExampleSet::test)
+    return write_answers(r, "data.test", data.test, paths.test_records, std::nullopt);
   const bool own = !data.validation.empty();
   return write_answers(r, own ? "data.validation" : "data.train",
                        own ? data.validation : data.train, paths.heldout_output,

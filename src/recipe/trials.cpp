@@ -17,6 +17,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/predictions.h"
+#include "recipe/row_commands.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -181,6 +182,7 @@ class Trials {
   }
 
   ScoreOf run_one(std::vector<std::string> settings, const std::string& folder, std::int64_t seed) {
+    settings.insert(settings.end(), rows_.begin(), rows_.end());
     settings.push_back("out=" + folder);
     settings.push_back(str("train.seed=", seed));
     const Recipe recipe = load(settings);
@@ -189,6 +191,7 @@ class Trials {
                        "choose another folder with --set out=…, or remove that one");
     spdlog::info("finetune: {}", folder);
     run_recipe(recipe);
+    if (rows_.empty()) rows_ = kept_row_settings(recipe);
     const std::string path = RecipePaths(recipe).predictions;
     const ReadPredictions predicted = read_predictions(path, predicted_field(metric_));
     if (examples_ == 0) labels_ = predicted.is;
@@ -204,6 +207,7 @@ class Trials {
   std::string metric_;
   std::size_t examples_ = 0;
   JsonValues labels_;
+  std::vector<std::string> rows_;  // what the first run's commands printed, for all others
 };
 
 std::string number(double value) {

@@ -13,9 +13,11 @@
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
+#include "recipe/predictions.h"
 #include "recipe/stored_answers.h"
 #include "recipe/trials.h"
 #include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/captured_log.h"
@@ -156,12 +158,17 @@ TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
 TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
   std::string numbers = "text,label\n", several = "text\tlabel\n";
   for (int i = 0; i < 20; ++i) {
-    numbers += str("cat w", 8 + i, ",", i / 4.0, "\n");
+    numbers += str("cat w", 8 + i, ",", 20000 + i / 4.0, "\n");
     several += str("cat w", 8 + i, "\t", i % 2 == 0 ? "red" : i % 3 == 0 ? "red, big" : "", "\n");
   }
   const Evaluation n =
       run("n", {"data.train=" + rows_file("n.csv", numbers), "model.problem=regression"});
   EXPECT_EQ(n.measure("squared_error").weight, 6);
+  const ReadPredictions read = read_predictions(dir_.file("n/model/predictions.jsonl"));
+  const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
+  EXPECT_NEAR(n.measure("pearson").value, metric_of("pearson", read.said, read.is)(all), 1e-5);
+  const auto said = nlohmann::json::parse(read_file(dir_.file("n/data/train.tfrecord.json")));
+  EXPECT_NEAR(said["mean_label"].get<double>(), 20002.4, 1);
   const Evaluation s =
       run("s", {"data.train=" + rows_file("s.tsv", several), "model.problem=multi_label"});
   EXPECT_EQ(s.measure("macro_f1").weight, 6);
@@ -193,7 +200,8 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
   EXPECT_THAT(log_.text(), HasSubstr("  taken       41\n"));
 }
 
-// A TPU's form over a mesh and in micro-batches computes the same as one device.
+// A TPU's form over a mesh and in micro-batches computes the same as one device, and goes on as if
+// it had never stopped.
 TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
   const double one = run("one", {"data.lengths=4,6"}).measure("classification_loss").value;
   for (const std::vector<std::string>& form :
@@ -202,6 +210,12 @@ TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
         {"train.devices=2", "train.micro_batches=2", "data.lengths=4,6"}}) {
     EXPECT_NEAR(run(str("mesh", form.size()), form).measure("classification_loss").value, one,
                 2e-5);
+    auto half = form;
+    half.push_back("train.steps=2");
+    run("cut", half);
+    run("cut", form);
+    EXPECT_EQ(weights("cut"), weights(str("mesh", form.size())));
+    remove_tree(dir_.file("cut"));
   }
 }
 
@@ -331,6 +345,9 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
               HasSubstr("train.tsv:2: 2 words and 1 label\n  hint: give each word one label"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
+  GoldenT5("small").write_folder(dir_.file("t5"));
+  EXPECT_THAT(refusal({"train.init=" + dir_.file("t5")}),
+              HasSubstr("t5: no encoder of a BERT or an ELECTRA"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "recipe/evaluation.h"
+#include "recipe/glue_submission.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/predictions.h"
@@ -95,6 +96,26 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
   EXPECT_EQ(s.measure("spearman").weight, 8);
   // Its folder says what it read, wherever the files are by then.
   EXPECT_EQ(load_recipe(dir_.file("sts"), {}).data["text"], "-3");
+  // What GLUE's own server scores: each row, one without text too.
+  write_file(dir_.file("glue/MRPC/test.tsv"),
+             "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tcat w8\t\"dog\n1\t1\t2\t\tdog\n");
+  EXPECT_THAT(write_glue_submission(recipe("mrpc", with("mrpc")), dir_.file("sent"), 4, 1),
+              testing::ElementsAre(dir_.file("sent/MRPC.tsv")));
+  const auto said = classifier_of(recipe("mrpc", with("mrpc")), {})
+                        .classify(std::vector<PairOfTexts>{{"cat w8", "\"dog"}, {"", "dog"}});
+  std::string want = "index\tprediction\n";
+  for (std::size_t i = 0; i < 2; ++i)
+    want += str(i, "\t", said[i][0] > said[i][1] ? "0" : "1", "\n");
+  EXPECT_EQ(read_file(dir_.file("sent/MRPC.tsv")), want);
+  const auto refused = [&](const Recipe& of) {
+    return error_of<UsageError>([&] { write_glue_submission(of, dir_.file("sent"), 4, 1); });
+  };
+  EXPECT_THAT(refused(recipe("mrpc", with("mrpc"))), HasSubstr("MRPC.tsv is there already"));
+  EXPECT_THAT(refused(r), HasSubstr("STS-B/test.tsv is not there"));
+  write_file(dir_.file("glue/STS-B/test.tsv"), "index\ttexts\n0\tcat w8\tdog\n");
+  write_glue_submission(r, dir_.file("sent"), 4, 1);
+  EXPECT_THAT(read_file(dir_.file("sent/STS-B.tsv")),
+              testing::MatchesRegex("index\tprediction\n0\t[0-5]\\.[0-9][0-9][0-9]\n"));
   // A field of one's own is not changed.
   auto own = with("mrpc");
   own.push_back("data.both_orders=false");
@@ -104,6 +125,8 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
   EXPECT_THAT(error_of([&] { run("x", with("rte")); }), HasSubstr(dir_.file("glue/RTE/train.tsv")));
   EXPECT_THAT(error_of<UsageError>([&] { recipe("x", {"data.both_orders=true"}); }),
               HasSubstr("data.both_orders without pairs of texts\n  hint: name the second"));
+  EXPECT_THAT(refused(recipe("x", {"data.train=" + dir_.file("glue/MRPC/train.tsv")})),
+              HasSubstr("has learned no task of GLUE"));
 }
 
 }  // namespace

@@ -306,6 +306,9 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
               HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));
   EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
+  write_file(dir_.file("bad.jsonl"), read_file(dir_.file("rows.jsonl")) + "{\"source\": 1}\n");
+  EXPECT_THAT(refusal({"data.train=" + dir_.file("bad.jsonl")}),
+              HasSubstr("1 of 15 rows cannot be read; data.max_bad is 0.01"));
 }
 
 // The tutorial of ttt as a recipe, on tweets that are made up.

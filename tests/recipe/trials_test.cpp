@@ -155,15 +155,25 @@ TEST_F(TrialsTest, AnotherProblemMakesTheExamplesAgain) {
   EXPECT_THAT(log_.text(), HasSubstr("data: started again: model.problem was"));
 }
 
-TEST_F(TrialsTest, ATestThatComesLateIsSaidHowToScore) {
+// The rows that were trained on are gone by then.
+TEST_F(TrialsTest, ATestThatComesLateIsScored) {
   run("m");
-  write_file(dir_.file("test.tsv"), "label\ttext\n0\tcat\n");
-  const std::string test = "data.test=" + dir_.file("test.tsv");
-  EXPECT_THAT(error_of<UsageError>([&] { run("m", {test}); }),
-              HasSubstr("examples of data.test are made with those of training"));
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { evaluate_model(load_recipe(dir_.file("m"), {test, "eval.split=test"})); }),
-              HasSubstr("has no examples of data.test"));
+  remove_file(dir_.file("train.tsv"));
+  write_file(dir_.file("test.tsv"), "label\ttext\n0\tcat\n1\tdog\n1\tdog w9\n");
+  const auto scored = [&](const std::string& test) {
+    return evaluate_model(
+        load_recipe(dir_.file("m"), {"data.test=" + dir_.file(test), "eval.split=test"}));
+  };
+  EXPECT_EQ(scored("test.tsv").examples, 3);
+  EXPECT_TRUE(exists(dir_.file("m/model/test_predictions.jsonl")));
+  write_file(dir_.file("other.tsv"), "label\ttext\n0\tcat\n");
+  EXPECT_EQ(scored("other.tsv").examples, 1);
+  write_file(dir_.file("wrong.tsv"), "label\ttext\nbirds\tcat\n");
+  EXPECT_THAT(error_of<UsageError>([&] { scored("wrong.tsv"); }),
+              HasSubstr("wrong.tsv:2: label 'birds' is none of the 2 classes"));
+  // By the whole run, too; and the model goes on.
+  run_recipe(load_recipe(dir_.file("m"), {"data.test=" + dir_.file("test.tsv"), "train.steps=3"}));
+  EXPECT_EQ(scored("test.tsv").global_step, 3);
 }
 
 TEST_F(TrialsTest, WhatCannotBeHeldOutOrKeptIsSaid) {
