@@ -93,6 +93,9 @@ std::optional<MachinePrice> price_of(const TpuNode& node) {
   return std::nullopt;
 }
 
+// A machine that was stopped or lost is not paid for.
+constexpr const char* kReady = "READY";
+
 void print_json(const Found& found) {
   ordered_json out = ordered_json::object();
   out["node"] = nullptr;
@@ -104,7 +107,8 @@ void print_json(const Found& found) {
     out["node"] = json_of(*found.node);
     out["hours"] = hours ? ordered_json(*hours) : ordered_json();
     out["dollars_an_hour"] = price ? ordered_json(price->an_hour) : ordered_json();
-    out["dollars"] = price && hours ? ordered_json(price->an_hour * *hours) : ordered_json();
+    const bool is_paid = price && hours && found.node->state == kReady;
+    out["dollars"] = is_paid ? ordered_json(price->an_hour * *hours) : ordered_json();
   }
   std::cout << out.dump() << "\n";
 }
@@ -118,7 +122,8 @@ void print_lines(const TpuNode& node) {
   std::cout << "since:   " << minutes_of(node.create_time);
   if (hours) std::cout << ", " << dollars(*hours) << " hours";
   std::cout << "\ncost:    " << price_words(price);
-  if (hours && price) std::cout << ", $" << dollars(*hours * price->an_hour) << " so far";
+  if (hours && price && node.state == kReady)
+    std::cout << ", at most $" << dollars(*hours * price->an_hour) << " so far";
   std::cout << "\n";
   for (std::size_t i = 0; i < node.addresses.size(); ++i)
     std::cout << "worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]

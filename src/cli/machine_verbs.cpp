@@ -120,6 +120,9 @@ void tell_ready(const TpuNode& node) {
 void bring_machine_up(const MachineOptions& o) {
   const auto types = find_accelerators("--type", o.type);
   if (types.size() != 1) throw UsageError("--type: one is made at a time", "name one type");
+  if (types.front().is_gpu())
+    throw UsageError(str("--type: ", types.front().name, " is a GPU; only TPUs are made"),
+                     "name a TPU, such as v5litepod-8");
   const MachineRequest request = request_of(o, types.front());
   (void)queue_of(o);
   GoogleApi api{TokenSource(google_credentials())};

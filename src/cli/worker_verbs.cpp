@@ -37,7 +37,7 @@ SshAccess access_to(const WorkerOptions& o, const std::string& target) {
                      str("smelt cloud status ", name, " --wait"));
   const Patience patience{&wait_or_stop, [](const std::string&) {}};
   return open_ssh(tpu, project, *found.node,
-                  {user, o.workers, "", o.config, o.options, o.internal_ip}, patience);
+                  {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run}, patience);
 }
 
 FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
@@ -110,14 +110,16 @@ RemotePart machine_of(const WorkerOptions& o) {
 
 FleetProgram copy_of(const WorkerOptions& o, const SshAccess& access, const SshWorker& worker) {
   if (const auto to = remote_part(o.to))
-    return {worker.index, scp_words(access, worker, o.from, remote_path(access, worker, to->path))};
+    return {worker.index, scp_words(access, worker, o.from, remote_path(access, worker, to->path)),
+            false};
   std::vector<std::string> from;
   for (const std::string& path : o.from)
     from.push_back(remote_path(access, worker, remote_part(path)->path));
-  if (access.workers.size() == 1) return {worker.index, scp_words(access, worker, from, o.to)};
+  if (access.workers.size() == 1)
+    return {worker.index, scp_words(access, worker, from, o.to), false};
   const std::string folder = str(o.to, "/worker-", worker.index);
   if (!o.dry_run) make_folders(folder);
-  return {worker.index, scp_words(access, worker, from, folder)};
+  return {worker.index, scp_words(access, worker, from, folder), false};
 }
 
 constexpr const char* kNotice =
@@ -127,6 +129,8 @@ constexpr const char* kNotice =
 
 void run_on_workers(const WorkerOptions& o) {
   std::optional<StopSignal> signal(kNotice);
+  if (o.command.empty() && !o.timeout.empty())
+    throw UsageError("--timeout: a shell has none", "give --command, too, or leave --timeout out");
   const SshAccess access = access_to(o, o.name);
   if (o.command.empty()) {
     if (access.workers.size() > 1)

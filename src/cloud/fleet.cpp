@@ -21,7 +21,8 @@
 namespace smelt {
 namespace {
 
-constexpr int kLookEvery = 50;  // milliseconds
+constexpr int kLookEvery = 50;        // milliseconds
+constexpr int kMostPieces = 1 << 12;  // of what an ended program has left in its pipes
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 constexpr int kTimedOut = 124, kUnreached = 255;
 
@@ -86,7 +87,10 @@ class Member {
     end_.status = status;
     done_ = true;
   }
-  void tell_to_end() { in_.reset(); }
+  void tell_to_end() {
+    in_.reset();
+    if (is_running() && !program_.reads_input) ::kill(-pid_, SIGTERM);
+  }
   void kill() const {
     if (is_running()) ::kill(-pid_, SIGKILL);
   }
@@ -95,16 +99,20 @@ class Member {
     for (const Descriptor* each : {&out_, &err_})
       if (each->is_open()) all.push_back({each->get(), POLLIN, 0});
   }
-  void read() {
-    drain(out_, [this](std::string_view bytes) { out_lines_->add(bytes); });
-    drain(err_, [this](std::string_view bytes) { err_lines_->add(bytes); });
+  // Some pieces of it at a time: one that prints without end must not keep us from the others.
+  void read(int pieces = 4) {
+    drain(out_, pieces, [this](std::string_view bytes) {
+      has_printed_ = true;
+      out_lines_->add(bytes);
+    });
+    drain(err_, pieces, [this](std::string_view bytes) { err_lines_->add(bytes); });
   }
   // Whether it has ended; `timed_out` is said of it then.
   void look(bool timed_out, bool may_repeat);
 
  private:
   template <class Take>
-  static void drain(Descriptor& from, const Take& take);
+  static void drain(Descriptor& from, int pieces, const Take& take);
 
   const FleetProgram& program_;
   const FleetRules& rules_;
@@ -116,7 +124,7 @@ class Member {
   std::string held_;  // what ssh said that is told only when there is no other try
   ::pid_t pid_ = 0;
   int tries_ = 0;
-  bool done_ = false;
+  bool has_printed_ = false, done_ = false;
 };
 
 void Member::start() {
@@ -156,14 +164,16 @@ void Member::start() {
   out_lines_.emplace(prefix, rules_.prefixed, rules_.out);
   err_lines_.emplace(prefix, true, hold_);
   held_.clear();
+  has_printed_ = false;
   ++tries_;
 }
 
 template <class Take>
-void Member::drain(Descriptor& from, const Take& take) {
+void Member::drain(Descriptor& from, int pieces, const Take& take) {
   std::array<char, 1 << 16> piece;
-  while (from.is_open()) {
+  while (from.is_open() && pieces > 0) {
     const ::ssize_t n = ::read(from.get(), piece.data(), piece.size());
+    if (n > 0) --pieces;
     if (n > 0)
       take(std::string_view(piece.data(), static_cast<std::size_t>(n)));
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
@@ -177,12 +187,12 @@ void Member::look(bool timed_out, bool may_repeat) {
   int status = 0;
   if (!is_running() || ::waitpid(pid_, &status, WNOHANG) != pid_) return;
   pid_ = 0;
-  read();
+  read(kMostPieces);
   out_lines_->finish();
   err_lines_->finish();
   for (Descriptor* each : {&in_, &out_, &err_}) each->reset();
   end_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  const bool unreached = end_.status == kUnreached && !held_.empty();
+  const bool unreached = end_.status == kUnreached && !held_.empty() && !has_printed_;
   if (unreached && may_repeat && tries_ < rules_.tries) {
     next_ = Clock::now() + rules_.between;
     return;

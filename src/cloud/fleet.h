@@ -11,6 +11,7 @@ namespace smelt {
 struct FleetProgram {
   int worker = 0;
   std::vector<std::string> words;  // found as the shell finds it; no shell reads them
+  bool reads_input = true;         // else it is told to end by TERM, as scp, which reads no input
 };
 
 struct FleetRules {
@@ -30,9 +31,10 @@ struct FleetEnd {
 };
 
 // Runs all of them and waits for each. Their standard input is a pipe that stays open; its end
-// tells a guarded command (guarded_command) to end. After a signal (base/stop_signal.h) and after
-// the time-out all are told so, and killed when they do not end in `grace`; after a signal Stopped
-// is thrown then. SystemError when one cannot be started.
+// tells a guarded command (guarded_command) to end. One that ends with 255, says what ssh says
+// where it reaches nobody, and has printed nothing else is started again. After a signal
+// (base/stop_signal.h) and after the time-out all are told so, and killed when they do not end in
+// `grace`; after a signal Stopped is thrown then. SystemError when one cannot be started.
 std::vector<FleetEnd> run_fleet(const std::vector<FleetProgram>& programs, const FleetRules& rules);
 
 // The worst: the highest of all statuses.

@@ -17,7 +17,7 @@ std::string start_job(const std::string& command) {
   return str(kRuns,
              "if runs; then echo \"a command runs here already: smelt cloud logs shows it\" >&2; "
              "exit 75; fi\n"
-             "rm -rf \"$d\"; umask 077; mkdir \"$d\" || exit 1\n"
+             "rm -rf \"$d\"; mkdir -m 700 \"$d\" || exit 1\n"
              "printf %s ",
              shell_word(command),
              " > \"$d/command\"\n"

@@ -201,8 +201,12 @@ SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
     access.workers.push_back({index, inside ? node.addresses[i] : external, "", false});
   }
   const std::string folder = key_folder(settings);
-  access.key_file = find_or_make_key(folder);
   access.known_hosts = folder + "/smelt_known_hosts";
+  if (settings.dry_run) {
+    access.key_file = folder + "/google_compute_engine";
+    return access;
+  }
+  access.key_file = find_or_make_key(folder);
   access.key_is_new =
       push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
   write_known_hosts(access, node, tpu.guest_attributes(node.zone, node.name, "hostkeys/"));
@@ -251,6 +255,7 @@ std::string guarded_command(const std::string& command) {
           "kill -KILL -- \"-$child\" ) >/dev/null 2>&1 &\n"
           "watcher=$!\n"
           "wait \"$child\"; code=$?\n"
+          "[ \"$code\" -eq 255 ] && code=254\n"
           "kill \"$watcher\" 2>/dev/null\n"
           "exit \"$code\"\n");
   return str("sh -c ", shell_word(script));

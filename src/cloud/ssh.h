@@ -23,6 +23,7 @@ struct SshSettings {
   std::string config;                // a file of ssh's options instead of the user's own
   std::vector<std::string> options;  // as ssh's -o has them
   bool internal_ip = false;
+  bool dry_run = false;  // nothing is made, pushed or written
 };
 
 // UsageError for root, which is not to sign in, and for what is no user's name.
@@ -60,7 +61,8 @@ std::vector<std::string> scp_words(const SshAccess& access, const SshWorker& wor
 std::string remote_path(const SshAccess& access, const SshWorker& worker, const std::string& path);
 
 // A command that ends with its connection, and when its standard input does: by TERM to all that it
-// started, and KILL five seconds later. Its exit status is the command's.
+// started, and KILL five seconds later. Its exit status is the command's, but
+// 254 for 255, which is ssh's own.
 std::string guarded_command(const std::string& command);
 
 // 'a'\''b': one word of the shell.

@@ -140,11 +140,21 @@ const Accelerator* usual_slice(std::int64_t devices) {
   return nullptr;
 }
 
+namespace {
+
+// A GPU's kind may tell its memory; with another word it is another card.
+bool is_of_kind(std::string_view device_kind, const Accelerator& a) {
+  if (device_kind == kind_of(a)) return true;
+  if (!a.is_gpu() || !device_kind.starts_with(kind_of(a))) return false;
+  const std::string_view rest = device_kind.substr(kind_of(a).size());
+  return rest.starts_with(' ') && rest.ends_with(" HBM3");
+}
+
+}  // namespace
+
 const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) {
   for (const Accelerator& a : accelerators())
-    if (device_kind.starts_with(kind_of(a)) && a.devices == devices &&
-        (a.is_gpu() || device_kind == kind_of(a)))
-      return &a;
+    if (a.devices == devices && is_of_kind(device_kind, a)) return &a;
   return nullptr;
 }
 

@@ -248,7 +248,8 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
                                       request.topology, program},
                                      scratch.path(), out, err),
                                limits_.each);
-  if (!status && StopSignal::raised())
+  // A terminal's Ctrl-C ends the compiler, too.
+  if ((!status || *status != 0) && StopSignal::raised())
     throw Stopped("plan: stopped by a signal", "run it again: what was compiled is kept");
   if (!status) {
     Compiled late;

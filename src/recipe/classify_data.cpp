@@ -115,20 +115,28 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
   return s.examples;
 }
 
-// For the run's page, which is not missed where rows are gone.
-void write_overview(const Recipe& r) {
+RowOverviewJob overview_job(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   RowOverviewJob job{
       .splits = {}, .problem = classify_model(r).problem, .seq_length = data.seq_length};
   for (const auto& [name, input] :
        {std::pair{"train", data.train}, {"validation", data.validation}, {"test", data.test}}) {
     if (input.empty()) continue;
-    if (match_pattern(input, name).empty() && input.find(',') == std::string::npos) return;
     job.splits.push_back({name, files_of(r, input)});
     job.splits.back().files.limits.quiet = true;
   }
-  write_file(join_path(r.out, kRowOverviewFile),
-             row_overview(job).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return job;
+}
+
+// For the run's page, which is not missed where rows are gone.
+void write_overview(const Recipe& r) {
+  try {
+    write_file(join_path(r.out, kRowOverviewFile),
+               row_overview(overview_job(r))
+                   .dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } catch (const UsageError& error) {
+    spdlog::warn("data: no overview of the rows: {}", error.what());
+  }
 }
 
 }  // namespace

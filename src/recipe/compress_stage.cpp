@@ -53,8 +53,33 @@ class CompressedModel {
   explicit CompressedModel(const Recipe& r)
       : r_(r), folder_(compress_folder(r)), source_(RecipePaths(r).hugging_face) {}
 
+  // What was made before is there until there is something in its place.
   void make() {
-    if (exists(folder_)) remove_tree(folder_);
+    const std::string former = folder_ + ".former";
+    if (exists(former)) {  // a kill was in between
+      if (exists(folder_)) remove_tree(folder_);
+      std::filesystem::rename(former, folder_);
+    }
+    if (exists(folder_)) {
+      if (!exists(at("train.jsonl")))
+        throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
+                         "move it elsewhere, or leave the section out");
+      std::filesystem::rename(folder_, former);
+    }
+    try {
+      make_anew();
+    } catch (...) {
+      if (exists(former)) {
+        if (exists(folder_)) remove_tree(folder_);
+        std::filesystem::rename(former, folder_);
+      }
+      throw;
+    }
+    if (exists(former)) remove_tree(former);
+  }
+
+ private:
+  void make_anew() {
     write_parts();
     std::string newest = source_;
     std::vector<std::string> models;
@@ -62,8 +87,6 @@ class CompressedModel {
     if (r_.compress.int8) models.push_back(in_eight_bits(newest));
     report(models);
   }
-
- private:
   std::string at(const char* name) const { return join_path(folder_, name); }
 
   void write_parts() const {

@@ -260,6 +260,11 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
   return other_input(out, stage, was.at("inputs"), is.at("inputs"));
 }
 
+bool is_finished(const std::string& out, const Stage& stage) {
+  return !recorded(out, stage).is_null() && !changed_since(out, stage) &&
+         std::ranges::all_of(stage.outputs(), [](const auto& path) { return exists(path); });
+}
+
 bool outlives_its_inputs(const std::string& out, const Stage& stage) {
   if (missing_input(stage).empty()) return false;
   const nlohmann::json was = recorded(out, stage);

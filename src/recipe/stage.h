@@ -46,6 +46,9 @@ bool outlives_its_inputs(const std::string& out, const Stage& stage);
 // again by their stages. nullopt where outlives_its_inputs().
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
+// Whether the stage was recorded, what it made is there, and what it was made from is the same.
+bool is_finished(const std::string& out, const Stage& stage);
+
 // Of a recipe's folder in which training has not begun: the stage that is, or was, under way.
 // nullopt where no recipe has made anything.
 std::optional<std::string> stage_before_training(const std::string& out);

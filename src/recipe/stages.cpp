@@ -336,10 +336,7 @@ void make_test_examples(const Recipe& r) {
   std::vector<Stage> stages;
   if (auto rows = rows_stage(r, "test")) stages.push_back(std::move(*rows));
   stages.push_back(test_stage(r));
-  if (std::ranges::all_of(stages, [&](const Stage& s) {
-        return exists(s.outputs().front()) && !changed_since(r.out, s);
-      }))
-    return;
+  if (std::ranges::all_of(stages, [&](const Stage& s) { return is_finished(r.out, s); })) return;
   const FolderLock lock(r.out, "eval");
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }

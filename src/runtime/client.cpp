@@ -257,6 +257,8 @@ std::shared_ptr<const Client> new_client(std::string_view device, int device_cou
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
   } else if (device == "gpu" && joined.count > 1) {
     options = {{"node_id", std::int64_t{joined.index}}, {"num_nodes", std::int64_t{joined.count}}};
+  } else if (device == "tpu" && joined.count > 1) {
+    ask_for_launch_barrier();
   }
   return Client::create(Plugin::load(ready_plugin(device)), options,
                         device == "tpu" ? nullptr : joined.store);

@@ -79,7 +79,8 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
   const auto output_rows = rows(outputs);
   pjrt::ExecuteOptions options{};
   options.struct_size = pjrt::struct_size<pjrt::ExecuteOptions>();
-  options.launch_id = next_launch(*launch_);
+  // Alone the plugin numbers its launches itself.
+  if (client_->process_count() > 1) options.launch_id = next_launch(*launch_);
   pjrt::LoadedExecutableExecute args{};
   args.executable = handle_.raw();
   args.options = &options;

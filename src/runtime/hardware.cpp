@@ -128,10 +128,7 @@ void warn_of_other_version(std::string_view device, const std::string& plugin) {
 
 std::string ready_plugin(std::string_view device) {
   const bool usual = is_usual(chosen_plugin(device), device);
-  if (usual && device == "tpu") {
-    require_tpu();  // first: where none is, fetching libtpu is no help
-    ask_for_launch_barrier();
-  }
+  if (usual && device == "tpu") require_tpu();  // first: where none is, fetching libtpu is no help
   const std::string path = find_plugin(device);
   if (usual) warn_of_other_version(device, path);
   if (usual && device == "gpu") {

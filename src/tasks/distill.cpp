@@ -63,9 +63,11 @@ void check_lengths_fit(const Task& student, const Teacher& t) {
 
 void check_layers_fit(const Task& student, const Teacher& t, const Distillation& d) {
   const auto& own = student.tells->sizes.stacks;
+  bool attends = false;
   for (std::size_t i = 0; i < own.size(); ++i) {
     const StackSizes& its = t.sizes.stacks[i];
-    (void)layer_pairs(d.layers, own[i].layers, its.layers);
+    for (const auto& [of_own, of_its] : layer_pairs(d.layers, own[i].layers, its.layers))
+      attends = attends || (of_own > 0 && of_its > 0);
     if (d.attention > 0 && its.heads == 0)
       throw UsageError(str("distill.attention: a ", student.name, " has none to compare"),
                        "leave distill.attention 0");
@@ -76,6 +78,12 @@ void check_layers_fit(const Task& student, const Teacher& t, const Distillation&
       require_same(str("numbers in a hidden state of its ", its.what), its.width, own[i].width,
                    t.model.where, "set distill.cosine to 0; distill.hidden compares other widths");
   }
+  if (d.attention > 0 && !attends)
+    throw UsageError(str("distill.layers: ", d.layers,
+                         " names no two layers that attend, and "
+                         "distill.attention is ",
+                         d.attention),
+                     "name layers from 1 on, such as 1:2, or set distill.attention to 0");
 }
 
 void check_distillation(const Distillation& d) {

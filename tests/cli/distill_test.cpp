@@ -12,6 +12,7 @@
 namespace smelt {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
@@ -54,7 +55,8 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   const auto config = nlohmann::json::parse(read_file(dir.file("taught/huggingface/config.json")));
   EXPECT_EQ(config["num_hidden_layers"], 1);
   EXPECT_THAT(read_file(dir.file("taught/recipe.yaml")), HasSubstr("temperature: 3"));
-  EXPECT_THAT(smelt(str("predict ", dir.file("taught"), " --text 'cat w9'")), HasSubstr("s"));
+  EXPECT_THAT(smelt(str("predict ", dir.file("taught"), " --text 'cat w9'")),
+              AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
   fails(
       str("compress distill ", dir.file("base"), " ", dir.file("small"), " --out ", dir.file("no")),
       "base keeps no recipe, which says data and task");

@@ -88,15 +88,28 @@ TEST_F(FleetTest, WhatWasNotReachedIsTriedAgain) {
   write_file(count, "");
   EXPECT_EQ(run({shell(0, str("echo x >> ", count, "; exit 255"))})[0].why_not, "");
   EXPECT_EQ(read_file(count), "x\n");
+  // Nor is what a command that has begun says of another host.
+  write_file(count, "");
+  const std::string nested = "echo 'ssh: connect to host other port 22' >&2; exit 255";
+  const FleetEnd own = run({shell(0, guarded_command(str("echo x >> ", count, "; ", nested)))})[0];
+  EXPECT_EQ(own.status, 254);
+  EXPECT_EQ(own.why_not, "");
+  EXPECT_EQ(read_file(count), "x\n");
+}
+
+TEST_F(FleetTest, OneThatPrintsWithoutEndIsToldToEndByItsTimeOut) {
+  rules_.timeout = milliseconds(200);
+  rules_.grace = milliseconds(100);
+  EXPECT_EQ(run({shell(0, "exec yes")})[0].status, 124);
 }
 
 TEST_F(FleetTest, AfterTheTimeOutAllAreToldToEndAndThenKilled) {
   rules_.timeout = milliseconds(200);
-  rules_.grace = milliseconds(1500);
-  const auto ends = run({shell(0, "cat >/dev/null; echo told"), shell(1, "exec sleep 600")});
+  rules_.grace = std::chrono::minutes(1);
+  EXPECT_EQ(run({shell(0, "cat >/dev/null; echo told")})[0].status, 124);
   EXPECT_EQ(out_, "[worker 0] told\n");
-  EXPECT_EQ(ends[0].status, 124);
-  EXPECT_EQ(ends[1].status, 124);
+  rules_.grace = milliseconds(100);
+  EXPECT_EQ(run({shell(1, "exec sleep 600")})[0].status, 124);
 }
 
 TEST_F(FleetTest, ASignalReachesAll) {

@@ -58,7 +58,10 @@ TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
   }
   EXPECT_EQ(slice_of("NVIDIA H100 80GB HBM3", 8)->name, "h100x8");
   EXPECT_EQ(slice_of("TPU v5 lite", 8)->name, "v5litepod-8");
-  EXPECT_EQ(slice_of("NVIDIA T4", 1), nullptr);
+  for (const char* other : {"NVIDIA T4", "NVIDIA L40S", "NVIDIA H100 PCIe", "NVIDIA H200 NVL",
+                            "NVIDIA GeForce RTX 4090 D"})
+    EXPECT_EQ(slice_of(other, 1), nullptr) << other;
+  EXPECT_EQ(slice_of("NVIDIA L4", 1)->name, "l4");
   EXPECT_EQ(usual_slice(8)->name, "v3-8");
 }
 

@@ -219,6 +219,8 @@ TEST(Distill, ATeacherThatDoesNotFitIsRefused) {
   EXPECT_THAT(
       error_of([&] { refused({.cosine = 1}, [](Teacher& t) { t.sizes.stacks[0].width = 24; })(); }),
       HasSubstr("teacher has 24 numbers in a hidden state of its encoder, the student 16"));
+  EXPECT_THAT(error_of([&] { refused({.attention = 1, .layers = "0:0"}, nothing)(); }),
+              HasSubstr("distill.layers: 0:0 names no two layers that attend"));
   EXPECT_THAT(error_of([&] { refused({.ce = 0, .kd = 0}, nothing)(); }),
               HasSubstr("there is no loss"));
   EXPECT_THAT(error_of([&] { refused({.temperature = 0}, nothing)(); }),
