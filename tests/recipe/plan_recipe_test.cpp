@@ -81,9 +81,11 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
   const auto& told = plan.rows[0].form().compiled.sent;
   ASSERT_EQ(told.size(), 1u) << "eight cores add their gradients up";
   EXPECT_EQ(told[0].axes, "data");
-  // Each core sends seven eighths of the sum twice.
-  EXPECT_NEAR(told[0].all_reduce, 2 * 7.0 / 8 * plan.rows[0].parameter_bytes,
-              0.1 * plan.rows[0].parameter_bytes);
+  // Each core sends seven eighths of the sum twice: of all parameters but the positions that no
+  // example reaches, of the words' table once as looked up and once as scored with; and of losses.
+  constexpr double kRow = 64 * 4;  // bytes of a token's or a position's vector
+  const double summed = plan.rows[0].parameter_bytes - (512 - 128) * kRow + 200 * kRow;
+  EXPECT_NEAR(told[0].all_reduce, 2 * 7.0 / 8 * summed, 100);
   EXPECT_TRUE(plan.rows[1].form().compiled.sent.empty());
   ASSERT_TRUE(plan.fastest && plan.cheapest);
   const auto seconds = [&](std::size_t row) { return plan.rows[row].time.seconds.likely; };
@@ -109,9 +111,6 @@ TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
         1e-9);
   }
   EXPECT_THAT(plan_text(plan), AllOf(HasSubstr("~"), HasSubstr("is rougher: a GPU's time")));
-  const Plan large = this->plan("rtx3090", {"train.batch_size=16384", "data.seq_length=512"});
-  ASSERT_FALSE(large.rows[0].tried.empty());
-  EXPECT_THAT(large.rows[0].tried[0].compiled.problem, HasSubstr(" GB of 24.2 GB that are free"));
 }
 
 TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
