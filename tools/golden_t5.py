@@ -3,9 +3,9 @@
 
 Writes tests/golden/t5_tiny.safetensors: for each kind of model, "small" (relu, tied, T5 1.0's) and "gated" (gated
 gelu, untied, T5 1.1's), its parameters by the original checkpoint's names, inputs, targets, the encoder's states, scores
-of all words, and gradients of the loss; and tests/golden/t5_tiny.json: configurations, losses, buckets of distances.
+of all words, and gradients of the loss; and tests/golden/t5_tiny.json: configurations, losses, those of ten steps of optax's Adam and Adafactor, buckets of distances.
 
-Needs tensorflow-cpu, tf-keras, transformers 4.57 and safetensors:  python tools/golden_t5.py
+Needs tensorflow-cpu, tf-keras, transformers 4.57, optax and safetensors:  python tools/golden_t5.py
 """
 import json
 import os
@@ -17,6 +17,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 os.environ["TF_DETERMINISTIC_OPS"] = "1"
 import numpy as np
+import optax
 import tensorflow as tf
 from safetensors.numpy import save_file
 from transformers import T5Config, TFT5ForConditionalGeneration
@@ -29,6 +30,8 @@ COMMON = dict(vocab_size=53, d_model=16, d_kv=6, d_ff=24, num_layers=2, num_deco
 KINDS = {"small": dict(feed_forward_proj="relu", tie_word_embeddings=True),
          "gated": dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)}
 Z_LOSS = 0.01
+OPTIMIZERS = {"adam": lambda: optax.adam(0.01),
+              "adafactor": lambda: optax.adafactor(0.02, min_dim_size_to_factor=8)}
 
 
 def original_name(name):
@@ -61,6 +64,26 @@ def loss_of(model, inputs, targets):
     return out, target_loss, z_loss
 
 
+def ten_steps(model, inputs, targets, optimizer):
+    """The losses before each of ten steps from the model's values, which it has again afterwards."""
+    variables = model.trainable_variables
+    first = [variable.numpy() for variable in variables]
+    values, state, losses = list(first), optimizer.init(first), []
+    for _ in range(10):
+        with tf.GradientTape() as tape:
+            _, target_loss, z_loss = loss_of(model, tf.constant(inputs), tf.constant(targets))
+            loss = target_loss + Z_LOSS * z_loss
+        losses.append(float(loss))
+        gradients = [tf.convert_to_tensor(g).numpy() for g in tape.gradient(loss, variables)]
+        updates, state = optimizer.update(gradients, state, values)
+        values = [np.asarray(value) for value in optax.apply_updates(values, updates)]
+        for variable, value in zip(variables, values):
+            variable.assign(value)
+    for variable, value in zip(variables, first):
+        variable.assign(value)
+    return losses
+
+
 def run(kind, tensors):
     rng = np.random.default_rng(191010683)
     model = TFT5ForConditionalGeneration(T5Config(**COMMON, **KINDS[kind], use_cache=False))
@@ -91,7 +114,8 @@ def run(kind, tensors):
     tensors |= {f"{kind}/inputs": inputs, f"{kind}/targets": targets,
                 f"{kind}/states": out.encoder_last_hidden_state.numpy(), f"{kind}/scores": out.logits.numpy()}
     return {"config": COMMON | KINDS[kind], "z_loss": Z_LOSS, "losses": {
-        "loss": float(loss), "target_loss": float(target_loss), "z_loss": float(z_loss)}}
+        "loss": float(loss), "target_loss": float(target_loss), "z_loss": float(z_loss)},
+        "ten_steps": {name: ten_steps(model, inputs, targets, make()) for name, make in OPTIMIZERS.items()}}
 
 
 def main():

@@ -3,6 +3,8 @@
 
 #include "models/t5.h"
 #include "ops/ops.h"
+#include "optim/adafactor.h"
+#include "optim/adamw.h"
 #include "runs/golden_t5.h"
 #include "runs/mesh_bert.h"
 #include "runs/probe.h"
@@ -111,6 +113,44 @@ TEST_P(T5Golden, InBf16LossAndGradientsAreNear) {
     size += of * of;
   }
   EXPECT_LE(difference, kNarrowGradientTolerance * kNarrowGradientTolerance * size);
+}
+
+// Losses before each step from the golden weights.
+std::vector<float> ten_losses(const std::shared_ptr<const Client>& client, const GoldenT5& golden,
+                              Optimizer optimizer, double learning_rate) {
+  TrainingConfig config;
+  config.batch_size = golden.batch().rows;
+  config.clip_norm = 0;
+  config.schedule = {.learning_rate = learning_rate, .total_steps = 10, .warmup = Warmup::none};
+  config.schedule.decay = Decay::constant;
+  config.optimizer = std::move(optimizer);
+  const StepProgram program =
+      train_program(t5_task(golden.settings()), config, placement_for("cpu", 1, {}));
+  const CompiledStep step(client, program);
+  ModelState state =
+      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  std::vector<float> out;
+  for (int i = 0; i < 10; ++i) {
+    Execution execution = step.run(golden.batch(), state, i);
+    out.push_back(execution.results[0].back().to_host<float>()[0]);
+    state.replace(execution.results);
+  }
+  return out;
+}
+
+TEST_P(T5Golden, TenStepsOfAdamAndOfAdafactorAreOptaxs) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenT5 golden(GetParam());
+  const Optimizer adam =
+      adamw({.epsilon = 1e-8, .weight_decay = 0, .bias_correction = BiasCorrection::on});
+  for (const auto& [name, optimizer, rate] :
+       {std::tuple{"adam", adam, 0.01}, {"adafactor", adafactor({.least_factored = 8}), 0.02}}) {
+    const auto want = golden.facts()["ten_steps"][name].get<std::vector<double>>();
+    const auto got = ten_losses(client, golden, optimizer, rate);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_NEAR(got[i], want[i], 1e-4 * want[i]) << name << " step " << i;
+  }
 }
 
 // ---- over devices ----
