@@ -95,9 +95,10 @@ bool is_base64(const std::string& text) {
   return std::regex_match(text, form);
 }
 
-// The servers' keys that Google tells take the place of what the file says of these workers.
-void write_known_hosts(SshAccess& access, const TpuNode& node,
-                       const std::vector<std::map<std::string, std::string>>& told) {
+// The servers' keys that Google tells take the place of what the file says of these workers; of a
+// dry run the file stays as it is.
+void take_known_hosts(SshAccess& access, const TpuNode& node,
+                      const std::vector<std::map<std::string, std::string>>& told, bool dry_run) {
   std::set<std::string> renewed;
   std::string lines;
   for (SshWorker& worker : access.workers) {
@@ -111,7 +112,7 @@ void write_known_hosts(SshAccess& access, const TpuNode& node,
       renewed.insert(worker.alias);
     }
   }
-  if (lines.empty()) return;
+  if (lines.empty() || dry_run) return;
   std::string kept;
   if (exists(access.known_hosts)) {
     const std::string before = read_file(access.known_hosts, kSmallFileBytes);
@@ -202,14 +203,12 @@ SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
   }
   const std::string folder = key_folder(settings);
   access.known_hosts = folder + "/smelt_known_hosts";
-  if (settings.dry_run) {
-    access.key_file = folder + "/google_compute_engine";
-    return access;
-  }
-  access.key_file = find_or_make_key(folder);
-  access.key_is_new =
-      push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
-  write_known_hosts(access, node, tpu.guest_attributes(node.zone, node.name, "hostkeys/"));
+  access.key_file = settings.dry_run ? folder + "/google_compute_engine" : find_or_make_key(folder);
+  if (!settings.dry_run)
+    access.key_is_new =
+        push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
+  take_known_hosts(access, node, tpu.guest_attributes(node.zone, node.name, "hostkeys/"),
+                   settings.dry_run);
   return access;
 }
 

@@ -214,6 +214,9 @@ TEST_F(SshTest, CommandsShowWhatTheyStart) {
                           HasSubstr("'-l' 'me' '--' '127.0.0.13'"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(run_smelt("cloud cp me@pod:x y --project p --worker all --dry-run").text,
               HasSubstr("'me@127.0.0.14:x' 'y/worker-3'"));
+  // Nothing was made or pushed for that.
+  EXPECT_FALSE(exists(home_.dir.file(".ssh")));
+  EXPECT_EQ(pushed_, 0);
   if (::geteuid() == 0) return;
   const CommandOutput ran = run_smelt(str("cloud ssh pod --project p --worker all --ssh-config ",
                                           servers_->config(), " --command 'exit $WORKER'"));
