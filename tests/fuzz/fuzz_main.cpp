@@ -99,7 +99,7 @@ bool run_one(const std::string& input, const FuzzTarget& target) {
     write_finding();
     std::exit(1);
   }
-  const std::size_t peak = peak_memory(),
+  const std::size_t peak = peak_allocated(),
                     allowed = target.memory_base + target.memory_factor * input.size();
   if (peak > allowed) {
     std::cerr << "an input of " << input.size() << " bytes takes " << peak << " bytes of memory, "

@@ -43,6 +43,6 @@ void operator delete[](void* block, std::size_t) noexcept { give(block); }
 namespace smelt {
 
 void watch_memory() { peak = base = now.load(); }
-std::size_t peak_memory() { return static_cast<std::size_t>(peak - base); }
+std::size_t peak_allocated() { return static_cast<std::size_t>(peak - base); }
 
 }  // namespace smelt

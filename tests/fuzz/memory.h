@@ -9,6 +9,6 @@ namespace smelt {
 // Starts counting anew.
 void watch_memory();
 // The most bytes at a time since then.
-std::size_t peak_memory();
+std::size_t peak_allocated();
 
 }  // namespace smelt
