@@ -24,15 +24,15 @@ struct Event {
 };
 struct DeviceDescription {
   int id = 0, process = 0;
-  NamedValue slice;
+  NamedValue slice = {};
 };
 struct Device {
   DeviceDescription description;
 };
 struct Client {
   int process = 0;
-  std::vector<Device> devices;
-  std::vector<Device*> all, own, backwards;
+  std::vector<Device> devices = {};
+  std::vector<Device*> all = {}, own = {}, backwards = {};
 };
 struct Buffer {
   Device* device;

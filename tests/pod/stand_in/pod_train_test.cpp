@@ -17,12 +17,12 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kMember = SMELT_POD_MEMBER;
+const std::string kTrainMember = SMELT_POD_MEMBER;
 
 class PodRun : public SmallRun {
  protected:
   std::vector<std::string> command(const std::string& model, const std::string& arguments) const {
-    std::vector<std::string> out{kMember, "job", dir_.path(), model};
+    std::vector<std::string> out{kTrainMember, "job", dir_.path(), model};
     for (const std::string_view word : split(arguments, ' ')) out.emplace_back(word);
     return out;
   }
