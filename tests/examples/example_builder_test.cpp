@@ -365,7 +365,7 @@ TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
       bounded.sizes.range_bytes = bounded.sizes.encoded_bytes = 16 << 10;
       watch_memory();
       const ExampleSummary summary = build(bounded, 40);
-      const std::size_t peak = peak_memory();
+      const std::size_t peak = peak_allocated();
       const std::size_t spilled = summary.text.tokens * sizeof(std::int32_t) * 2;
       const std::size_t ranges = spilled / bounded.sizes.range_bytes * 2;
       ASSERT_GT(spilled, 2 << 20);
