@@ -9,7 +9,7 @@ namespace {
 // The job's group lives as long as one of its processes does.
 constexpr const char* kRuns =
     "d=$HOME/.smelt-job\n"
-    "runs() { [ -f \"$d/pid\" ] && kill -0 -- \"-$(cat \"$d/pid\")\" 2>/dev/null; }\n";
+    "runs() { [ -f \"$d/pid\" ] && kill -s 0 -- \"-$(cat \"$d/pid\")\" 2>/dev/null; }\n";
 
 }  // namespace
 
@@ -43,9 +43,9 @@ std::string show_job(int lines, bool follow) {
 std::string stop_job() {
   return str(kRuns,
              "runs || { echo \"no command runs here\"; exit 0; }\n"
-             "p=$(cat \"$d/pid\"); kill -TERM -- \"-$p\"; i=0\n"
+             "p=$(cat \"$d/pid\"); kill -s TERM -- \"-$p\"; i=0\n"
              "while runs && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done\n"
-             "if runs; then kill -KILL -- \"-$p\"; fi; echo stopped\n");
+             "if runs; then kill -s KILL -- \"-$p\"; fi; echo stopped\n");
 }
 
 }  // namespace smelt

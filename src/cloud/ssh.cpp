@@ -250,8 +250,8 @@ std::string guarded_command(const std::string& command) {
           shell_word(command),
           " </dev/null 3<&- &\n"
           "child=$!\n"
-          "( while read -r line; do :; done <&3; kill -TERM -- \"-$child\"; sleep 5; "
-          "kill -KILL -- \"-$child\" ) >/dev/null 2>&1 &\n"
+          "( while read -r line; do :; done <&3; kill -s TERM -- \"-$child\"; sleep 5; "
+          "kill -s KILL -- \"-$child\" ) >/dev/null 2>&1 &\n"
           "watcher=$!\n"
           "wait \"$child\"; code=$?\n"
           "[ \"$code\" -eq 255 ] && code=254\n"

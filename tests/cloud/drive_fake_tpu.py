@@ -46,7 +46,7 @@ made = client.get_node(name=parent + "/nodes/q")
 assert made.state == tpu_v2.Node.State.READY and made.scheduling_config.spot and made.queued_resource == found.name, made
 try:
     client.delete_queued_resource(name=found.name)
-except exceptions.FailedPrecondition:
+except exceptions.BadRequest:  # of a failed precondition
     pass
 else:
     raise AssertionError("a node was left behind")

@@ -33,9 +33,9 @@ TEST_F(QueueTest, AMachineComesWhenItsTurnDoes) {
   EXPECT_EQ(node.state, "READY");
   EXPECT_TRUE(node.is_spot);
   EXPECT_EQ(node.queued_resource, "bert");
-  EXPECT_THAT(told_,
-              ElementsAre("us-central1-a: bert is WAITING_FOR_RESOURCES",
-                          "us-central1-a: bert is PROVISIONING", "us-central1-a: bert is READY"));
+  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is WAITING_FOR_RESOURCES",
+                                 "us-central1-a: bert is PROVISIONING",
+                                 "us-central1-a: bert is ACTIVE", "us-central1-a: bert is READY"));
   // Nothing is left in the queue either.
   EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_));
   EXPECT_FALSE(tpu_.node(kZone, "bert"));
@@ -44,6 +44,7 @@ TEST_F(QueueTest, AMachineComesWhenItsTurnDoes) {
 }
 
 TEST_F(QueueTest, NoneIsQueuedTwice) {
+  fake_.queue_looks = 100;
   fake_.lost_answers = {{.hangs_up = true}};  // the request arrives, its answer does not
   put_in_queue();
   EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
@@ -109,7 +110,7 @@ TEST_F(QueueTest, CommandsQueueAndWait) {
   const std::string status = "cloud status bert --project p ";
   EXPECT_THAT(run_smelt(status + "--wait").text,
               AllOf(HasSubstr("bert: v3-8, in us-central1-a, tpu-ubuntu2204-base\n"),
-                    HasSubstr("cost:    $8.00 an hour (of 2019-06), $"),
+                    HasSubstr("cost:    $8.00 an hour (of 2019-06), at most $"),
                     HasSubstr("worker 0: 10.0.0.2 1.2.3.4\n")));
   EXPECT_THAT(run_smelt(status + "--json").text,
               AllOf(HasSubstr(R"("state":"ACTIVE")"), HasSubstr(R"("dollars_an_hour":8.0)")));

@@ -106,7 +106,7 @@ TEST_F(Grad, NeedsNoRuleWhereNoCotangentArrives) {
 TEST_F(Grad, SaysWhichOpHasNoGradient) {
   const Tensor x = f64({4});
   EXPECT_EQ(message([&] { gradient(reduce_sum(top_k(x, 2)[0], {0}), x); }),
-            "grad: sort has no gradient\n  hint: wrap its input in stop_gradient");
+            "grad: top_k has no gradient\n  hint: wrap its input in stop_gradient");
   const Tensor largest = reshape(top_k(stop_gradient(x), 1)[0], {});
   const Tensor d = gradient(largest * reduce_sum(x, {0}), x);
   const Value four{{DType::f64, {4}}, {1, 5, 2, 3}, {}};

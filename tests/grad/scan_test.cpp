@@ -337,7 +337,7 @@ TEST(Scan, RefusesABodyWhoseOpsHaveNoGradient) {
                   return ScanStep{{reshape(top_k(carry[0], 4)[0], {4})}};
                 });
               }),
-              HasSubstr("grad: sort has no gradient"));
+              HasSubstr("grad: top_k has no gradient"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
               HasSubstr("model.vocab is no list of pieces with their scores"));
   EXPECT_THAT(with("/added_tokens/0", added(9, "<mask>")),
               HasSubstr("t.json: '<mask>' is added with id 9, which no piece of the 9 has"));
-  EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("id is -1, no id"));
+  EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("t.json: id is no whole number in range"));
   EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
       << "a sentinel";
   EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
