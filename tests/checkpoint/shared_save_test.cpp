@@ -174,16 +174,18 @@ TEST_F(SharedSaving, WhatEachHoldsAPartOfIsReadBackWhole) {
 TEST_F(SharedSaving, AFaultOfOneFailsItForAllAndLeavesNothing) {
   EXPECT_THAT(save(3), Each("no error"));
   split_over_processes();
-  const auto blind = [](int rank, Gather gather) -> Gather {
+  const std::string file = dir_.file("no folder");
+  write_file(file, "");
+  const auto blind = [&](int rank, Gather gather) -> Gather {
     if (rank != 1) return gather;
-    return [gather](const std::string& key, const std::string& payload) {
+    return [&file, gather](const std::string& key, const std::string& payload) {
       auto all = gather(key, payload);
-      if (key.ends_with("/begin")) all[0] = R"({"folder": "no/such"})";
+      if (key.ends_with("/begin")) all[0] = str(R"({"folder": ")", file, R"(/below"})");
       return all;
     };
   };
-  EXPECT_THAT(save(4, blind), Each(AllOf(testing::StartsWith("host 1: "), HasSubstr("no/such"),
-                                         HasSubstr("No such file"))));
+  EXPECT_THAT(save(4, blind), Each(AllOf(testing::StartsWith("host 1: "), HasSubstr(file),
+                                         HasSubstr("Not a directory"))));
   EXPECT_THAT(there(), ElementsAre("checkpoint-3"));
   EXPECT_THAT(save(5), Each("no error"));
   EXPECT_THAT(there(), testing::UnorderedElementsAre("checkpoint-3", "checkpoint-5"));

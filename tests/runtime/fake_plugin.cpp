@@ -137,12 +137,15 @@ void use_store(const ClientCreate& a) {
   KeyValuePut mine;
   mine.value = "mine";
   mine.value_size = 4;
-  control.stored = asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{}) + "; " +
-                   asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{});
-  control.stored_after = asked(a.kv_put_callback, a.kv_put_user_arg, mine) + "; " +
-                         asked(a.kv_put_callback, a.kv_put_user_arg, mine) + "; " +
-                         asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{}) +
-                         "; " + asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{});
+  const auto put = [&] { return asked(a.kv_put_callback, a.kv_put_user_arg, mine); };
+  const auto try_get = [&] {
+    return asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{});
+  };
+  const auto get = [&] { return asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{}); };
+  control.stored = try_get();
+  control.stored += "; " + get();
+  control.stored_after = put();
+  for (const std::string& said : {put(), try_get(), get()}) control.stored_after += "; " + said;
 }
 
 void run(ClientCreate& a) {

@@ -260,8 +260,9 @@ TEST_F(FakePlugin, AnExecutionThatFailsLateSaysSoWhenItIsAwaited) {
   control().fail_text = "core 1 halted";
   const auto client = Client::create(plugin_, {{"cpu_device_count", std::int64_t{2}}});
   const Executable program = client->compile("module {}");
-  const Buffer x = to_device<float>(*client, {1}, {.dtype = DType::f32, .dims = {1}});
-  const Execution run = program.execute({{&x, &x}, {&x, &x}});
+  const Shape one{.dtype = DType::f32, .dims = {1}};
+  const Buffer x = to_device<float>(*client, {1}, one), y = to_device<float>(*client, {1}, one, 1);
+  const Execution run = program.execute({{&x, &x}, {&y, &y}});
   EXPECT_EQ(message_of<PjrtError>([&] { run.await(); }), "PJRT_Event_Await: core 1 halted");
 }
 

@@ -134,12 +134,13 @@ TEST_F(TwoProcesses, LaunchesAreNumberedAlikeEverywhereAndNeverZero) {
 TEST_F(TwoProcesses, OneClientServesAllOfAProcessAndSomeDevicesAreNoneOfItsUses) {
   const ScopedVariable variable("SMELT_CPU_PLUGIN", SMELT_FAKE_PLUGIN);
   const KeptClients kept;
-  const auto client = open_device("cpu", 2);  // the fake makes as many for each process
+  control().processes = 4;  // with a device each, as many as are asked for first
+  const auto client = open_device("cpu", 1);
   EXPECT_EQ(client->device_count(), 4);
   EXPECT_EQ(open_device("cpu", 4), client);
   EXPECT_EQ(open_device("cpu", 1), client);
-  EXPECT_THAT(error_of<UsageError>([] { open_device("cpu", 3); }),
-              HasSubstr("device cpu: 3 devices wanted, the 2 processes that train together have 4\n"
+  EXPECT_THAT(error_of<UsageError>([] { open_device("cpu", 2); }),
+              HasSubstr("device cpu: 2 devices wanted, the 4 processes that train together have 4\n"
                         "  hint: ask for all of them: 4"));
 }
 
