@@ -31,7 +31,7 @@ KINDS = {"small": dict(feed_forward_proj="relu", tie_word_embeddings=True),
          "gated": dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)}
 Z_LOSS = 0.01
 OPTIMIZERS = {"adam": lambda: optax.adam(0.01),
-              "adafactor": lambda: optax.adafactor(0.02, min_dim_size_to_factor=8)}
+              "adafactor": lambda: optax.adafactor(0.005, min_dim_size_to_factor=8)}
 
 
 def original_name(name):
