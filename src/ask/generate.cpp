@@ -1,7 +1,6 @@
 #include "ask/generate.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,6 +8,7 @@
 
 #include "ask/answering_placement.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/progress.h"
 #include "base/words.h"
 #include "state/resume.h"
@@ -20,11 +20,6 @@ constexpr std::int64_t kLeastInputs = 16;  // so that few lengths are compiled
 
 std::int64_t power_of_two(std::int64_t least) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
-}
-
-double memory_of_machine() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
 }
 
 }  // namespace
@@ -47,7 +42,7 @@ MemoryAdvice Generator::advice() const {
 
 std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> left) {
   const auto asked = std::min(left.size(), static_cast<std::size_t>(job_.batch_size));
-  const double memory = memory_of_machine();
+  const double memory = machine_memory();
   for (std::size_t count = asked;; count = (count + 1) / 2) {
     const auto [rows, S] = sizes_of(left.first(count));
     // What all rows share lies on each device, which has less memory than its machine.

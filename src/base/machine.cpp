@@ -1,5 +1,7 @@
 #include "base/machine.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -44,6 +46,11 @@ MachineFacts machine_facts() {
 double machine_load() {
   double load = -1;
   return std::ifstream("/proc/loadavg") >> load ? load : -1;
+}
+
+double machine_memory() {
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
 }
 
 std::uint64_t peak_memory() {

@@ -18,6 +18,9 @@ MachineFacts machine_facts();
 // system does not say it.
 double machine_load();
 
+// Bytes of its memory.
+double machine_memory();
+
 // The most memory that this process has held at once, in bytes; 0 where the system does not say it.
 std::uint64_t peak_memory();
 

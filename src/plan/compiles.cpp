@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/parallel.h"
 #include "base/stop_signal.h"
 #include "format/crc32c.h"
@@ -37,8 +38,7 @@ constexpr double kProcessBytes = 4e9;  // of memory that a compilation takes, ab
 
 int processes_at_a_time(int wanted) {
   if (wanted > 0) return wanted;
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double memory = machine_memory();
   return std::max(1, std::min(available_threads(), static_cast<int>(memory / kProcessBytes)));
 }
 

@@ -1,12 +1,12 @@
 #include "recipe/run_needs.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/given_vocabulary.h"
@@ -93,8 +93,7 @@ void check_machine_memory(const Recipe& r) {
   const DeviceMemory one = device_memory(r);
   const auto devices = static_cast<double>(r.train.devices);
   const double state = devices * (2 * one.values + one.slots), batch = devices * one.batch;
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double memory = machine_memory();
   if (state + batch <= memory) return;
   throw UsageError(
       str("train: weights, gradients and slots on ", r.train.devices, " x cpu are ",

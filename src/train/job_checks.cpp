@@ -1,12 +1,12 @@
 #include "train/job_checks.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/nearest_name.h"
 #include "base/progress.h"
 #include "base/words.h"
@@ -67,8 +67,7 @@ void check_memory(const StepProgram& program, std::string_view platform) {
       for (const std::int64_t dim : tensor.shape.dims) size *= static_cast<double>(dim);
       bytes += size;
     }
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double memory = machine_memory();
   if (bytes <= memory) return;
   throw UsageError(str("train: weights and slots of the model are ", bytes_text(bytes),
                        ", more than this machine's memory of ", bytes_text(memory)),
