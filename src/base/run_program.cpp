@@ -133,6 +133,12 @@ class ShellReader {
 
 }  // namespace
 
+std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 int run_program(const std::vector<std::string>& words) {
   return run(words, {{STDERR_FILENO, STDOUT_FILENO}});
 }

@@ -8,6 +8,9 @@
 
 namespace smelt {
 
+// 'a'\''b': one word of the shell.
+std::string shell_word(const std::string& text);
+
 // Runs a program, found as the shell finds it, and waits for its end; no shell reads the words.
 // What it prints goes to standard error: standard output is smelt's own. Returns its exit status,
 // 128 + the number of the signal that ended it, 127 when there is no such program. SystemError when

@@ -1,6 +1,7 @@
 #include "cli/recipe_option.h"
 
 #include "base/error.h"
+#include "base/run_program.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
@@ -21,9 +22,7 @@ std::string quoted(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
   if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
-  std::string out = "'";
-  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return shell_word(path);
 }
 
 void add_set_option(CLI::App& command, std::vector<std::string>& settings) {

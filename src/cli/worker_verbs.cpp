@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/run_program.h"
 #include "base/stop_signal.h"
 #include "cloud/machines.h"
 #include "cloud/ssh.h"

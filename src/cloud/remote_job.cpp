@@ -1,5 +1,6 @@
 #include "cloud/remote_job.h"
 
+#include "base/run_program.h"
 #include "base/str.h"
 #include "cloud/ssh.h"
 

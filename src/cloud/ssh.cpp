@@ -237,12 +237,6 @@ std::vector<std::string> scp_words(const SshAccess& access, const SshWorker& wor
   return words;
 }
 
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string guarded_command(const std::string& command) {
   const std::string script =
       str("exec 3<&0\n"

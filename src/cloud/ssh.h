@@ -61,11 +61,8 @@ std::vector<std::string> scp_words(const SshAccess& access, const SshWorker& wor
 std::string remote_path(const SshAccess& access, const SshWorker& worker, const std::string& path);
 
 // A command that ends with its connection, and when its standard input does: by TERM to all that it
-// started, and KILL five seconds later. Its exit status is the command's, but
-// 254 for 255, which is ssh's own.
+// started, and KILL five seconds later. Its exit status is the command's, but 254 for 255, which is
+// ssh's own.
 std::string guarded_command(const std::string& command);
-
-// 'a'\''b': one word of the shell.
-std::string shell_word(const std::string& text);
 
 }  // namespace smelt

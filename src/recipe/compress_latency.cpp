@@ -35,13 +35,6 @@ void check_sizes(const LatencyJob& job, std::int64_t most_tokens) {
           "give lengths that they take");
 }
 
-// In one pair of quotes, as the shell reads it.
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 Loaded load_once(const std::string& smelt, const std::string& folder, const LatencyJob& job,
                  std::int64_t answer_tokens) {
   const std::string command =

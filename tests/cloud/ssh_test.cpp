@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/run_program.h"
 #include "base/stop_signal.h"
 #include "cloud/machines.h"
 #include "cloud/remote_job.h"
