@@ -53,6 +53,12 @@ Resampled resample(std::size_t examples, const ScoreOf& score, const ResampleOpt
 
 }  // namespace
 
+double score_of_all(const ScoreOf& score, std::size_t examples) {
+  std::vector<std::size_t> each(examples);
+  std::iota(each.begin(), each.end(), std::size_t{0});
+  return score(each);
+}
+
 Interval bootstrap(std::size_t examples, const ScoreOf& score, const ResampleOptions& options) {
   return resample(examples, score, options).interval;
 }

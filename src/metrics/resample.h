@@ -11,6 +11,8 @@ namespace smelt {
 
 // A score of these examples, by their numbers; one may stand there several times.
 using ScoreOf = std::function<double(std::span<const std::size_t> examples)>;
+// Of each of so many examples once.
+double score_of_all(const ScoreOf& score, std::size_t examples);
 
 struct ResampleOptions {
   std::int64_t samples = 1000;

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <sstream>
 
 #include "base/error.h"
@@ -48,9 +47,8 @@ void tell_predictions(const TttFlags& f, const Recipe& r, const std::string& par
   const ReadPredictions p = read_predictions(paths.predictions);
   std::ostringstream text;
   if (f.task == "translation") {
-    std::vector<std::size_t> all(p.is.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    text << part << "_eval_bleu: " << metric_of("bleu", p.said, p.is)(all) << "\n";
+    const double bleu = score_of_all(metric_of("bleu", p.said, p.is), p.is.size());
+    text << part << "_eval_bleu: " << bleu << "\n";
   } else {
     const NamedCounts c = counts_of(p.said, p.is);
     text << part << "_eval_report:\n"

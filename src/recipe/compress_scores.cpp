@@ -1,6 +1,5 @@
 #include "recipe/compress_scores.h"
 
-#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -115,9 +114,7 @@ OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t
 
 double score_of(const SaidRows& rows, const std::string& metric) {
   const Scored all = scored_values(rows, metric);
-  std::vector<std::size_t> each(all.is.size());
-  std::iota(each.begin(), each.end(), std::size_t{0});
-  return metric_of(metric, all.said, all.is)(each);
+  return score_of_all(metric_of(metric, all.said, all.is), all.is.size());
 }
 
 std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -157,10 +156,10 @@ struct Compared {
   }
   std::vector<MeasuredValue> values() const {
     const auto all = static_cast<double>(said.size());
-    std::vector<std::size_t> each(said.size());
-    std::iota(each.begin(), each.end(), std::size_t{0});
     return {{.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
-            {.name = "bleu", .value = metric_of("bleu", said, is)(each), .weight = all}};
+            {.name = "bleu",
+             .value = score_of_all(metric_of("bleu", said, is), said.size()),
+             .weight = all}};
   }
 };
 
