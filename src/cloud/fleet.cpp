@@ -171,9 +171,8 @@ void Member::start() {
 template <class Take>
 void Member::drain(Descriptor& from, int pieces, const Take& take) {
   std::array<char, 1 << 16> piece;
-  while (from.is_open() && pieces > 0) {
+  for (int taken = 0; from.is_open() && taken < pieces; ++taken) {
     const ::ssize_t n = ::read(from.get(), piece.data(), piece.size());
-    if (n > 0) --pieces;
     if (n > 0)
       take(std::string_view(piece.data(), static_cast<std::size_t>(n)));
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))

@@ -180,12 +180,23 @@ TpuList<TpuNode> TpuApi::nodes(const std::string& zone) {
   return out;
 }
 
-std::optional<TpuNode> TpuApi::node(const std::string& zone, const std::string& name) {
-  const ApiAnswer answer =
-      api_.call({.service = "tpu", .path = in_zone(zone, "/nodes/" + percent_encoded(name))});
+std::optional<json> TpuApi::unless_missing(const ApiAnswer& answer, const std::string& what) const {
   if (answer.fault && answer.fault->status == 404) return std::nullopt;
-  if (answer.fault) throw_fault(*answer.fault, str("node ", name, " in ", zone), project_);
-  return parse_node(answer.body);
+  if (answer.fault) throw_fault(*answer.fault, what, project_);
+  return answer.body;
+}
+
+std::optional<std::string> TpuApi::operation_of(const ApiAnswer& answer,
+                                                const std::string& what) const {
+  const auto operation = unless_missing(answer, what);
+  return operation ? std::optional(text_in(*operation, "name")) : std::nullopt;
+}
+
+std::optional<TpuNode> TpuApi::node(const std::string& zone, const std::string& name) {
+  const auto there = unless_missing(
+      api_.call({.service = "tpu", .path = in_zone(zone, "/nodes/" + percent_encoded(name))}),
+      str("node ", name, " in ", zone));
+  return there ? std::optional(parse_node(*there)) : std::nullopt;
 }
 
 TpuApi::Begun TpuApi::create(const std::string& zone, const std::string& name,
@@ -200,12 +211,10 @@ TpuApi::Begun TpuApi::create(const std::string& zone, const std::string& name,
 }
 
 std::optional<std::string> TpuApi::remove(const std::string& zone, const std::string& name) {
-  const ApiAnswer answer = api_.call({.method = "DELETE",
-                                      .service = "tpu",
-                                      .path = in_zone(zone, "/nodes/" + percent_encoded(name))});
-  if (answer.fault && answer.fault->status == 404) return std::nullopt;
-  if (answer.fault) throw_fault(*answer.fault, str("node ", name, " in ", zone), project_);
-  return text_in(answer.body, "name");
+  return operation_of(api_.call({.method = "DELETE",
+                                 .service = "tpu",
+                                 .path = in_zone(zone, "/nodes/" + percent_encoded(name))}),
+                      str("node ", name, " in ", zone));
 }
 
 TpuApi::Progress TpuApi::progress(const std::string& operation) {

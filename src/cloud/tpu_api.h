@@ -133,6 +133,10 @@ class TpuApi {
   Progress progress(const std::string& operation);
 
  private:
+  // Nothing where the API knows no such thing; SystemError or UsageError for another refusal.
+  std::optional<nlohmann::json> unless_missing(const ApiAnswer& answer,
+                                               const std::string& what) const;
+  std::optional<std::string> operation_of(const ApiAnswer& answer, const std::string& what) const;
   std::string in_zone(const std::string& zone, std::string_view what) const;
   nlohmann::json get(const std::string& path, const std::string& what);
   // All pages of the list in `field`; unreachable zones are added. Where `is_unknown` is given it

@@ -63,12 +63,11 @@ TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
 }
 
 std::optional<TpuQueued> TpuApi::queued_one(const std::string& zone, const std::string& name) {
-  const ApiAnswer answer = api_.call(
-      {.service = "tpu", .path = in_zone(zone, "/queuedResources/" + percent_encoded(name))});
-  if (answer.fault && answer.fault->status == 404) return std::nullopt;
-  if (answer.fault)
-    throw_fault(*answer.fault, str("queued resource ", name, " in ", zone), project_);
-  return parse_queued(answer.body);
+  const auto there = unless_missing(
+      api_.call(
+          {.service = "tpu", .path = in_zone(zone, "/queuedResources/" + percent_encoded(name))}),
+      str("queued resource ", name, " in ", zone));
+  return there ? std::optional(parse_queued(*there)) : std::nullopt;
 }
 
 TpuApi::Begun TpuApi::enqueue(const std::string& zone, const std::string& name,
@@ -83,15 +82,11 @@ TpuApi::Begun TpuApi::enqueue(const std::string& zone, const std::string& name,
 }
 
 std::optional<std::string> TpuApi::dequeue(const std::string& zone, const std::string& name) {
-  const ApiAnswer answer =
-      api_.call({.method = "DELETE",
-                 .service = "tpu",
-                 .path = in_zone(zone, "/queuedResources/" + percent_encoded(name)),
-                 .query = {{"force", "true"}}});
-  if (answer.fault && answer.fault->status == 404) return std::nullopt;
-  if (answer.fault)
-    throw_fault(*answer.fault, str("queued resource ", name, " in ", zone), project_);
-  return text_in(answer.body, "name");
+  return operation_of(api_.call({.method = "DELETE",
+                                 .service = "tpu",
+                                 .path = in_zone(zone, "/queuedResources/" + percent_encoded(name)),
+                                 .query = {{"force", "true"}}}),
+                      str("queued resource ", name, " in ", zone));
 }
 
 }  // namespace smelt

@@ -10,14 +10,12 @@ using nlohmann::json;
 
 std::optional<std::string> TpuApi::begin_on(const std::string& zone, const std::string& node,
                                             const char* verb) {
-  const ApiAnswer answer =
+  return operation_of(
       api_.call({.method = "POST",
                  .service = "tpu",
                  .path = in_zone(zone, str("/nodes/", percent_encoded(node), ":", verb)),
-                 .body = json::object()});
-  if (answer.fault && answer.fault->status == 404) return std::nullopt;
-  if (answer.fault) throw_fault(*answer.fault, str("node ", node, " in ", zone), project_);
-  return text_in(answer.body, "name");
+                 .body = json::object()}),
+      str("node ", node, " in ", zone));
 }
 
 TpuApi::Begun TpuApi::set_metadata(const std::string& zone, const std::string& node,
