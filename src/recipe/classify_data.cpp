@@ -17,6 +17,7 @@
 #include "recipe/given_vocabulary.h"
 #include "recipe/pipeline.h"
 #include "recipe/row_commands.h"
+#include "recipe/row_source.h"
 #include "store/file.h"
 #include "store/path.h"
 #include "track/predictions_page.h"
@@ -63,19 +64,10 @@ Labels labels_for(const Recipe& r) {
 }
 
 // Rows and the records that they become.
-struct Part {
-  std::string what, input, output;
-  std::optional<RowSplit> split = {};
-  bool scored = false;  // else trained on
+struct Part : RowSource {
+  std::string output;
+  bool scored;  // else trained on
 };
-
-// None where held-out rows have files of their own.
-std::optional<RowSplit> split_of(const ClassifyData& data, RowSplit::Part part) {
-  if (!data.validation.empty()) return std::nullopt;
-  return RowSplit{.heldout = data.validation_share,
-                  .seed = static_cast<std::uint64_t>(data.seed),
-                  .part = part};
-}
 
 std::uint64_t write_questions(const Recipe& r, const Part& part) {
   const ClassifyData data = classify_data(r);
@@ -183,14 +175,12 @@ std::vector<std::string> labelled_row_files(const Recipe& r) {
   return row_files(r);
 }
 
-std::uint64_t write_rows_of(const Recipe& r, RowPart part, const std::string& file) {
-  const ClassifyData data = classify_data(r);
-  const bool test = part == RowPart::test, train = part == RowPart::train;
-  const bool own = !train && !data.validation.empty();
+std::uint64_t write_rows_of(const Recipe& r, ExampleSet set, const std::string& file) {
+  const RowSource source = row_source(classify_data(r), set);
   LabelledExamplesJob job;
-  job.rows = files_of(r, test ? data.test : own ? data.validation : data.train);
-  job.what = test ? "data.test" : own ? "data.validation" : "data.train";
-  if (!test) job.split = split_of(data, train ? RowSplit::Part::train : RowSplit::Part::heldout);
+  job.rows = files_of(r, source.input);
+  job.what = source.what;
+  job.split = source.split;
   job.labels = labels_for(r);
   job.output = file;
   return write_labelled_rows(job);
@@ -204,28 +194,16 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
     labels.names = known_labels(r);
   else
     labels = labels_for(r);
-  const auto write = [&](const Part& part) {
-    return of_answers(r) ? write_questions(r, part) : write_texts(r, labels, part);
-  };
-  if (set == ExampleSet::heldout) {
-    const bool own = !data.validation.empty();
-    return write({.what = own ? "data.validation" : "data.train",
-                  .input = own ? data.validation : data.train,
-                  .output = paths.heldout_output,
-                  .split = split_of(data, RowSplit::Part::heldout),
-                  .scored = true});
-  }
-  const bool test = set == ExampleSet::test;
-  const std::uint64_t examples = test ? write({.what = "data.test",
-                                               .input = data.test,
-                                               .output = paths.test_records,
-                                               .scored = true})
-                                      : write({.what = "data.train",
-                                               .input = data.train,
-                                               .output = paths.train_output,
-                                               .split = split_of(data, RowSplit::Part::train)});
+  const bool test = set == ExampleSet::test, train = set == ExampleSet::train;
+  const Part part{row_source(data, set),
+                  test    ? paths.test_records
+                  : train ? paths.train_output
+                          : paths.heldout_output,
+                  !train};
+  if (of_answers(r)) return write_questions(r, part);
+  const std::uint64_t examples = write_texts(r, labels, part);
   // Of all parts: of a test it is written with that.
-  if (!of_answers(r) && (test || data.test.empty())) write_overview(r);
+  if (test || (train && data.test.empty())) write_overview(r);
   return examples;
 }
 

@@ -23,6 +23,6 @@ std::vector<std::string> known_labels(const Recipe& recipe);
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);
 
 // Writes a part's rows as ObjectiveType::write_rows has it; not of answers.
-std::uint64_t write_rows_of(const Recipe& recipe, RowPart part, const std::string& file);
+std::uint64_t write_rows_of(const Recipe& recipe, ExampleSet set, const std::string& file);
 
 }  // namespace smelt

@@ -51,34 +51,35 @@ bool is_t5(const Recipe& r) { return r.type->name == kAnswersModel; }
 class CompressedModel {
  public:
   explicit CompressedModel(const Recipe& r)
-      : r_(r), folder_(compress_folder(r)), source_(RecipePaths(r).hugging_face) {}
+      : r_(r),
+        folder_(compress_folder(r)),
+        former_(folder_ + ".former"),
+        source_(RecipePaths(r).hugging_face) {}
 
   // What was made before is there until there is something in its place.
   void make() {
-    const std::string former = folder_ + ".former";
-    if (exists(former)) {  // a kill was in between
-      if (exists(folder_)) remove_tree(folder_);
-      std::filesystem::rename(former, folder_);
-    }
+    put_back_former();  // where a kill was in between
     if (exists(folder_)) {
       if (!exists(at("train.jsonl")))
         throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
                          "move it elsewhere, or leave the section out");
-      std::filesystem::rename(folder_, former);
+      std::filesystem::rename(folder_, former_);
     }
     try {
       make_anew();
     } catch (...) {
-      if (exists(former)) {
-        if (exists(folder_)) remove_tree(folder_);
-        std::filesystem::rename(former, folder_);
-      }
+      put_back_former();
       throw;
     }
-    if (exists(former)) remove_tree(former);
+    if (exists(former_)) remove_tree(former_);
   }
 
  private:
+  void put_back_former() const {
+    if (!exists(former_)) return;
+    if (exists(folder_)) remove_tree(folder_);
+    std::filesystem::rename(former_, folder_);
+  }
   void make_anew() {
     write_parts();
     std::string newest = source_;
@@ -90,13 +91,13 @@ class CompressedModel {
   std::string at(const char* name) const { return join_path(folder_, name); }
 
   void write_parts() const {
-    r_.type->write_rows(r_, RowPart::train, at("train.jsonl"));
+    r_.type->write_rows(r_, ExampleSet::train, at("train.jsonl"));
     if (!r_.data.value("test", "").empty()) {
-      r_.type->write_rows(r_, RowPart::heldout, at("dev.jsonl"));
-      r_.type->write_rows(r_, RowPart::test, at("test.jsonl"));
+      r_.type->write_rows(r_, ExampleSet::heldout, at("dev.jsonl"));
+      r_.type->write_rows(r_, ExampleSet::test, at("test.jsonl"));
       return;
     }
-    r_.type->write_rows(r_, RowPart::heldout, at("heldout.jsonl"));
+    r_.type->write_rows(r_, ExampleSet::heldout, at("heldout.jsonl"));
     OutputFile dev(at("dev.jsonl")), test(at("test.jsonl"));
     LineReader lines(at("heldout.jsonl"));
     for (std::string line; lines.next(line);)
@@ -164,7 +165,7 @@ class CompressedModel {
   }
 
   const Recipe& r_;
-  std::string folder_, source_;
+  std::string folder_, former_, source_;
 };
 
 }  // namespace

@@ -41,9 +41,6 @@ enum class Reads {
   nothing,  // no text and no vocabulary, nor the stages of both
 };
 
-// A part of the rows, as files of it or a split of data.train have it.
-enum class RowPart { train, heldout, test };
-
 struct SamplePrediction {
   nlohmann::json said = "a", is = "a";
 };
@@ -66,7 +63,7 @@ struct ObjectiveType {
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
   // Writes the rows of a part as JSONL of text, label and, where there is a second text, pair; how
   // many there are. Models of such types can become smaller (recipe/compress_stage.h).
-  std::function<std::uint64_t(const Recipe&, RowPart, const std::string& file)> write_rows = {};
+  std::function<std::uint64_t(const Recipe&, ExampleSet, const std::string& file)> write_rows = {};
   // From text and vocabulary to records; how many examples there are.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;

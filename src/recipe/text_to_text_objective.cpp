@@ -13,6 +13,7 @@
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/row_commands.h"
+#include "recipe/row_source.h"
 #include "recipe/t5_questions.h"
 #include "recipe/t5_source.h"
 #include "recipe/text_predictions.h"
@@ -158,13 +159,12 @@ LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
-std::uint64_t write_answers(const Recipe& r, const std::string& what, const std::string& input,
-                            const std::string& output, std::optional<RowSplit> split) {
+std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std::string& output) {
   const AnswerData data = answer_data(r);
   const GenerateJob pieces = answer_job(r);
-  TextToTextExamplesJob job{.rows = answer_rows(data, input),
-                            .what = what,
-                            .split = split,
+  TextToTextExamplesJob job{.rows = answer_rows(data, source.input),
+                            .what = source.what,
+                            .split = source.split,
                             .prefix = data.prefix,
                             .encode = pieces.encode,
                             .inputs_length = data.inputs_length,
@@ -175,49 +175,33 @@ std::uint64_t write_answers(const Recipe& r, const std::string& what, const std:
                             .keeps_rows = output != RecipePaths(r).train_output};
   const TextToTextSummary s = write_text_to_text(job);
   spdlog::info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
-               counted(s.examples, "example"), what, s.cut, s.cut_targets, data.targets_length);
+               counted(s.examples, "example"), source.what, s.cut, s.cut_targets,
+               data.targets_length);
   if (s.unknown_texts + s.unknown_targets > 0)
     spdlog::warn(
         "data: {} and {} of {} hold what the vocabulary has no piece for: the model reads a blank "
         "there, and can never say these answers",
-        counted(s.unknown_texts, "text"), counted(s.unknown_targets, "answer"), what);
+        counted(s.unknown_texts, "text"), counted(s.unknown_targets, "answer"), source.what);
   return s.examples;
 }
 
-// None where held-out rows have files of their own.
-std::optional<RowSplit> answer_split(const AnswerData& data, RowSplit::Part part) {
-  if (!data.validation.empty()) return std::nullopt;
-  return RowSplit{.heldout = data.validation_share,
-                  .seed = static_cast<std::uint64_t>(data.seed),
-                  .part = part};
-}
-
-std::uint64_t write_answer_rows(const Recipe& r, RowPart part, const std::string& file) {
+std::uint64_t write_answer_rows(const Recipe& r, ExampleSet set, const std::string& file) {
   const AnswerData data = answer_data(r);
-  const bool test = part == RowPart::test, train = part == RowPart::train;
-  const bool own = !train && !data.validation.empty();
+  const RowSource source = row_source(data, set);
   TextToTextExamplesJob job;
-  job.rows = answer_rows(data, test ? data.test : own ? data.validation : data.train);
-  job.what = test ? "data.test" : own ? "data.validation" : "data.train";
-  if (!test)
-    job.split = answer_split(data, train ? RowSplit::Part::train : RowSplit::Part::heldout);
+  job.rows = answer_rows(data, source.input);
+  job.what = source.what;
+  job.split = source.split;
   job.output = file;
   return write_text_to_text_rows(job);
 }
 
 std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
-  const AnswerData data = answer_data(r);
-  const auto split = [&](RowSplit::Part part) { return answer_split(data, part); };
-  if (set == ExampleSet::train)
-    return write_answers(r, "data.train", data.train, paths.train_output,
-                         split(RowSplit::Part::train));
-  if (set == ExampleSet::test)
-    return write_answers(r, "data.test", data.test, paths.test_records, std::nullopt);
-  const bool own = !data.validation.empty();
-  return write_answers(r, own ? "data.validation" : "data.train",
-                       own ? data.validation : data.train, paths.heldout_output,
-                       split(RowSplit::Part::heldout));
+  const RowSource source = row_source(answer_data(r), set);
+  if (set == ExampleSet::test) return write_answers(r, source, paths.test_records);
+  return write_answers(r, source,
+                       set == ExampleSet::train ? paths.train_output : paths.heldout_output);
 }
 
 TextsToAnswer texts_to_answer(const Recipe& r) {
