@@ -7,12 +7,12 @@
 
 #include "ask/answer_spans.h"
 #include "base/error.h"
-#include "checkpoint/checkpoint.h"
 #include "metrics/answers.h"
 #include "recipe/evaluation.h"
 #include "recipe/pipeline.h"
 #include "recipe/stored_answers.h"
 #include "runs/golden_classify.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -69,11 +69,7 @@ class AnswerRun : public testing::Test {
     return error_of<UsageError>([&] { run("refused", settings); });
   }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all +=
-          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
 
   CapturedLog log_;

@@ -18,6 +18,7 @@
 #include "recipe/trials.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/captured_log.h"
@@ -63,11 +64,7 @@ class ClassifyRun : public testing::Test {
     return error_of<UsageError>([&] { run("refused", settings); });
   }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all +=
-          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
   std::string rows_file(const std::string& name, const std::string& content) const {
     write_file(dir_.file(name), content);

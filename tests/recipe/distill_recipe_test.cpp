@@ -13,6 +13,7 @@
 #include "recipe/small_recipe.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_electra.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/error_of.h"
@@ -54,11 +55,7 @@ class DistilledRun : public testing::Test {
     return error_of<UsageError>([&] { run("refused", settings); });
   }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all +=
-          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
 
   CapturedLog log_;

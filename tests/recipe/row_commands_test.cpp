@@ -11,6 +11,7 @@
 #include "recipe/pipeline.h"
 #include "recipe/trials.h"
 #include "runs/golden_classify.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/captured_log.h"
@@ -58,10 +59,7 @@ class RowCommands : public testing::Test {
   }
   std::ptrdiff_t times() const { return std::ranges::count(read_file(dir_.file("ran")), '\n'); }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all += std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
 
   CapturedLog log_;

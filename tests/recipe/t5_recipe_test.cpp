@@ -5,13 +5,13 @@
 
 #include <cmath>
 
-#include "checkpoint/checkpoint.h"
 #include "examples/vocabulary_job.h"
 #include "format/token_store.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/unigram.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -135,11 +135,7 @@ class T5Run : public testing::Test {
     return load_recipe(dir_.file("r.yaml"), settings);
   }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all +=
-          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
 
   CapturedLog log_;

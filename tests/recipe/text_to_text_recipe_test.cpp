@@ -17,6 +17,7 @@
 #include "recipe/t5_questions.h"
 #include "recipe/trials.h"
 #include "runs/golden_classify.h"
+#include "runs/state_values.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/captured_log.h"
@@ -78,11 +79,7 @@ class TextToText : public testing::Test {
     return settings;
   }
   std::string weights(const std::string& out) const {
-    std::string all;
-    for (const auto& [name, tensor] : load_checkpoint(dir_.file(out + "/model"), 4).tensors)
-      all +=
-          name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    return all;
+    return stored_values(dir_.file(out + "/model"), 4);
   }
 
   CapturedLog log_;

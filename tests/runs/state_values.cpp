@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "checkpoint/checkpoint.h"
+
 namespace smelt {
 namespace {
 
@@ -30,6 +32,14 @@ StateValues values_of(const ModelState& state) {
   for (const auto& [name, tensor] : host.tensors)
     values[name] = tensor_values<float>(whole(tensor, scratch));
   return values;
+}
+
+std::string stored_values(const std::string& model_dir, std::int64_t step) {
+  std::string all;
+  for (const auto& [name, tensor] : load_checkpoint(model_dir, step).tensors)
+    all +=
+        name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  return all;
 }
 
 void expect_same_state(const StateValues& got, const StateValues& want, double limit) {
