@@ -1,5 +1,7 @@
 #include "nn/random.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -35,11 +37,30 @@ Tensor mix(Tensor x) {
 
 Tensor as_word(Tensor t) { return convert(t, DType::u32); }
 
+// The two words of this place.
+std::array<Tensor, 2> place_words(const Scope& s) {
+  const RandomSource& source = *s.random_source();
+  if (!source.keys) {
+    const std::uint64_t key = random_key(source.seed, s.place());
+    return {word(s.graph(), static_cast<std::uint32_t>(key)),
+            word(s.graph(), static_cast<std::uint32_t>(key >> 32))};
+  }
+  auto& places = source.keys->places;
+  const auto found = std::ranges::find(places, s.place());
+  const auto first = 2 * (found - places.begin());
+  if (found == places.end()) places.push_back(s.place());
+  CHECK(places.size() <= SeedKeys::kMostPlaces, s.place(), " is one place too many");
+  const auto at = [&](std::int64_t i) {
+    return reshape(slice_axis(s.graph().capture(source.keys->words), 0, i, i + 1), {});
+  };
+  return {at(first), at(first + 1)};
+}
+
 // A key of 32 bits for this place, step, layer and stream: a plain sum, since rows' keys are mixed
 // and each element's number with them.
-Tensor place_key(const Scope& s, std::uint32_t place, const Factors& by) {
+Tensor place_key(const Scope& s, Tensor place, const Factors& by) {
   const RandomSource& source = *s.random_source();
-  Tensor key = times(as_word(source.step), by.step) + word(s.graph(), place);
+  Tensor key = times(as_word(source.step), by.step) + place;
   if (s.layer()) key = key + times(as_word(s.layer()), by.layer);
   if (source.stream) key = key + times(as_word(source.stream), by.stream);
   return key;
@@ -86,14 +107,24 @@ Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& bl
 Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
   CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
   CHECK(!dims.empty());
-  const std::uint64_t key = random_key(s.random_source()->seed, s.place());
-  const Tensor first = place_key(s, static_cast<std::uint32_t>(key), kOfElements);
-  const Tensor second = place_key(s, static_cast<std::uint32_t>(key >> 32), kOfRows);
+  const auto words = place_words(s);
+  const Tensor first = place_key(s, words[0], kOfElements);
+  const Tensor second = place_key(s, words[1], kOfRows);
   const Tensor x = bitwise_xor(element_keys(first, dims, block), row_keys(s, dims, second));
   return times(fold(times(x, 0x00837FF9), 12), 0x00022841);
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> SeedKeys::of_seed(std::uint64_t seed) const {
+  std::vector<std::uint32_t> out(2 * kMostPlaces);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::uint64_t key = random_key(seed, places[i]);
+    out[2 * i] = static_cast<std::uint32_t>(key);
+    out[2 * i + 1] = static_cast<std::uint32_t>(key >> 32);
+  }
+  return out;
+}
 
 Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
   return fold(hashed(s, dims, block), 16);

@@ -59,6 +59,17 @@ class Parameters {
   std::shared_ptr<Parameters> held_;
 };
 
+// What a seed gives each place that draws, as an argument of a program, which is so the same for
+// all seeds.
+struct SeedKeys {
+  static constexpr std::size_t kMostPlaces = 64;  // a stack's layers draw at the same places
+
+  Tensor words;                     // u32 [2 * kMostPlaces]: two of each place
+  std::vector<std::string> places;  // that have drawn so far
+
+  std::vector<std::uint32_t> of_seed(std::uint64_t seed) const;
+};
+
 // Where random numbers come from (nn/random.h). Row i of a tensor is row first_row + i * row_stride
 // of the whole batch: what a device or a micro-batch draws is what the whole would have drawn.
 struct RandomSource {
@@ -67,7 +78,8 @@ struct RandomSource {
   Tensor stream = {};     // s32 scalar: who draws bits of its own; empty: all draw the same
   Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
-  bool training = true;  // false: in evaluation, where only the task itself draws
+  bool training = true;                 // false: in evaluation, where only the task itself draws
+  std::shared_ptr<SeedKeys> keys = {};  // null: the program is of the seed above
 };
 
 enum class Layers {

@@ -1,55 +1,56 @@
 #include "optim/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
-
-#include "ops/ops.h"
 
 namespace smelt {
 namespace {
 
-Tensor up_to_1(Tensor x) { return clamp(full_like(x, 0), x, full_like(x, 1)); }
+float up_to_1(float x) { return std::clamp(x, 0.0f, 1.0f); }
 
 // learning_rate times the factor, which falls from 1 to `end` as `left` does from 1 to 0.
-Tensor rate_with(const Schedule& o, Tensor left) {
-  if (o.end == 0) return o.learning_rate * left;
-  return o.learning_rate * (o.end + (1 - o.end) * left);
+float rate_with(const Schedule& o, float left) {
+  const auto rate = static_cast<float>(o.learning_rate);
+  if (o.end == 0) return rate * left;
+  return rate * (static_cast<float>(o.end) + static_cast<float>(1 - o.end) * left);
 }
 
 // The share that is left of the way that the decay takes.
-Tensor share_left(const Schedule& o, Tensor t) {
-  const auto total = static_cast<double>(o.total_steps);
-  if (o.warmup != Warmup::precedes) return 1.0 - minimum(t, full_like(t, total)) / total;
-  const auto warmup = static_cast<double>(o.warmup_steps);
-  return 1.0 - up_to_1((t - warmup) / std::max(1.0, total - warmup));
+float share_left(const Schedule& o, float t) {
+  const auto total = static_cast<float>(o.total_steps);
+  if (o.warmup != Warmup::precedes) return 1 - std::min(t, total) / total;
+  const auto warmup = static_cast<float>(o.warmup_steps);
+  return 1 - up_to_1((t - warmup) / std::max(1.0f, total - warmup));
 }
 
-Tensor rate_after_warmup(const Schedule& o, Tensor t) {
-  if (o.decay_to_step == 0) return full_like(t, o.learning_rate);
-  const auto warmup = static_cast<double>(o.warmup_steps);
-  const Tensor gone = (t - warmup) / (static_cast<double>(o.decay_to_step) - warmup);
-  return o.learning_rate * (1.0 - up_to_1(gone));
+float rate_after_warmup(const Schedule& o, float t) {
+  if (o.decay_to_step == 0) return static_cast<float>(o.learning_rate);
+  const auto warmup = static_cast<float>(o.warmup_steps);
+  const float gone = (t - warmup) / (static_cast<float>(o.decay_to_step) - warmup);
+  return static_cast<float>(o.learning_rate) * (1 - up_to_1(gone));
 }
 
-Tensor rate_of_last_steps(const Schedule& o, Tensor t) {
-  const auto steps = static_cast<double>(o.decay_steps);
-  const Tensor gone = up_to_1((t - (static_cast<double>(o.total_steps) - steps)) / steps);
-  return rate_with(o, 1.0 - (o.decay == Decay::last_sqrt ? sqrt(gone) : gone));
+float rate_of_last_steps(const Schedule& o, float t) {
+  const auto steps = static_cast<float>(o.decay_steps);
+  const float gone = up_to_1((t - (static_cast<float>(o.total_steps) - steps)) / steps);
+  return rate_with(o, 1 - (o.decay == Decay::last_sqrt ? std::sqrt(gone) : gone));
 }
 
-Tensor decayed_rate(const Schedule& o, Tensor t) {
+float decayed_rate(const Schedule& o, float t) {
+  const auto rate = static_cast<float>(o.learning_rate);
   switch (o.decay) {
     case Decay::after_warmup:
       return rate_after_warmup(o, t);
     case Decay::constant:
-      return full_like(t, o.learning_rate);
+      return rate;
     case Decay::cosine: {
-      const Tensor gone = 1.0 - share_left(o, t);
-      return rate_with(o, 0.5 * (1.0 + cos(gone * std::numbers::pi)));
+      const float gone = 1 - share_left(o, t);
+      return rate_with(o, 0.5f * (1 + std::cos(gone * std::numbers::pi_v<float>)));
     }
     case Decay::inverse_sqrt: {
-      const auto least = std::max(1.0, static_cast<double>(o.warmup_steps));
-      return o.learning_rate * sqrt(least / maximum(t, full_like(t, least)));
+      const float least = std::max(1.0f, static_cast<float>(o.warmup_steps));
+      return rate * std::sqrt(least / std::max(t, least));
     }
     case Decay::last_steps:
     case Decay::last_sqrt:
@@ -57,20 +58,19 @@ Tensor decayed_rate(const Schedule& o, Tensor t) {
     case Decay::polynomial:
       break;
   }
-  const Tensor left = share_left(o, t);
-  return rate_with(o, o.power == 1.0 ? left : power(left, full_like(t, o.power)));
+  const float left = share_left(o, t);
+  return rate_with(o, o.power == 1 ? left : std::pow(left, static_cast<float>(o.power)));
 }
 
 }  // namespace
 
-Tensor learning_rate(const Schedule& o, Tensor step) {
-  const Tensor t = convert(step, DType::f32);
-  const Tensor decayed = decayed_rate(o, t);
+float learning_rate(const Schedule& o, std::int64_t step) {
+  const auto t = static_cast<float>(step);
+  const float decayed = decayed_rate(o, t);
   if (o.warmup_steps == 0 || o.warmup == Warmup::none) return decayed;
-  const auto warmup = static_cast<double>(o.warmup_steps);
-  if (o.warmup != Warmup::replaces) return decayed * minimum(t / warmup, ones_like(t));
-  const Tensor warming = o.learning_rate * (t / warmup);
-  return select(compare(t, full_like(t, warmup), Compare::lt), warming, decayed);
+  const float done = t / static_cast<float>(o.warmup_steps);
+  if (o.warmup != Warmup::replaces) return decayed * std::min(done, 1.0f);
+  return step < o.warmup_steps ? static_cast<float>(o.learning_rate) * done : decayed;
 }
 
 }  // namespace smelt

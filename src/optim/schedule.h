@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/graph.h"
-
 namespace smelt {
 
 // While step < warmup_steps, and where the decay is counted from.
@@ -44,7 +42,7 @@ struct Schedule {
   std::string name = {};           // what a recipe calls it
 };
 
-// f32 scalar; step: s32 scalar, as the optimizer counts it.
-Tensor learning_rate(const Schedule& schedule, Tensor step);
+// At a step as the optimizer counts it, in f32 as the originals.
+float learning_rate(const Schedule& schedule, std::int64_t step);
 
 }  // namespace smelt

@@ -74,13 +74,19 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
       takes_step_(program.takes_step),
       takes_replica_(program.takes_replica),
       takes_wishes_(program.takes_wishes),
+      rate_(program.rate),
       executable_(fitting(advice_,
                           [&] {
                             return compile_cached(*client_, emit_module(program.program, "step"),
                                                   compile_options(placement_));
                           })),
       held_(held ? std::move(held)
-                 : fitting(advice_, [&] { return put_held(*client_, program); })) {}
+                 : fitting(advice_, [&] { return put_held(*client_, program); })) {
+  const Shape shape{DType::u32, {std::ssize(program.keys)}};
+  if (program.keys.empty()) return;
+  for (const OwnDevice& to : devices_)
+    keys_.push_back(client_->to_device(std::as_bytes(std::span(program.keys)), shape, to.device));
+}
 
 void CompiledStep::put_batch(const Batch& batch, const OwnDevice& to,
                              std::vector<Buffer>& out) const {
@@ -119,15 +125,17 @@ Execution CompiledStep::start(const Batch& batch, const ModelState& state,
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     auto& own = inputs[i];
     put_batch(batch, devices_[i], own);
-    const auto put_scalar = [&](std::int32_t value) {
-      own.push_back(client_->to_device(std::as_bytes(std::span(&value, 1)), {DType::s32, {}},
-                                       devices_[i].device));
+    const auto put_scalar = [&](auto value, DType dtype) {
+      own.push_back(
+          client_->to_device(std::as_bytes(std::span(&value, 1)), {dtype, {}}, devices_[i].device));
     };
-    if (step) put_scalar(static_cast<std::int32_t>(*step));
-    if (takes_replica_) put_scalar(devices_[i].place);
+    if (step) put_scalar(static_cast<std::int32_t>(*step), DType::s32);
+    if (takes_replica_) put_scalar(std::int32_t{devices_[i].place}, DType::s32);
+    if (rate_) put_scalar(rate_(step.value()), DType::f32);
     if (takes_wishes_) own.push_back(put_wishes(wishes, devices_[i].device));
     auto& handles = arguments.emplace_back();
     for (const Buffer& buffer : own) handles.push_back(&buffer);
+    if (!keys_.empty()) handles.push_back(&keys_[i]);
     if (held_)
       for (const Buffer* buffer : held_->on_device(i, held_layout_)) handles.push_back(buffer);
     for (const Buffer* buffer : state.on_device(i, state_)) handles.push_back(buffer);

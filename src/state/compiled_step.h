@@ -1,6 +1,7 @@
 // A program of a task compiled for the devices of a client, run on host batches.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,8 +70,10 @@ class CompiledStep {
   std::int64_t batch_rows_;  // of all devices
   StateLayout held_layout_, state_;
   bool takes_step_, takes_replica_, takes_wishes_;
+  std::function<float(std::int64_t step)> rate_;
   Executable executable_;
   std::shared_ptr<const ModelState> held_;
+  std::vector<Buffer> keys_;  // of each device; put once
 };
 
 }  // namespace smelt

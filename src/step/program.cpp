@@ -10,6 +10,7 @@
 #include "step/carried.h"
 #include "step/gradients.h"
 #include "step/held_model.h"
+#include "step/number_arguments.h"
 #include "step/step_guard.h"
 
 namespace smelt {
@@ -122,25 +123,6 @@ std::vector<const Parameter*> trainable_parameters(const Parameters& parameters,
   return out;
 }
 
-// What an evaluation that draws does so by: examples are numbered over all batches.
-std::optional<RandomSource> numbered_examples(bool draws, StepProgram& out, std::int64_t size) {
-  if (!draws) return {};
-  Graph& graph = out.program.graph;
-  const auto scaled = [](Tensor t, std::int64_t rows) {
-    return t * full_like(t, static_cast<double>(rows));
-  };
-  const Tensor batch = graph.argument({DType::s32, {}});
-  out.takes_step = true;
-  out.takes_replica = out.placement.spread == Spread::replicas;
-  Tensor first = scaled(batch, size);
-  if (out.takes_replica)
-    first = first + scaled(graph.argument({DType::s32, {}}), size / out.placement.replicas());
-  return RandomSource{.seed = TrainingConfig().seed,
-                      .step = zeros_like(batch),
-                      .first_row = first,
-                      .training = false};
-}
-
 // The measures of the objective's losses, then of its metrics.
 std::vector<Measure*> measures_in(Objective& objective) {
   std::vector<Measure*> out;
@@ -196,27 +178,6 @@ Objective over_passes(const Task& task, const Scope& root, const std::vector<Ten
   return first;
 }
 
-// The step, and with replicas the replica's number, as arguments: what random numbers depend on.
-RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
-  Graph& graph = out.program.graph;
-  RandomSource random{.seed = c.seed, .step = graph.argument({DType::s32, {}})};
-  out.takes_replica = out.placement.spread == Spread::replicas;
-  if (!out.takes_replica) return random;
-  const Tensor replica = graph.argument({DType::s32, {}});
-  if (c.reduction == Reduction::per_replica)
-    random.stream = replica;
-  else
-    random.first_row = replica * full_like(replica, static_cast<double>(rows));
-  return random;
-}
-
-// The schedule's rate at the step as the optimizer counts it.
-Tensor optimizer_rate(const TrainingConfig& c, Tensor step) {
-  if (c.optimizer.first_step == 0) return learning_rate(c.schedule, step);
-  return learning_rate(c.schedule,
-                       step + full_like(step, static_cast<double>(c.optimizer.first_step)));
-}
-
 // The new values and slots of all parameters.
 Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
                         const Parameters& parameters, const Carried& before,
@@ -242,7 +203,8 @@ Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
 // A step's forward and backward pass.
 struct BackwardPass {
   RandomSource random;
-  std::vector<Tensor> wishes;             // empty: none are taken
+  Tensor rate = {};                       // empty: it is not taken
+  std::vector<Tensor> wishes = {};        // empty: none are taken
   std::int64_t first_value = 0;           // the number of the first parameter's argument
   std::vector<const Parameter*> of = {};  // whose gradients these are
   ClippedGradients clipped = {};
@@ -261,10 +223,11 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
   Program& p = out.program;
   const std::int64_t rows = rows_per_program(c.batch_size, out.placement, c.micro_batches);
   const auto batch = batch_arguments(p, task.features, rows, out.placement);
-  BackwardPass backward{
-      .random = random_arguments(out, c, rows),
-      .wishes = c.takes_wishes ? wishes_argument(p, out.placement) : std::vector<Tensor>(),
-      .first_value = std::ssize(p.graph.arguments())};
+  BackwardPass backward{.random = random_arguments(out, c, rows)};
+  if (out.rate) backward.rate = p.graph.argument({DType::f32, {}});
+  if (c.takes_wishes) backward.wishes = wishes_argument(p, out.placement);
+  backward.random.keys = keys_argument(p.graph);
+  backward.first_value = std::ssize(p.graph.arguments());
   const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
   backward.first_value += take_held(task, root, parameters, out);
@@ -281,6 +244,7 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
                                         .reduction = c.reduction},
                                        backward.of);
   backward.reported = measures.reported;
+  out.keys = backward.random.keys->of_seed(c.seed);
   backward.partition = root.compute().partition;
   return backward;
 }
@@ -290,13 +254,14 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
 StepProgram train_program(const Task& task, const TrainingConfig& c, const Placement& placement) {
   StepProgram out{.features = task.features, .takes_step = true, .placement = placement};
   out.takes_wishes = c.takes_wishes;
+  out.rate = rate_by_step(c);
   Program& p = out.program;
   Parameters parameters;
   const BackwardPass backward = backward_pass(task, c, out, parameters);
   const ClippedGradients& g = backward.clipped;
   out.state = carried_layout(c, parameters, *backward.partition);
   const Carried before = carried_arguments(p.graph, out.state, c, parameters);
-  const Tensor step = backward.random.step, rate = optimizer_rate(c, step);
+  const Tensor step = backward.random.step, rate = backward.rate;
   out.report = {.figures = {"loss", "gradient_norm", "learning_rate"},
                 .measures = backward.reported};
   std::vector<Tensor> figures{g.loss, g.norm, rate};

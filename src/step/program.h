@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "hlo/writer.h"
 #include "optim/optimizer.h"
@@ -37,12 +39,15 @@ struct TrainingConfig {
 
 // Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
 // number of the batch), then the number of the replica (s32, where replicas draw), then where it
-// takes them the wishes (f32, of a replica [2], of a mesh [devices, 2]), then what is held as it is
-// given, then the state's tensors.
+// takes them the step's rate (f32), the wishes (f32, of a replica [2], of a mesh [devices, 2]) and
+// the seed's keys (SeedKeys), then what is held as it is given, then the state's tensors. Runs that
+// differ by seed and rates share one program.
 struct StepProgram {
   Program program = {};
   Features features = {};
   bool takes_step = false, takes_replica = false, takes_wishes = false;
+  std::function<float(std::int64_t step)> rate = {};  // empty: it takes none
+  std::vector<std::uint32_t> keys = {};               // empty: it takes none
   StateLayout held = {};  // values of the task's HeldModel; empty: it has none
   std::optional<HeldModel> holds = {};
   StateLayout state = {};

@@ -18,6 +18,7 @@ struct Case {
   Dims dims;
   Drawer drawer = {};
   std::uint32_t first_row = 0, row_stride = 1;
+  bool takes_keys = false;  // as an argument, not a seed
 };
 
 std::vector<Case> cases() {
@@ -54,12 +55,23 @@ struct Drawn {
     source.row_stride = c.row_stride;
     if (c.drawer.stream > 0) source.stream = number(c.drawer.stream);
     if (c.first_row > 0) source.first_row = number(c.first_row);
+    if (c.takes_keys) source.keys = keys_argument();
+    const std::size_t keys_at = arguments.size() - 1;
     Parameters parameters;
     const Scope root(program.graph, parameters, source, compute);
     if (c.drawer.layer > 0)
       program.results = {draw(root.layer(c.drawer.place, "x", number(c.drawer.layer)))};
     else
       program.results = {draw(root / c.drawer.place)};
+    if (!c.takes_keys) return;
+    const std::vector<std::uint32_t> words = source.keys->of_seed(c.drawer.seed);
+    arguments[keys_at].bits = {words.begin(), words.end()};
+  }
+  std::shared_ptr<SeedKeys> keys_argument() {
+    const Shape shape{DType::u32, {2 * SeedKeys::kMostPlaces}};
+    arguments.push_back(integer_value(shape, {}));
+    return std::make_shared<SeedKeys>(
+        SeedKeys{.words = program.graph.argument(shape), .places = {}});
   }
   Value by_interpreter() const {
     return interpret(program.graph, program.results, arguments).front();
@@ -95,6 +107,13 @@ TEST(RandomBits, AreTheSameOnTheCpu) {
   for (const Case& c : cases()) {
     const Drawn drawn = bits_of(c);
     expect_twins_bits(c, run_on_cpu(drawn.program, drawn.arguments)[0]);
+  }
+}
+
+TEST(RandomBits, AreTheSameWhereTheSeedsKeysAreAnArgument) {
+  for (Case c : cases()) {
+    c.takes_keys = true;
+    expect_twins_bits(c, bits_of(c).by_interpreter());
   }
 }
 
@@ -153,10 +172,10 @@ TEST(Uniform, IsTheUpper24BitsAsAFractionOfOne) {
 }
 
 // Six layers that each write down, as a binary digit, which elements dropout keeps.
-std::vector<double> kept_by_layers(const Compute& compute) {
+std::vector<double> kept_by_layers(const Compute& compute, bool takes_keys = false) {
   const Shape shape{compute.dtype, {8, 16}};
   const Drawn drawn(
-      {.dims = shape.dims, .drawer = {.step = 3}},
+      {.dims = shape.dims, .drawer = {.step = 3}, .takes_keys = takes_keys},
       [&](const Scope& s) {
         const Tensor start = constant(s.graph(), 0, shape.dtype, shape.dims);
         const auto layer = [&](const Scope& layer, Tensor x) {
@@ -174,7 +193,8 @@ TEST(RandomBits, AreTheSameInLoopsAndOtherTypes) {
   EXPECT_EQ(want.size(), 128u);
   for (const Layers layers : {Layers::unrolled, Layers::scan})
     for (const DType dtype : {DType::f32, DType::bf16})
-      EXPECT_EQ(kept_by_layers({.dtype = dtype, .layers = layers}), want);
+      for (const bool takes_keys : {false, true})
+        EXPECT_EQ(kept_by_layers({.dtype = dtype, .layers = layers}, takes_keys), want);
   for (const int digit : {1, 2, 4, 8, 16, 32}) {  // each layer has bits of its own
     std::vector<bool> own, others;
     for (const double x : want) {
