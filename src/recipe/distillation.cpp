@@ -70,37 +70,56 @@ void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
                      "vocabulary with vocab.file");
 }
 
-Teacher opened_teacher(const Recipe& r, const std::shared_ptr<const StoredModel>& m) {
-  if (!r.type->teacher)
-    throw UsageError(
-        str(kField, ": a model of type ", r.type->name, " cannot be held to a teacher yet"),
-        "classifiers, BERT's masked words and T5 can");
-  refuse_generator(*m);
-  const std::shared_ptr<const LazyTensors> values(m, &m->tensors);
-  Teacher out = r.type->teacher(
-      r, *m, {.where = str(kField, ": ", m->where), .values = values, .dim_names = {}});
-  out.settings = {{"model", out.settings}, {"crc32c", teachers_fingerprint(m->tensors)}};
-  return out;
-}
-
-std::shared_ptr<const StoredModel> open_teacher(const Recipe& r) {
-  return std::make_shared<const StoredModel>(open_stored_model(teachers_folder(r), kField));
+// Once for the checks and for the run.
+const OpenedTeacher& open_teacher(const Recipe& r) {
+  OpenedTeacher& opened = *r.distill.opened;
+  if (opened.model) return opened;
+  const auto model =
+      std::make_shared<const StoredModel>(open_stored_model(teachers_folder(r), kField));
+  refuse_generator(*model);
+  opened.crc32c = teachers_fingerprint(model->tensors);
+  opened.model = model;
+  return opened;
 }
 
 }  // namespace
 
-Teacher teacher_of(const Recipe& r) { return opened_teacher(r, open_teacher(r)); }
+Teacher teacher_of(const Recipe& r) {
+  if (!r.type->teacher)
+    throw UsageError(
+        str(kField, ": a model of type ", r.type->name, " cannot be held to a teacher yet"),
+        "classifiers, BERT's masked words and T5 can");
+  const auto& [model, crc] = open_teacher(r);
+  const std::shared_ptr<const LazyTensors> values(model, &model->tensors);
+  Teacher out = r.type->teacher(
+      r, *model, {.where = str(kField, ": ", model->where), .values = values, .dim_names = {}});
+  out.settings = {{"model", out.settings}, {"crc32c", crc}};
+  return out;
+}
 
 Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
   if (r.distill.teacher.empty()) return task;
   if (use == DistilledFor::asking && has_begun(r) && !exists(r.distill.teacher)) return task;
-  const auto model = open_teacher(r);
-  const Teacher teacher = opened_teacher(r, model);
+  const Teacher teacher = teacher_of(r);
   if (use == DistilledFor::asking && task.tells && task.tells->sizes.of_words &&
       !exists(RecipePaths(r).vocab))
     return task;  // how many words there will be is not known
-  check_vocabulary_of_teacher(r, *model);
+  check_vocabulary_of_teacher(r, *open_teacher(r).model);
   return distilled(std::move(task), teacher, r.distill);
+}
+
+void check_same_teacher(const Recipe& r) {
+  constexpr const char* kSetting = "distill";
+  const auto begun = begun_state(r);
+  if (!begun) return;
+  nlohmann::json was = nlohmann::json::object(), is = was;
+  if (const auto found = begun->state.find(kSetting); found != begun->state.end())
+    was[kSetting]["teacher"] = found->value("teacher", nlohmann::json());
+  if (!r.distill.teacher.empty()) {
+    if (!exists(r.distill.teacher)) return;
+    is[kSetting]["teacher"] = teacher_of(r).settings;
+  }
+  check_same_run(was, is, begun->path);
 }
 
 }  // namespace smelt

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// distill.teacher, opened; its values are read when they are wanted. UsageError for what is none of
-// the recipe's task.
+// distill.teacher, opened, which all copies of a recipe do once; its values are read when they are
+// wanted. UsageError for what is none of the recipe's task.
 Teacher teacher_of(const Recipe& recipe);
 
 // The task as it is trained: held to the teacher where the recipe names one (tasks/distill.h).
@@ -15,5 +15,10 @@ Teacher teacher_of(const Recipe& recipe);
 // run that has begun is only asked, as `asked` says, it may be gone.
 enum class DistilledFor { training, asking };
 Task distilled_task(const Recipe& recipe, Task task, DistilledFor use);
+
+// UsageError where the recipe's folder holds a model that was trained with another teacher,
+// whatever its path, or with one where the recipe has none. A teacher that is not there is not
+// asked for.
+void check_same_teacher(const Recipe& recipe);
 
 }  // namespace smelt

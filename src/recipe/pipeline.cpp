@@ -216,8 +216,7 @@ void check_program(const Recipe& r, const Task& of_model) {
                      check_best(*job, eval_program(task, 1, Placement()).report.measures);
                    r.program->job = std::move(job);
                  });
-  const double own = training_flops(of_model);  // forward and twice as much backward
-  r.program->flops_per_example = task.holds ? own + (training_flops(task) - own) / 3 : own;
+  r.program->flops_per_example = training_flops(task);
 }
 
 std::string made_vocabulary(const RecipePaths& paths) {

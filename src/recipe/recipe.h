@@ -19,6 +19,7 @@ namespace smelt {
 
 struct ObjectiveType;
 struct StepProgram;
+struct StoredModel;
 struct TrainJob;
 
 using FieldValues = std::map<std::string, std::string>;  // by their paths, as YAML has them
@@ -120,6 +121,7 @@ struct TrackSection {
 struct CompressSection {
   std::int64_t layers = 0, decoder_layers = 0;
   double ffn = 1, heads = 1;
+  bool rescale = true;
   std::int64_t examples = 2048;
   bool int8 = false, embeddings = true;
   double max_drop = -1;
@@ -130,8 +132,16 @@ struct CompressSection {
   bool is_on() const { return cuts() || int8; }
 };
 
+// The model of distill.teacher, once it was opened (recipe/distillation.h).
+struct OpenedTeacher {
+  std::shared_ptr<const StoredModel> model;
+  std::uint32_t crc32c = 0;  // of its small tensors
+};
+
 struct DistillSection : Distillation {
   std::string teacher;
+  // Of all copies of a recipe one.
+  std::shared_ptr<OpenedTeacher> opened = std::make_shared<OpenedTeacher>();
 };
 
 // What a recipe's training program comes to, for a vocabulary of the size that was asked for.

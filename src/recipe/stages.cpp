@@ -11,6 +11,7 @@
 #include "checkpoint/given_weights.h"
 #include "recipe/begun.h"
 #include "recipe/compress_stage.h"
+#include "recipe/distillation.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
@@ -368,7 +369,10 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   const bool begins = beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir);
   if (!latest_checkpoint(RecipePaths(r).model_dir)) keep_recipe(r);
   if (begins) note_beginning(r);
-  if (!begins) warn_of_other_weights(r);
+  if (!begins) {
+    check_same_teacher(r);
+    warn_of_other_weights(r);
+  }
   for (const Stage& stage : stages) {
     run_stage(r.out, stage);
     if (stage.name == "train") keep_recipe(r);

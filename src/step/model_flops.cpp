@@ -1,5 +1,8 @@
 #include "step/model_flops.h"
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "grad/scan_op.h"
 #include "nn/scope.h"
 #include "ops/table.h"
@@ -14,16 +17,32 @@ double dot_flops(const Node& node) {
   return 2 * contracted * static_cast<double>(node.results[0].elements());
 }
 
+double flops_of(const Node& node) {
+  if (node.op == &kDotGeneral) return dot_flops(node);
+  if (node.op != &kScan) return 0;
+  return static_cast<double>(node.attrs.integer("length")) *
+         product_flops(node.regions[0]->results);
+}
+
+// Those that depend on what is trained thrice, others, as a teacher's, once.
+double step_flops(std::span<const Tensor> losses, const Parameters& parameters) {
+  std::unordered_set<const Node*> trained;
+  for (const Parameter& p : parameters.all()) trained.insert(&p.tensor.node());
+  double sum = 0;
+  for (const Node* node : reachable(losses)) {
+    if (std::ranges::any_of(node->inputs,
+                            [&](const Tensor& in) { return trained.contains(&in.node()); }))
+      trained.insert(node);
+    sum += (trained.contains(node) ? 3 : 1) * flops_of(*node);
+  }
+  return sum;
+}
+
 }  // namespace
 
 double product_flops(std::span<const Tensor> results) {
   double sum = 0;
-  for (const Node* node : reachable(results)) {
-    if (node->op == &kDotGeneral) sum += dot_flops(*node);
-    if (node->op == &kScan)
-      sum += static_cast<double>(node->attrs.integer("length")) *
-             product_flops(node->regions[0]->results);
-  }
+  for (const Node* node : reachable(results)) sum += flops_of(*node);
   return sum;
 }
 
@@ -43,7 +62,7 @@ double training_flops(const Task& task) {
   std::vector<Tensor> losses;
   for (const Measure& m : task.objective(root, Inputs(task.features, batch)).losses)
     losses.push_back(m.sum);
-  return 3 * product_flops(losses);
+  return step_flops(losses, parameters);
 }
 
 }  // namespace smelt

@@ -64,6 +64,7 @@ ToldSizes told_sizes(const BertConfig& model) {
           .columns = model.vocab_size,
           .of_words = true,
           .vocab_size = model.vocab_size,
+          .segments = model.type_vocab_size,
           .positions = model.max_position_embeddings,
           .stacks = encoder_stack(model)};
 }

@@ -160,6 +160,7 @@ ToldSizes told_sizes(const ClassifyTask& c) {
           .columns = spans ? 1 : c.labels.outputs(),
           .of_words = false,
           .vocab_size = sizes.vocab_size,
+          .segments = sizes.type_vocab_size,
           .positions = sizes.max_position_embeddings,
           .stacks = encoder_stack(sizes)};
 }

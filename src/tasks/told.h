@@ -36,6 +36,7 @@ struct ToldSizes {
   std::int64_t columns = 0;     // C
   bool of_words = false;        // whether they are the vocabulary's
   std::int64_t vocab_size = 0;  // rows of the embedding
+  std::int64_t segments = 0;    // kinds of segments; 0: none are told apart
   std::int64_t positions = 0;   // tokens of the longest text; 0: any
   std::vector<StackSizes> stacks;
 };

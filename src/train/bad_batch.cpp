@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "nn/state_names.h"
@@ -93,8 +94,9 @@ std::string GradientReport::first_not_finite() const {
 
 GradientReport gradient_report(const std::shared_ptr<const Client>& client,
                                const StepProgram& program, const BadBatch& bad,
-                               const ModelState& state) {
-  const CompiledStep step(client, program);
+                               const ModelState& state, std::shared_ptr<const ModelState> held) {
+  const CompiledStep step(client, program, advice_for_training("train: a step", recipe_field),
+                          std::move(held));
   const Execution execution = step.run(bad.batch, state, bad.argument);
   const auto figures = execution.results.front().back().to_host<float>();
   const std::vector<std::string>& names = program.report.figures;
@@ -106,7 +108,7 @@ GradientReport gradient_report(const std::shared_ptr<const Client>& client,
 
 static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
                              const StepProgram& program, const HostState& before) try {
-  GradientReport report = gradient_report(place.client, program, bad, place.state);
+  GradientReport report = gradient_report(place.client, program, bad, place.state, place.held);
   report.bad_value = smelt::first_not_finite(before);
   return report.first_not_finite();
 } catch (const Error& error) {

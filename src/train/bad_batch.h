@@ -45,17 +45,20 @@ struct GradientReport {
   std::string first_not_finite() const;
 };
 
-// `program` is gradient_program()'s. The state may hold more than it takes.
+// `program` is gradient_program()'s. The state may hold more than it takes; `held` is what the
+// program holds, where another step has it on the devices already.
 GradientReport gradient_report(const std::shared_ptr<const Client>& client,
                                const StepProgram& program, const BadBatch& bad,
-                               const ModelState& state);
+                               const ModelState& state,
+                               std::shared_ptr<const ModelState> held = {});
 
 // What a run has at hand when a step was not finite.
 struct BadStepPlace {
   std::shared_ptr<const Client> client;
-  std::function<StepProgram()> program;  // gradient_program()'s, built when it is needed
-  const ModelState& state;               // as it was before the step
-  const nlohmann::json& settings;        // of its checkpoints
+  std::function<StepProgram()> program;    // gradient_program()'s, built when it is needed
+  const ModelState& state;                 // as it was before the step
+  std::shared_ptr<const ModelState> held;  // beside it; null: nothing
+  const nlohmann::json& settings;          // of its checkpoints
 };
 // Writes the folder, then looks for the first tensor that is not finite. Returns what is to be
 // said of both; a failure is only said, too.

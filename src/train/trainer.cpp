@@ -161,6 +161,7 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
       {.client = run_.client,
        .program = [&] { return program_of(job_, run_.client->platform_name(), gradient_program); },
        .state = state_,
+       .held = programs_.step.held(),
        .settings = run_.settings}));
 }
 

@@ -25,6 +25,7 @@ namespace {
 
 using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class DistilledRun : public testing::Test {
  protected:
@@ -82,6 +83,14 @@ TEST_F(DistilledRun, GoesOnAsIfItHadNeverStoppedAndKeepsNothingOfItsTeacher) {
                 run("alone", {"train.steps=6", "distill.teacher=" + dir_.file("teacher")});
               }),
               HasSubstr("was trained without a teacher, this run has one"));
+  // A finished run is held to it, too, wherever it lies.
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.teacher=" + dir_.file("base")}); }),
+              HasSubstr("distill.teacher"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.teacher="}); }),
+              HasSubstr("was trained with a teacher, this run has none"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run("alone", {"distill.teacher=" + dir_.file("teacher")}); }),
+      HasSubstr("was trained without a teacher, this run has one"));
   // The teacher is moved, then another, then gone.
   std::filesystem::rename(dir_.file("teacher"), dir_.file("moved"));
   run("cut", {"distill.teacher=" + dir_.file("moved")});
@@ -91,6 +100,14 @@ TEST_F(DistilledRun, GoesOnAsIfItHadNeverStoppedAndKeepsNothingOfItsTeacher) {
   EXPECT_EQ(evaluate_model(recipe("cut")).examples, 9);
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"train.steps=6"}); }),
               HasSubstr("distill.teacher"));
+}
+
+// It may be gone once the recipe was checked.
+TEST_F(DistilledRun, OpensItsTeacherOnce) {
+  const Recipe r = recipe("once", {"train.steps=1"});
+  std::filesystem::remove_all(dir_.file("teacher"));
+  run_recipe(r);
+  EXPECT_THAT(read_file(dir_.file("once/model/metrics.jsonl")), HasSubstr("kd_loss"));
 }
 
 TEST_F(DistilledRun, ATeacherThatIsNoneIsRefused) {
@@ -123,7 +140,16 @@ TEST_F(DistilledRun, AGeneratorOfAnElectraIsNoTeacher) {
               HasSubstr("has no head that tells anything apart"));
 }
 
-class DistilledWords : public SmallRecipe {};
+class DistilledWords : public SmallRecipe {
+ protected:
+  // Taught by m to say what it says.
+  void run_student(const std::string& out, std::vector<std::string> settings) const {
+    settings.insert(settings.begin(),
+                    {"out=" + dir_.file(out), "vocab.file=" + dir_.file("m/vocab.txt"),
+                     "distill.teacher=" + dir_.file("m")});
+    run_recipe(load_recipe(dir_.file("r.yaml"), settings));
+  }
+};
 
 TEST_F(DistilledWords, ASmallBertIsTaughtByALargeOne) {
   run_recipe(recipe({"eval.every=0"}));
@@ -142,6 +168,21 @@ TEST_F(DistilledWords, ASmallBertIsTaughtByALargeOne) {
   others[0] = "out=" + dir_.file("other");
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(load_recipe(dir_.file("r.yaml"), others)); }),
               AnyOf(HasSubstr("the student 58"), HasSubstr("has another vocabulary than")));
+}
+
+// What maps a narrower student's states is the run's, and no part of the model.
+TEST_F(DistilledWords, AStudentOfAnotherWidthGoesOnAndIsExported) {
+  run_recipe(recipe({"eval.every=0"}));
+  std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1", "train.layers=scan"};
+  run_student("whole", narrow);
+  run_student("cut",
+              {"model.hidden_size=4", "distill.hidden=1", "train.layers=scan", "train.steps=1"});
+  run_student("cut", narrow);
+  EXPECT_EQ(stored_values(dir_.file("cut/model"), 2), stored_values(dir_.file("whole/model"), 2));
+  EXPECT_TRUE(
+      load_checkpoint(dir_.file("whole/model"), 2).tensors.contains("distill/hidden_0/kernel"));
+  EXPECT_EQ(import_hugging_face(dir_.file("cut/huggingface")).config["hidden_size"], 4);
+  EXPECT_THAT(read_file(dir_.file("cut/huggingface/model.safetensors")), Not(HasSubstr("distill")));
 }
 
 }  // namespace

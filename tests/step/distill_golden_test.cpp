@@ -10,6 +10,7 @@
 #include "runs/golden_distill.h"
 #include "runs/probe.h"
 #include "state/compiled_step.h"
+#include "step/model_flops.h"
 #include "support/error_of.h"
 #include "support/plugins.h"
 
@@ -179,6 +180,14 @@ TEST(DistillGolden, AStudentThatIsItsTeacherHasNoLoss) {
     for (const float g : gradient) ASSERT_LE(std::abs(g), 1e-4) << name;
 }
 
+// Of MFU and plans: a step is one forward and two backward passes of the student.
+TEST(Distill, TheTeachersProductsAreCountedOnce) {
+  const GoldenDistill golden("several");
+  const double own = training_flops(golden.student());
+  const Task task = distilled(golden.student(), golden.teacher(), {});
+  EXPECT_DOUBLE_EQ(training_flops(task), own + own / 3);  // a teacher of the student's own sizes
+}
+
 TEST(Distill, AnEvaluationIsTheStudentsOwn) {
   const GoldenDistill golden("texts");
   const StepProgram program = eval_program(golden.task(), 4, {});
@@ -212,6 +221,8 @@ TEST(Distill, ATeacherThatDoesNotFitIsRefused) {
       HasSubstr(R"(teacher has labels ["a","c","b"], the student ["a","b","c"])"));
   EXPECT_THAT(error_of([&] { refused({}, [](Teacher& t) { t.sizes.vocab_size = 30; })(); }),
               HasSubstr("teacher has 30 words, the student 31"));
+  EXPECT_THAT(error_of([&] { refused({}, [](Teacher& t) { t.sizes.segments = 1; })(); }),
+              HasSubstr("teacher has 1 kinds of segments (type_vocab_size), the student 2"));
   EXPECT_THAT(error_of([&] {
                 refused({.attention = 1}, [](Teacher& t) { t.sizes.stacks[0].heads = 4; })();
               }),

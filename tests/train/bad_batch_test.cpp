@@ -1,0 +1,45 @@
+// What is looked for in a step that was not finite, of a run with a teacher.
+#include "train/bad_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "runs/golden_distill.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+TEST(GradientReport, TakesTheTeacherThatTheStepHasOnTheDevices) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenDistill golden("texts");
+  Teacher teacher = golden.teacher();
+  std::atomic<std::size_t> reads = 0;
+  LazyTensors counted;
+  for (const auto& [name, tensor] : *teacher.model.values)
+    counted.emplace(name, LazyTensor{tensor.shape, [&reads, tensor] {
+                                       ++reads;
+                                       return tensor.read();
+                                     }});
+  teacher.model.values = std::make_shared<const LazyTensors>(counted);
+  const Task task = distilled(golden.student(), teacher, golden.settings());
+  BadBatch bad{.step = 1, .argument = 0, .batch = golden.batch(task.features)};
+  TrainingConfig config;
+  config.batch_size = bad.batch.rows;
+  const StepProgram program = gradient_program(task, config, {});
+  const CompiledStep step(client, program);
+  EXPECT_GT(reads, 0);
+  const std::size_t once = reads;
+  const ModelState state = ModelState::restore(*client, program.placement, program.state,
+                                               golden.tensors("student"), "golden");
+  const GradientReport report = gradient_report(client, program, bad, state, step.held());
+  EXPECT_EQ(reads, once);
+  EXPECT_GT(report.norm, 0);
+  EXPECT_EQ(report.norm, gradient_report(client, program, bad, state).norm);
+  EXPECT_EQ(reads, 2 * once);
+}
+
+}  // namespace
+}  // namespace smelt
