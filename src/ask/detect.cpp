@@ -65,9 +65,9 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
 std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const BertTokenizer& tokenizer,
                                                       const std::vector<std::string>& texts,
-                                                      const TensorMap& tensors,
+                                                      const SlicedTensors& tensors,
                                                       const std::string& where) {
-  return judge(job, encode_texts(job, tokenizer, texts), slices_of(tensors), where);
+  return judge(job, encode_texts(job, tokenizer, texts), tensors, where);
 }
 
 }  // namespace smelt

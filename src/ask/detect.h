@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/safetensors.h"
+#include "checkpoint/slices.h"
 #include "tasks/task.h"
 #include "tokenize/wordpiece.h"
 
@@ -41,7 +41,7 @@ std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
 std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
                                                       const BertTokenizer& tokenizer,
                                                       const std::vector<std::string>& texts,
-                                                      const TensorMap& tensors,
+                                                      const SlicedTensors& tensors,
                                                       const std::string& where);
 
 }  // namespace smelt

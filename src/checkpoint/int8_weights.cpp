@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "base/error.h"
 #include "checkpoint/lazy_files.h"
@@ -57,6 +58,31 @@ const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
   return found->second;
 }
 
+// What puts their values.
+PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid) {
+  const auto given = std::make_shared<const std::vector<std::byte>>(codes.read());
+  return [given, scales = values_of<float>(scale),
+          rows = static_cast<std::size_t>(codes.shape.dims[0]), laid](std::span<std::byte> to) {
+    put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()}, scales,
+                    rows, {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
+  };
+}
+
+LazyTensor decoded(const LazyTensor& codes, const LazyTensor& scale) {
+  const auto stored = [codes, scale](Laid laid) { return read_codes(codes, scale, laid); };
+  const auto read = [stored, size = codes.shape.size_bytes() * sizeof(float)](Laid laid) {
+    std::vector<std::byte> values(size);
+    stored(laid)(values);
+    return values;
+  };
+  LazyTensor out{{DType::f32, codes.shape.dims}, [read] { return read(Laid::as_is); }};
+  out.read_stored = [stored] { return stored(Laid::as_is); };
+  if (codes.shape.rank() != 2) return out;
+  out.read_transposed = [read] { return read(Laid::transposed); };
+  out.read_stored_transposed = [stored] { return stored(Laid::transposed); };
+  return out;
+}
+
 Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
   const auto values = values_of<float>(matrix);
   for (const float x : values)
@@ -90,18 +116,7 @@ LazyTensors without_codes(LazyTensors tensors, const std::string& where) {
       continue;
     }
     const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
-    const auto read = [codes = tensor, scale](Laid laid) {
-      const std::vector<std::byte> given = codes.read();
-      std::vector<std::byte> values(sizeof(float) * given.size());
-      put_int8_values({reinterpret_cast<const std::int8_t*>(given.data()), given.size()},
-                      values_of<float>(scale), static_cast<std::size_t>(codes.shape.dims[0]),
-                      {reinterpret_cast<float*>(values.data()), given.size()}, laid);
-      return values;
-    };
-    LazyTensor values{{DType::f32, tensor.shape.dims}, [read] { return read(Laid::as_is); }};
-    if (tensor.shape.rank() == 2)
-      values.read_transposed = [read] { return read(Laid::transposed); };
-    out.emplace(name, std::move(values));
+    out.emplace(name, decoded(tensor, scale));
   }
   for (const auto& [name, tensor] : tensors)
     if (tensor.shape.dtype == DType::s8) out.erase(name + kScaleSuffix);

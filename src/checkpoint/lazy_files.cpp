@@ -109,6 +109,27 @@ HeldTensors hold_tensors(const LazyTensors& tensors) {
   return out;
 }
 
+StoredTensors hold_as_stored(const LazyTensors& tensors) {
+  StoredTensors out;
+  out.memory.resize(tensors.size());
+  std::vector<const LazyTensor*> each;
+  for (const auto& [name, tensor] : tensors) each.push_back(&tensor);
+  std::vector<TensorSlice> slices(each.size());
+  run_each(each.size(), available_threads(), [&](std::size_t i) {
+    TensorSlice& slice = slices[i];
+    slice.begin = Dims(each[i]->shape.dims.size());
+    slice.part.shape = each[i]->shape;
+    if (each[i]->read_stored)
+      slice.put = each[i]->read_stored();
+    else
+      slice.part.data = out.memory[i] = each[i]->read();
+  });
+  std::size_t i = 0;
+  for (const auto& [name, tensor] : tensors)
+    out.tensors.emplace(name, SlicedTensor{tensor.shape, {std::move(slices[i++])}});
+  return out;
+}
+
 LazyTensor as_dtype(LazyTensor tensor, DType dtype) {
   const Shape from = tensor.shape;
   if (from.dtype == dtype || !is_float(from.dtype)) return tensor;

@@ -29,6 +29,13 @@ struct HeldTensors {
 };
 HeldTensors hold_tensors(const LazyTensors& tensors);
 
+// The same for one who puts them elsewhere: what is stored in fewer bytes than it has stays so.
+struct StoredTensors {
+  SlicedTensors tensors;
+  std::vector<std::vector<std::byte>> memory;
+};
+StoredTensors hold_as_stored(const LazyTensors& tensors);
+
 // As another floating-point type, rounded to nearest even; the tensor itself where it is of that
 // type or of none.
 LazyTensor as_dtype(LazyTensor tensor, DType dtype);

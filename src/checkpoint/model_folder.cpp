@@ -118,7 +118,12 @@ const LazyTensor& find(const LazyTensors& tensors, const std::string& name, cons
 // The same values in the other layout.
 LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
-  if (tensor.read_transposed) return {reversed(tensor.shape), tensor.read_transposed};
+  if (tensor.read_transposed)
+    return {.shape = reversed(tensor.shape),
+            .read = tensor.read_transposed,
+            .read_transposed = tensor.read,
+            .read_stored = tensor.read_stored_transposed,
+            .read_stored_transposed = tensor.read_stored};
   return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
 }
 

@@ -16,6 +16,13 @@ bool advance(Dims& index, const Dims& dims) {
   return false;
 }
 
+std::span<const std::byte> bytes_of(const TensorSlice& slice, Scratch& scratch) {
+  if (!slice.put) return slice.part.data;
+  const std::span<std::byte> bytes = scratch.of(slice.part.shape.size_bytes());
+  slice.put(bytes);
+  return bytes;
+}
+
 // Copies what a slice holds of the part.
 void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
                  std::span<std::byte> to) {
@@ -43,9 +50,13 @@ void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
     for (std::size_t i = 0; i < rank; ++i) at = at * dims[i] + first[i] + (i < rows ? index[i] : 0);
     return static_cast<std::size_t>(at) * element;
   };
+  if (from.put && run == from.part.shape.size_bytes())
+    return from.put(to.subspan(offset(part.dims, first_to), run));
+  Scratch put;
+  const std::span<const std::byte> given = bytes_of(from, put);
   do {
-    std::memcpy(to.data() + offset(part.dims, first_to),
-                from.part.data.data() + offset(held, first_from), run);
+    std::memcpy(to.data() + offset(part.dims, first_to), given.data() + offset(held, first_from),
+                run);
   } while (advance(index, size));
 }
 
@@ -80,7 +91,7 @@ std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Di
   const auto same = std::ranges::find_if(slices, [&](const TensorSlice& slice) {
     return slice.begin == begin && slice.part.shape == part;
   });
-  if (same != slices.end()) return same->part.data;
+  if (same != slices.end()) return bytes_of(*same, scratch);
   const std::span<std::byte> bytes = scratch.of(part.size_bytes());
   copy_part(slices, begin, part, bytes);
   return bytes;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "format/lazy_tensor.h"
 #include "format/safetensors.h"
 
 namespace smelt {
@@ -16,6 +17,7 @@ namespace smelt {
 struct TensorSlice {
   Dims begin;  // where its first element stands in the whole
   TensorView part;
+  PutBytes put = {};  // where the part is not in memory: what puts it there
 };
 
 struct SlicedTensor {
@@ -50,10 +52,10 @@ class Scratch {
   std::size_t size_ = 0;
 };
 
-// The same without a copy where one slice is that part; else in the scratch memory.
+// The same without a copy where one slice in memory is that part; else in the scratch memory.
 std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
                                    const Shape& part, Scratch& scratch);
-// All of the tensor, in the scratch memory where it lies in several slices.
+// All of the tensor, in the scratch memory where it lies in several slices, or not in memory.
 TensorView whole(const SlicedTensor& tensor, Scratch& scratch);
 
 }  // namespace smelt

@@ -5,12 +5,16 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ir/shape.h"
 
 namespace smelt {
+
+// Puts all bytes of a tensor there; as often as it is wanted, by several threads.
+using PutBytes = std::function<void(std::span<std::byte>)>;
 
 struct LazyTensor {
   Shape shape;
@@ -19,6 +23,9 @@ struct LazyTensor {
   std::function<std::vector<std::byte>()> read;
   // Of a matrix, where that costs less than turning what was read: the same transposed, or empty.
   std::function<std::vector<std::byte>()> read_transposed = {};
+  // Of what is stored in fewer bytes than it has: reads those alone, and gives what puts all; of a
+  // matrix also transposed. Or empty.
+  std::function<PutBytes()> read_stored = {}, read_stored_transposed = {};
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

@@ -23,14 +23,14 @@
 namespace smelt {
 namespace {
 
-// The weights, or their averages, in memory.
-std::shared_ptr<const HeldTensors> hold_weights(const StoredModel& model) {
+// The weights, or their averages, in memory, where they stay codes until a device gets them.
+std::shared_ptr<const StoredTensors> hold_weights(const StoredModel& model) {
   LazyTensors weights = model.tensors;
   std::erase_if(weights, [&](const auto& item) {
     return is_slot(item.first, model.tensors) && !item.first.starts_with(kAveragePrefix);
   });
   for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
-  auto held = std::make_shared<HeldTensors>(hold_tensors(weights));
+  auto held = std::make_shared<StoredTensors>(hold_as_stored(weights));
   if (put_averages_in_place(held->tensors))
     spdlog::info("{}: the moving averages of the weights are taken", model.where);
   return held;
@@ -106,22 +106,22 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
   job.top = top;
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(slices_of(weights_->tensors), model_.where);
+      .fill(weights_->tensors, model_.where);
 }
 
 Generator StoredAnswers::generator(const GenerateOptions& with) const {
   auto job = asked<GenerateJob>();
   take_options(job, with);
-  return Generator(open_device(job.device, job.devices), job, slices_of(weights_->tensors),
-                   model_.where, weights_);
+  return Generator(open_device(job.device, job.devices), job, weights_->tensors, model_.where,
+                   weights_);
 }
 
 Classifier StoredAnswers::classifier(const ClassifyOptions& with) const {
   auto job = asked<ClassifyJob>();
   static_cast<ClassifyOptions&>(job) = with;
   return Classifier(open_device(job.device, static_cast<int>(job.devices)), job,
-                    BertTokenizer::load(model_.vocab, flags_.tokenizer),
-                    slices_of(weights_->tensors), model_.where, weights_);
+                    BertTokenizer::load(model_.vocab, flags_.tokenizer), weights_->tensors,
+                    model_.where, weights_);
 }
 
 // As many examples at a time as leave the fewest out: a batch is whole or not scored.
@@ -155,7 +155,7 @@ ScoredText StoredAnswers::score(const TextToScore& t) const {
   scored.fields = flag;
   const SlicedCheckpoint checkpoint{.step = model_.step,
                                     .path = model_.where,
-                                    .tensors = slices_of(weights_->tensors),
+                                    .tensors = weights_->tensors,
                                     .state = nlohmann::json::object(),
                                     .owners = {}};
   const Evaluator evaluator(scored);

@@ -55,7 +55,7 @@ class StoredAnswers {
   StoredModelFlags flags_;
   StoredModel model_;
   const ObjectiveType* type_;
-  std::shared_ptr<const HeldTensors> weights_;
+  std::shared_ptr<const StoredTensors> weights_;
 };
 
 }  // namespace smelt

@@ -48,7 +48,7 @@ std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgr
   for (const StateTensor& tensor : program.held.tensors)
     for (const std::string& name : tensor.stored_names())
       wanted.emplace(name, as_dtype(program.holds->values->at(name), DType::f32));
-  const HeldTensors values = hold_tensors(wanted);
+  const StoredTensors values = hold_as_stored(wanted);
   return std::make_shared<const ModelState>(ModelState::restore(
       client, program.placement, program.held, values.tensors, program.holds->where));
 }

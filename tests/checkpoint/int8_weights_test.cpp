@@ -70,6 +70,29 @@ TEST_F(Int8Folder, IsReadAsTheFloatsThatItsCodesSay) {
   EXPECT_EQ(plain_weights(dir_.path(), json::object()).at("a.weight").shape.dtype, DType::s8);
 }
 
+TEST_F(Int8Folder, StaysCodesUntilItIsPutSomewhere) {
+  write(small());
+  const StoredTensors held = hold_as_stored(plain_weights(dir_.path(), quantized()));
+  const SlicedTensor& matrix = held.tensors.at("a.weight");
+  EXPECT_TRUE(matrix.slices.front().part.data.empty());
+  Scratch scratch;
+  const auto values = [&](const Dims& begin, const Dims& dims) {
+    const Shape part{DType::f32, dims};
+    return tensor_values<float>({part, part_of(matrix.slices, begin, part, scratch)});
+  };
+  EXPECT_THAT(values({0, 0}, {2, 3}), ElementsAre(0.5, -1, 1.5, -256, 254, 0));
+  EXPECT_THAT(values({0, 1}, {2, 2}), ElementsAre(-1, 1.5, 254, 0));  // as a mesh splits it
+  EXPECT_EQ(tensor_values<float>(whole(held.tensors.at("a.bias"), scratch)), kBias);
+  // The second layer of a stack.
+  TensorSlice layer = matrix.slices.front();
+  layer.begin = {1, 0, 0};
+  layer.part.shape.dims = {1, 2, 3};
+  std::vector<float> stack(12, 9);
+  copy_part(std::span(&layer, 1), {0, 0, 0}, {DType::f32, {2, 2, 3}},
+            std::as_writable_bytes(std::span(stack)));
+  EXPECT_THAT(stack, ElementsAre(9, 9, 9, 9, 9, 9, 0.5, -1, 1.5, -256, 254, 0));
+}
+
 TEST_F(Int8Folder, MayHaveOneScaleForAllInHalfPrecision) {
   TensorMap tensors = small();
   const std::vector<std::uint16_t> quarter{0x3e80};  // of bf16
