@@ -22,6 +22,22 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 
+def narrow_heads(model, config):
+    """What prune_heads() of transformers' PyTorch classes does at once where config.json lists heads that are gone;
+    TensorFlow's do not have it."""
+    if not config.pruned_heads:
+        return
+    encoder = getattr(model, config.model_type).encoder
+    for layer, gone in config.pruned_heads.items():
+        attention = encoder.layer[layer].attention
+        own, dense = attention.self_attention, attention.dense_output.dense
+        own.num_attention_heads -= len(gone)
+        own.all_head_size = own.num_attention_heads * own.attention_head_size
+        for product in (own.query, own.key, own.value):
+            product.units = own.all_head_size
+        dense.build = lambda _, build=dense.build, width=own.all_head_size: build([None, None, width])
+
+
 def load_model(folder):
     import transformers
     from transformers.modeling_tf_pytorch_utils import load_pytorch_state_dict_in_tf2_model
@@ -40,8 +56,10 @@ def load_model(folder):
     with safe_open(path, framework="np") as file:
         if file.metadata() != {"format": "pt"}:
             sys.exit(f"metadata is {file.metadata()}")
+    model = model_class(config)
+    narrow_heads(model, config)
     model, info = load_pytorch_state_dict_in_tf2_model(
-        model_class(config), load_file(path), allow_missing_keys=True, output_loading_info=True)
+        model, load_file(path), allow_missing_keys=True, output_loading_info=True)
     if any(info.values()):
         sys.exit(f"the weights do not fit: {info}")
     return model

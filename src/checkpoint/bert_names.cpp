@@ -1,6 +1,7 @@
 #include "checkpoint/bert_names.h"
 
 #include "base/error.h"
+#include "checkpoint/cut_heads.h"
 
 namespace smelt {
 
@@ -24,7 +25,14 @@ std::vector<ParameterName> bert_names(const nlohmann::json& config) {
                     .kinds = config_size(config, "type_vocab_size"),
                     .positions = config_size(config, "max_position_embeddings")},
                    hidden);
-  names.encoder({"bert", "bert"}, config_size(config, "num_hidden_layers"), hidden, intermediate);
+  const bool is_cut = config.contains(kHeadWidth);
+  names.encoder({"bert", "bert"},
+                {.layers = config_size(config, "num_hidden_layers"),
+                 .hidden = hidden,
+                 .attention = is_cut ? config_size(config, "num_attention_heads") *
+                                           config_size(config, kHeadWidth)
+                                     : hidden,
+                 .intermediate = intermediate});
   names.dense({"bert/pooler/dense", "bert.pooler.dense"}, hidden, hidden);
   names.dense({"cls/predictions/transform/dense", "cls.predictions.transform.dense"}, hidden,
               hidden);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/bert_names.h"
+#include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
@@ -34,9 +35,11 @@ json original_config(const json& config, const std::string& where) {
   if (!config.is_object() || text_field(config, "model_type", "") != "bert")
     throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
   check_encoder_form(config, where);
+  const json left = with_heads_left(config, where);
   json original = json::object();
   for (const std::string& name : shared_fields())
-    if (config.contains(name)) original[name] = config.at(name);
+    if (left.contains(name)) original[name] = left.at(name);
+  if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
   const std::string act = text_field(config, "hidden_act", "gelu");
   if (act == "gelu")
     spdlog::warn(
@@ -59,7 +62,8 @@ json hugging_face_config(const json& bert, std::string_view class_name) {
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
   const std::string act = text_field(bert, "hidden_act", "gelu");
   config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
-  return config;
+  if (bert.contains(kHeadWidth)) config[kHeadWidth] = bert[kHeadWidth];
+  return with_heads_listed(std::move(config));
 }
 
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
@@ -39,7 +40,7 @@ ElectraPart part_of(const json& config, const std::string& where) {
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
-  part.encoder = parse_config<BertConfig>(config, where);
+  part.encoder = parse_config<BertConfig>(with_heads_left(config, where), where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);
   part.embedding_size = config.value("embedding_size", json()).is_number_integer()
@@ -80,7 +81,10 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
       {.words = c.vocab_size, .kinds = c.type_vocab_size, .positions = c.max_position_embeddings},
       E);
   if (E != H) names.dense({part.scope + "/embeddings_project", "electra.embeddings_project"}, E, H);
-  names.encoder({part.scope, "electra"}, c.num_hidden_layers, H, c.intermediate_size);
+  names.encoder({part.scope, "electra"}, {.layers = c.num_hidden_layers,
+                                          .hidden = H,
+                                          .attention = attention_width(c),
+                                          .intermediate = c.intermediate_size});
   if (part.head == Head::generator) {
     names.dense({"generator_predictions/dense", "generator_predictions.dense"}, H, E);
     names.layer_norm({"generator_predictions", "generator_predictions"}, E);
@@ -101,7 +105,7 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
 }
 
 json electra_part_config(const ElectraPart& part, std::string_view class_name) {
-  json config = config_json(part.encoder);
+  json config = with_heads_listed(config_json(part.encoder));
   config["architectures"] = {class_name};
   config["model_type"] = "electra";
   config["embedding_size"] = part.embedding_size;

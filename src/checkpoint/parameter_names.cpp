@@ -53,14 +53,14 @@ void ParameterNames::embeddings(const Part& part, const TableRows& rows, std::in
   layer_norm(part, width);
 }
 
-void ParameterNames::encoder(const Part& part, std::int64_t layers, std::int64_t hidden,
-                             std::int64_t intermediate) {
+void ParameterNames::encoder(const Part& part, const EncoderSizes& sizes) {
+  const auto& [layers, hidden, attention, intermediate] = sizes;
   for (std::int64_t i = 0; i < layers; ++i) {
     const Part layer{str(part.original, "/encoder/layer_", i),
                      str(part.hugging_face, ".encoder.layer.", i)};
     for (const char* name : {"query", "key", "value"})
-      dense(layer / str("attention/self/", name), hidden, hidden);
-    dense(layer / "attention/output/dense", hidden, hidden);
+      dense(layer / str("attention/self/", name), hidden, attention);
+    dense(layer / "attention/output/dense", attention, hidden);
     layer_norm(layer / "attention/output", hidden);
     dense(layer / "intermediate/dense", hidden, intermediate);
     dense(layer / "output/dense", intermediate, hidden);

@@ -49,8 +49,10 @@ class ParameterNames {
   };
   void embeddings(const Part& part, const TableRows& rows, std::int64_t width);
   // "<part>/encoder/layer_0" and so on.
-  void encoder(const Part& part, std::int64_t layers, std::int64_t hidden,
-               std::int64_t intermediate);
+  struct EncoderSizes {
+    std::int64_t layers, hidden, attention, intermediate;
+  };
+  void encoder(const Part& part, const EncoderSizes& sizes);
   std::vector<ParameterName> take() { return std::move(names_); }
 
  private:

@@ -167,6 +167,7 @@ ElectraConfig encoder_config(const ElectraPart& part) {
   c.hidden_size = d.hidden_size;
   c.num_hidden_layers = d.num_hidden_layers;
   c.num_attention_heads = d.num_attention_heads;
+  c.attention_head_size = d.attention_head_size;
   c.intermediate_size = d.intermediate_size;
   c.hidden_act = d.hidden_act;
   c.hidden_dropout_prob = d.hidden_dropout_prob;

@@ -18,6 +18,7 @@
 #include "compress/quantize.h"
 #include "console/number_check.h"
 #include "recipe/compress_choice.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -148,8 +149,11 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
   for (const Pruned::Stack& stack : done.stacks)
     stacks[stack.what] = {{"before", stack.before}, {"kept", stack.kept}};
   for (const Pruned::Units& kind : done.units)
-    units[kind.what] = {
-        {"before", kind.before}, {"after", kind.after}, {"kept_importance", kind.kept_importance}};
+    units[kind.what] = {{"before", kind.before},
+                        {"after", kind.after},
+                        {"kept_importance", kind.kept_importance},
+                        {"output_lost_before", kind.lost_before},
+                        {"output_lost", kind.lost}};
   return {{"out", job.to},
           {"parameters_before", done.parameters_before},
           {"parameters", done.parameters},
@@ -165,7 +169,12 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const DistillFlags tune{
       .teacher = f.job.from, .student = f.job.to, .out = f.tuned, .settings = f.settings};
-  if (!f.tuned.empty()) check_distill(tune);
+  const bool is_cut = !f.tuned.empty() && exists(f.job.to) && is_pruned_so(f.job);
+  if (!f.tuned.empty()) check_distill(tune, is_cut);
+  if (is_cut) {
+    std::cout << f.job.to << " is cut so already\n" << std::flush;
+    return distill(tune);
+  }
   const Pruned done = prune_model(f.job);
   if (f.json) {
     std::cout << pruned_json(f.job, done).dump() << "\n";
@@ -176,10 +185,16 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   for (const Pruned::Stack& stack : done.stacks)
     std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
               << join(stack.kept, ", ") << "\n";
-  for (const Pruned::Units& kind : done.units)
+  for (const Pruned::Units& kind : done.units) {
     std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
               << " in each layer; of what the loss hangs on, at least "
               << percent(std::ranges::min(kind.kept_importance)) << " of a layer's is kept\n";
+    if (!kind.lost.empty())
+      std::cout << "    of the squares that a layer's " << kind.what << " add up to, at most "
+                << percent(std::ranges::max(kind.lost)) << " are missing, "
+                << percent(std::ranges::max(kind.lost_before))
+                << " before what stays was rescaled\n";
+  }
   if (!f.tuned.empty()) distill(tune);
 }
 
@@ -224,8 +239,10 @@ void add_prune(CLI::App& compress) {
                    "share of each feed-forward's neurons that stays: those that the loss hangs on "
                    "most")
       ->capture_default_str();
-  command->add_option("--heads", f->job.heads, "of a T5: the same of attention's heads")
+  command->add_option("--heads", f->job.heads, "the same of attention's heads")
       ->capture_default_str();
+  command->add_flag("!--no-rescale", f->job.rescale,
+                    "neurons and heads that stay are left as they are, not made up for the others");
   add_rows(*command, *f);
   auto* tune = command->add_option(
       "--tune", f->tuned,

@@ -55,11 +55,14 @@ Recipe recipe_for(const DistillFlags& f) {
 
 }  // namespace
 
-void check_distill(const DistillFlags& f) {
+void check_distill(const DistillFlags& f, bool may_go_on) {
   (void)load_recipe(run_of_teacher(f.teacher), f.settings);
-  if (exists(f.out))
-    throw UsageError(str("compress distill: ", f.out, " exists already"),
-                     "name another folder, or delete this one");
+  if (exists(f.out) && !may_go_on)
+    throw UsageError(
+        str("compress distill: ", f.out, " exists already, and ", f.student,
+            " is not what this command would cut"),
+        str("name another folder; `smelt compress distill ", quoted(f.teacher), " ",
+            quoted(f.student), " --out ", quoted(f.out), "` goes on with a run there"));
 }
 
 void distill(const DistillFlags& f) {

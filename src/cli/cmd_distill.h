@@ -13,8 +13,8 @@ struct DistillFlags {
 };
 
 // Before there is a student: UsageError where the teacher is no run's folder, for settings that
-// are none, and where `out` exists.
-void check_distill(const DistillFlags& flags);
+// are none, and, unless the run may go on, where `out` exists.
+void check_distill(const DistillFlags& flags, bool may_go_on);
 // Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
 // teacher's model cannot teach.
 void distill(const DistillFlags& flags);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "checkpoint/cut_heads.h"
 
 namespace smelt {
 namespace {
@@ -60,6 +61,7 @@ void keep_layers(CompressedFolder& folder, const LayerStack& stack,
       out.emplace(str(stack.prefix, found - kept.begin(), rest), std::move(tensor));
   }
   folder.tensors = std::move(out);
+  renumber_heads(folder.config, kept);
   folder.config[stack.field] = kept.size();
 }
 

@@ -4,13 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "checkpoint/lazy_files.h"
-#include "data/example_source.h"
-#include "tasks/task.h"
+#include "compress/row_pass.h"
 
 namespace smelt {
 
@@ -24,18 +21,10 @@ struct MaskedProduct {
 // mask stands before the product, that is the sum of W * dW over the unit's rows. No dropout.
 Prediction mask_gradients(const Task& task, const std::vector<MaskedProduct>& products);
 
-struct FisherJob {
-  Task task;
-  std::vector<MaskedProduct> products;
-  std::int64_t examples = 2048;  // at most; drawn by the seed
-  std::int64_t batch_size = 16;  // what a gradient is of
-  std::string device = "cpu";
-  std::string where;  // the model, in messages
-};
-
 // The sums over batches of the squares of those gradients, by product. Batches are whole and no
 // example is taken twice; fewer examples than a batch are one batch.
-std::vector<std::vector<double>> mask_fisher(const FisherJob& job, const ExampleSource& examples,
-                                             const TensorMap& weights);
+std::vector<std::vector<double>> mask_fisher(const Task& task,
+                                             const std::vector<MaskedProduct>& products,
+                                             const RowPass& pass);
 
 }  // namespace smelt

@@ -1,11 +1,16 @@
 #include "compress/prune.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "checkpoint/cut_heads.h"
+#include "checkpoint/folder_weights.h"
 #include "compress/cut_tensors.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -34,6 +39,35 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
     refuse(str(join(kept, ","), " does not ascend"));
 }
 
+json chosen_by(const PruneData& data) {
+  return {{"method", "fisher"},
+          {"input", data.rows.input},
+          {"input_crc32c", crc32c_of_files(expand_files(data.rows.input, "--input"))},
+          {"examples", data.examples},
+          {"batch", data.batch_size},
+          {"seed", data.seed}};
+}
+
+// What a job asks for, but for where.
+json asked_of(const PruneJob& job) {
+  const auto layers = [](const LayerChoice& choice) {
+    return choice.count ? json(*choice.count) : json(choice.kept);
+  };
+  const PruneData& data = job.data;
+  return {{"layers", layers(job.layers)},
+          {"decoder_layers", layers(job.decoder_layers)},
+          {"ffn", job.ffn},
+          {"heads", job.heads},
+          {"rescale", job.rescale},
+          {"rows", data.rows.input.empty()
+                       ? json()
+                       : json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
+                              {"prefix", data.prefix},
+                              {"seq_length", data.seq_length},
+                              {"target_length", data.target_length},
+                              {"chosen_by", chosen_by(data)}}}};
+}
+
 // The numbers; all where nothing is said.
 std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& stack,
                                  const std::string& where) {
@@ -52,15 +86,11 @@ std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& st
 
 bool cuts_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1; }
 
-void check_units(const PruneJob& job, const SourceFolder& source) {
+void check_units(const PruneJob& job) {
   for (const auto& [flag, share] : {std::pair{"--ffn", job.ffn}, {"--heads", job.heads}})
     if (!(share > 0 && share <= 1))
       throw UsageError(str("compress: ", flag, " ", share, " is no share of what there is"),
                        "give a number above 0, at most 1");
-  if (job.heads < 1 && source.kind != CompressKind::t5)
-    throw UsageError(str("compress: the heads of ", source.where, " cannot be cut: its class in ",
-                         "transformers takes hidden_size / heads for the width of one"),
-                     "cut neurons (--ffn) and layers (--layers); heads of a T5 can be cut");
   const bool has_rows = !job.data.rows.input.empty();
   if (cuts_units(job) && !has_rows)
     throw UsageError("compress: --ffn and --heads choose by labelled rows, and none are given",
@@ -88,7 +118,8 @@ std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source
     out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
                    ffn_groups(folder, stacks)});
   if (job.heads < 1)
-    out.push_back({"heads", "num_heads", job.heads, 1, head_groups(folder, stacks)});
+    out.push_back(
+        {"heads", is_t5 ? "num_heads" : kPrunedHeads, job.heads, 1, head_groups(folder, stacks)});
   return out;
 }
 
@@ -99,6 +130,37 @@ double share_of(const std::vector<double>& values, const std::vector<std::int64_
   return all == 0 ? 1 : of_kept / all;
 }
 
+// What a config says of the groups' units once these stay.
+void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
+               std::int64_t after, json& config) {
+  if (kind.field != std::string_view(kPrunedHeads)) {
+    config[kind.field] = after;
+    return;
+  }
+  for (std::size_t layer = 0; layer < kept.size(); ++layer)
+    keep_heads(config, static_cast<std::int64_t>(layer), kept[layer]);
+}
+
+// The factors of a kind's products, folded into what is left of them.
+void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next,
+             CompressedFolder& made, Pruned::Units& told) {
+  for (const CutGroup& group : kind.groups)
+    for (const CutProduct& product : group.products) {
+      const MaskScales& scales = *next++;
+      scale_units(made, group, product, scales.factors);
+      told.lost_before.push_back(scales.lost_before);
+      told.lost.push_back(scales.lost);
+    }
+}
+
+json units_json(const Pruned::Units& units) {
+  json out{
+      {"before", units.before}, {"after", units.after}, {"kept_importance", units.kept_importance}};
+  if (!units.lost.empty())
+    out["output_lost"] = {{"before", units.lost_before}, {"after", units.lost}};
+  return out;
+}
+
 void cut_units(const PruneJob& job, const SourceFolder& source,
                const std::vector<LayerStack>& stacks, CompressedFolder& made, Pruned& out) {
   if (!cuts_units(job)) return;
@@ -106,29 +168,33 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
   std::vector<CutGroup> groups;
   for (const UnitKind& kind : kinds)
     groups.insert(groups.end(), kind.groups.begin(), kind.groups.end());
-  const auto found = importances(source, job.data, groups);
-  auto importance = found.begin();
+  const PruneRows rows(source, job.data);
+  const auto importances = rows.importances(groups);
+  std::vector<std::vector<std::int64_t>> kept;
   for (const UnitKind& kind : kinds) {
     const std::int64_t units = kind.groups.front().units;
-    const std::int64_t after = width_for(kind.share, units, kind.step);
-    Pruned::Units told{.what = kind.what, .before = units, .after = after, .kept_importance = {}};
-    for (const CutGroup& group : kind.groups) {
-      const auto kept = largest(*importance, after);
-      told.kept_importance.push_back(share_of(*importance++, kept));
-      keep_units(made, group, kept);
+    out.units.push_back({.what = kind.what,
+                         .before = units,
+                         .after = width_for(kind.share, units, kind.step),
+                         .kept_importance = {}});
+    for (std::size_t i = 0; i < kind.groups.size(); ++i) {
+      const auto& importance = importances[kept.size()];
+      kept.push_back(largest(importance, out.units.back().after));
+      out.units.back().kept_importance.push_back(share_of(importance, kept.back()));
     }
-    made.config[kind.field] = after;
-    made.step[kind.what] = {
-        {"before", units}, {"after", after}, {"kept_importance", told.kept_importance}};
-    out.units.push_back(std::move(told));
   }
-  made.step["chosen_by"] = {
-      {"method", "fisher"},
-      {"input", job.data.rows.input},
-      {"input_crc32c", crc32c_of_files(expand_files(job.data.rows.input, "--input"))},
-      {"examples", job.data.examples},
-      {"batch", job.data.batch_size},
-      {"seed", job.data.seed}};
+  const auto scales = job.rescale ? rows.scales(groups, kept) : std::vector<MaskScales>();
+  for (std::size_t i = 0; i < groups.size(); ++i) keep_units(made, groups[i], kept[i]);
+  std::span<const std::vector<std::int64_t>> of_kind(kept);
+  auto next = scales.begin();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    Pruned::Units& told = out.units[i];
+    say_units(kinds[i], of_kind.first(kinds[i].groups.size()), told.after, made.config);
+    of_kind = of_kind.subspan(kinds[i].groups.size());
+    if (job.rescale) rescale(kinds[i], next, made, told);
+    made.step[told.what] = units_json(told);
+  }
+  made.step["chosen_by"] = chosen_by(job.data);
 }
 
 std::uint64_t parameters_in(const LazyTensors& tensors) {
@@ -140,20 +206,36 @@ std::uint64_t parameters_in(const LazyTensors& tensors) {
 
 }  // namespace
 
+bool is_pruned_so(const PruneJob& job) {
+  const std::string said_in = join_path(job.to, kCompressedFile);
+  if (!exists(said_in)) return false;
+  const json said = json::parse(read_file(said_in, kSmallFileBytes), nullptr, false);
+  const json steps = said.is_object() ? said.value("steps", json()) : json();
+  if (!steps.is_array() || steps.empty() || !steps.back().is_object()) return false;
+  const json& step = steps.back();
+  if (step.value("method", json()) != kMethod || step.value("asked", json()) != asked_of(job))
+    return false;
+  const SourceFolder source = open_source_folder(job.from);
+  return steps.size() == source.steps.size() + 1 &&
+         step.value("from", json::object()).value("weights_crc32c", json()) ==
+             crc32c_of_files(weights_files(source.folder));
+}
+
 Pruned prune_model(const PruneJob& job) {
+  (void)OutputDirectory(job.to);  // which says at once that something is there
   const SourceFolder source = open_source_folder(job.from);
   refuse_cut(source);
   const std::vector<LayerStack> stacks = layer_stacks(source);
   const bool is_t5 = stacks.size() == 2;
   if (!is_t5 && (!job.decoder_layers.kept.empty() || job.decoder_layers.count))
     throw UsageError(str("compress: ", job.from, " has no decoder"), "leave its layers out");
-  check_units(job, source);
+  check_units(job);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   Pruned out{.stacks = {},
              .units = {},
              .parameters_before = parameters_in(source.tensors),
              .bytes_before = source.bytes};
-  made.step = {{"method", kMethod}};
+  made.step = {{"method", kMethod}, {"asked", asked_of(job)}};
   std::vector<std::vector<std::int64_t>> kept_layers;
   for (std::size_t i = 0; i < stacks.size(); ++i)
     kept_layers.push_back(chosen(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from));

@@ -1,6 +1,5 @@
-// Models that are cut: fewer layers, fewer neurons in each, of a T5 fewer heads. What is left are
-// plain matrices of one width in a stack, so that any program that loads the model is faster with
-// it.
+// Models that are cut: fewer layers, fewer neurons and heads in each. What is left are plain
+// matrices of one width in a stack, so that any program that loads the model is faster with it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,8 @@ struct PruneJob {
   LayerChoice layers = {};          // a T5's encoder's
   LayerChoice decoder_layers = {};  // a T5's
   double ffn = 1;                   // share of each feed-forward's neurons that stays
-  double heads = 1;                 // a T5's: share of each attention's heads
+  double heads = 1;                 // share of each attention's heads
+  bool rescale = true;              // what stays of both makes up for the rest (mask_scales.h)
   PruneData data = {};              // what both are chosen by
 };
 
@@ -37,6 +37,8 @@ struct Pruned {
     std::string what;                     // "neurons", "heads"
     std::int64_t before = 0, after = 0;   // of each layer
     std::vector<double> kept_importance;  // share, of each feed-forward or attention
+    // Of each product's output, as MaskScales has it; empty where nothing was rescaled.
+    std::vector<double> lost_before = {}, lost = {};
   };
   std::vector<Stack> stacks;
   std::vector<Units> units;
@@ -46,11 +48,14 @@ struct Pruned {
 
 // Writes `to`, a Hugging Face folder of the same class. Neurons and heads are chosen at once, in
 // the whole model, by how much the loss of `data` hangs on them (mask_fisher.h); neurons are a
-// multiple of 128 where there are so many (units.h). BERT's and ELECTRA's heads stay: their folders
-// have hidden_size / heads as the width of one, so that fewer heads would be others. UsageError as
+// multiple of 128 where there are so many (units.h). Of a BERT or an ELECTRA config.json lists the
+// heads that are gone (checkpoint/cut_heads.h). UsageError as
 // open_source_folder() and write_compressed_folder() have it, where nothing is to be cut, for
 // numbers that are no layers' or do not ascend, for more layers than there are, for shares without
 // rows or rows without shares, and for a model that was cut before.
 Pruned prune_model(const PruneJob& job);
+
+// Whether `to` is what prune_model() has made of this job before, of a model with these weights.
+bool is_pruned_so(const PruneJob& job);
 
 }  // namespace smelt

@@ -78,28 +78,50 @@ std::vector<MaskedProduct> products_of(const std::vector<CutGroup>& groups) {
 
 }  // namespace
 
-std::vector<std::vector<double>> importances(const SourceFolder& source, const PruneData& data,
-                                             const std::vector<CutGroup>& groups) {
-  const StoredModel model = open_stored_model(source.folder, "compress");
-  const std::string job_name = str(source.where, " ", ::getpid(), " rows");
-  WorkFolder work(temporary_work_folder("compress", job_name));
-  work.begin({{"compress", job_name}});
-  const std::string records = work.file("rows.tfrecord");
-  const Task task = source.kind == CompressKind::t5 ? t5_data(model, data, records)
-                                                    : classifier_data(model, data, records);
-  const auto examples = open_examples({.input = records,
-                                       .features = task.features,
-                                       .seed = data.seed,
-                                       .kind = task.record_kind,
-                                       .foreign = task.foreign});
-  const HeldTensors weights = hold_tensors(model.tensors);
-  const auto found = mask_fisher({.task = task,
-                                  .products = products_of(groups),
-                                  .examples = data.examples,
-                                  .batch_size = data.batch_size,
-                                  .device = chosen_device(data.device),
-                                  .where = source.where},
-                                 *examples, weights.tensors);
+struct PruneRows::Opened {
+  Opened(const SourceFolder& source, const PruneData& d, const std::string& job)
+      : model(open_stored_model(source.folder, "compress")),
+        work(temporary_work_folder("compress", job)),
+        data(d),
+        where(source.where) {
+    work.begin({{"compress", job}});
+    const std::string records = work.file("rows.tfrecord");
+    task = source.kind == CompressKind::t5 ? t5_data(model, data, records)
+                                           : classifier_data(model, data, records);
+    examples = open_examples({.input = records,
+                              .features = task.features,
+                              .seed = data.seed,
+                              .kind = task.record_kind,
+                              .foreign = task.foreign});
+    weights = hold_tensors(model.tensors);
+  }
+
+  StoredModel model;
+  WorkFolder work;
+  PruneData data;
+  std::string where;
+  Task task;
+  std::shared_ptr<const ExampleSource> examples;
+  HeldTensors weights;
+};
+
+PruneRows::PruneRows(const SourceFolder& source, const PruneData& data)
+    : opened_(std::make_unique<const Opened>(source, data,
+                                             str(source.where, " ", ::getpid(), " rows"))) {}
+
+PruneRows::~PruneRows() = default;
+
+RowPass PruneRows::pass() const {
+  return {.examples = *opened_->examples,
+          .weights = opened_->weights.tensors,
+          .most = opened_->data.examples,
+          .batch_size = opened_->data.batch_size,
+          .device = chosen_device(opened_->data.device),
+          .where = opened_->where};
+}
+
+std::vector<std::vector<double>> PruneRows::importances(const std::vector<CutGroup>& groups) const {
+  const auto found = mask_fisher(opened_->task, products_of(groups), pass());
   std::vector<std::vector<double>> out;
   auto next = found.begin();
   for (const CutGroup& group : groups) {
@@ -109,6 +131,16 @@ std::vector<std::vector<double>> importances(const SourceFolder& source, const P
     out.push_back(std::move(sum));
   }
   return out;
+}
+
+std::vector<MaskScales> PruneRows::scales(
+    const std::vector<CutGroup>& groups, const std::vector<std::vector<std::int64_t>>& kept) const {
+  CHECK(groups.size() == kept.size(), groups.size(), " ", kept.size());
+  std::vector<ScaledProduct> products;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const CutProduct& product : groups[i].products)
+      products.push_back({product.parameter, groups[i].units, kept[i]});
+  return mask_scales(opened_->task, products, pass());
 }
 
 }  // namespace smelt

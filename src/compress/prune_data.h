@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compress/mask_scales.h"
 #include "compress/source_folder.h"
 #include "compress/units.h"
 #include "examples/labelled_rows.h"
@@ -23,10 +24,28 @@ struct PruneData {
   std::string device = "cpu";
 };
 
-// For each group, in their order, how much the loss hangs on each of its units (mask_fisher.h),
-// summed over its products. UsageError for rows that cannot be read, labels that the model does not
-// have, and lengths that it does not take.
-std::vector<std::vector<double>> importances(const SourceFolder& source, const PruneData& data,
-                                             const std::vector<CutGroup>& groups);
+// Those rows, read for a model.
+class PruneRows {
+ public:
+  // UsageError for rows that cannot be read, labels that the model does not have, and lengths that
+  // it does not take.
+  PruneRows(const SourceFolder& source, const PruneData& data);
+  ~PruneRows();
+  PruneRows(const PruneRows&) = delete;
+  PruneRows& operator=(const PruneRows&) = delete;
+
+  // For each group, in their order, how much the loss hangs on each of its units (mask_fisher.h),
+  // summed over its products.
+  std::vector<std::vector<double>> importances(const std::vector<CutGroup>& groups) const;
+  // For each product of each group, in their order, factors of the units that the group keeps
+  // (mask_scales.h).
+  std::vector<MaskScales> scales(const std::vector<CutGroup>& groups,
+                                 const std::vector<std::vector<std::int64_t>>& kept) const;
+
+ private:
+  struct Opened;
+  RowPass pass() const;
+  std::unique_ptr<const Opened> opened_;
+};
 
 }  // namespace smelt

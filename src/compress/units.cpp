@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "checkpoint/cut_heads.h"
+#include "checkpoint/lazy_files.h"
 
 namespace smelt {
 namespace {
@@ -24,13 +26,18 @@ std::string with_slashes(std::string name) {
 }
 
 // "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel"
-CutProduct bert_product(const LayerStack& stack, std::int64_t layer) {
+CutProduct bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
+                        const std::vector<std::string>& inputs) {
   const std::string at = str(stack.prefix, layer, ".");
   const std::string scope = stack.prefix.substr(0, stack.prefix.size() - 1);
-  return {.what = str("layer ", layer),
-          .output = at + "output.dense.weight",
-          .inputs = {at + "intermediate.dense.weight", at + "intermediate.dense.bias"},
-          .parameter = str(with_slashes(scope), "_", layer, "/output/dense/kernel")};
+  CutProduct out{
+      .what = str("layer ", layer, " ", output),
+      .output = str(at, output, ".weight"),
+      .inputs = {},
+      .parameter = str(with_slashes(scope), "_", layer, "/", with_slashes(output), "/kernel")};
+  for (const std::string& name : inputs)
+    for (const char* part : {".weight", ".bias"}) out.inputs.push_back(str(at, name, part));
+  return out;
 }
 
 // "encoder.block.3.layer.1" and "encoder/block_3/layer_001", and what is behind them.
@@ -83,9 +90,10 @@ std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
   for (const LayerStack& stack : stacks) {
     const int part = stack.prefix.starts_with("decoder") ? 2 : 1;
     for (std::int64_t i = 0; i < stack.layers; ++i) {
-      CutProduct product = is_bert(stack) ? bert_product(stack, i)
-                                          : t5_product(folder, stack, i, part, "DenseReluDense",
-                                                       "wo", {"wi", "wi_0", "wi_1"});
+      CutProduct product =
+          is_bert(stack)
+              ? bert_product(stack, i, "output.dense", {"intermediate.dense"})
+              : t5_product(folder, stack, i, part, "DenseReluDense", "wo", {"wi", "wi_0", "wi_1"});
       const std::int64_t units = shape_of(folder, product.output).dims[1];
       out.push_back({.products = {std::move(product)}, .units = units});
     }
@@ -93,8 +101,23 @@ std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
   return out;
 }
 
+static std::vector<CutGroup> bert_head_groups(const CompressedFolder& folder,
+                                              const LayerStack& stack) {
+  const nlohmann::json& c = folder.config;
+  const std::int64_t heads = c.at("num_attention_heads"), hidden = c.at("hidden_size");
+  std::vector<CutGroup> out;
+  for (std::int64_t i = 0; i < stack.layers; ++i)
+    out.push_back({.products = {bert_product(
+                       stack, i, "attention.output.dense",
+                       {"attention.self.query", "attention.self.key", "attention.self.value"})},
+                   .units = std::ssize(heads_left(c, i)),
+                   .width = hidden / heads});
+  return out;
+}
+
 std::vector<CutGroup> head_groups(const CompressedFolder& folder,
                                   const std::vector<LayerStack>& stacks) {
+  if (is_bert(stacks.front())) return bert_head_groups(folder, stacks.front());
   const std::int64_t heads = folder.config.at("num_heads"), width = folder.config.at("d_kv");
   const auto attention = [&](const LayerStack& stack, std::int64_t i, int part, const char* name) {
     return t5_product(folder, stack, i, part, name, "o", {"q", "k", "v"});
@@ -133,6 +156,27 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
   order.resize(static_cast<std::size_t>(count));
   std::ranges::sort(order);
   return order;
+}
+
+void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProduct& product,
+                 const std::vector<double>& factors) {
+  LazyTensor& tensor = folder.tensors.at(product.output);
+  const LazyTensor plain = as_dtype(tensor, DType::f32);
+  CHECK(plain.shape.dims[1] == std::ssize(factors) * group.width, product.output, " ", plain.shape);
+  const LazyTensor scaled{plain.shape, [plain, factors, width = group.width] {
+                            std::vector<std::byte> bytes = plain.read();
+                            const auto columns = static_cast<std::size_t>(plain.shape.dims[1]);
+                            for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+                              const std::size_t unit =
+                                  i % columns / static_cast<std::size_t>(width);
+                              float value = 0;
+                              std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+                              value *= static_cast<float>(factors[unit]);
+                              std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+                            }
+                            return bytes;
+                          }};
+  tensor = as_dtype(scaled, tensor.shape.dtype);
 }
 
 void keep_units(CompressedFolder& folder, const CutGroup& group,

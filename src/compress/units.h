@@ -29,8 +29,8 @@ struct CutGroup {
 // One group for each feed-forward.
 std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
                                  const std::vector<LayerStack>& stacks);
-// Of a T5: one for the self-attentions of a stack, which share position biases, and one for each
-// attention to the encoder.
+// One for each layer of a BERT or an ELECTRA. Of a T5 one for the self-attentions of a stack, which
+// share position biases, and one for each attention to the encoder.
 std::vector<CutGroup> head_groups(const CompressedFolder& folder,
                                   const std::vector<LayerStack>& stacks);
 
@@ -44,5 +44,9 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
 // Leaves the other units out; the config is left alone.
 void keep_units(CompressedFolder& folder, const CutGroup& group,
                 const std::vector<std::int64_t>& kept);
+
+// Each unit that is left says so many times what it said in that product of the group.
+void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProduct& product,
+                 const std::vector<double>& factors);
 
 }  // namespace smelt

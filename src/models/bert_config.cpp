@@ -31,6 +31,12 @@ void check_unknown_fields(const nlohmann::json& json, const std::string& where) 
 
 }  // namespace
 
+std::int64_t head_width(const BertConfig& c) {
+  return c.attention_head_size > 0 ? c.attention_head_size : c.hidden_size / c.num_attention_heads;
+}
+
+std::int64_t attention_width(const BertConfig& c) { return c.num_attention_heads * head_width(c); }
+
 void check_bert_config(const BertConfig& c, const std::string& where) {
   check_bert_config(c, [&](const std::string&) { return where; });
 }
@@ -43,7 +49,7 @@ void check_bert_config(const BertConfig& c,
         throw UsageError(str(where(name), ": ", name, " is ", value, ", must be at least 1"),
                          str("set ", name));
   });
-  if (c.hidden_size % c.num_attention_heads != 0)
+  if (c.attention_head_size == 0 && c.hidden_size % c.num_attention_heads != 0)
     throw UsageError(str(where("hidden_size"), ": hidden_size ", c.hidden_size,
                          " is not a multiple of num_attention_heads ", c.num_attention_heads),
                      "choose heads that divide the hidden size, e.g. hidden_size / 64");

@@ -18,6 +18,7 @@ struct BertConfig {
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
   std::int64_t num_attention_heads = 12;
+  std::int64_t attention_head_size = 0;  // not the original's: head_width() of models that were cut
   std::int64_t intermediate_size = 3072;
   std::string hidden_act = "gelu";  // the tanh approximation
   double hidden_dropout_prob = 0.1;
@@ -36,6 +37,8 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("hidden_size", c.hidden_size, "width of the encoder");
   visit("num_hidden_layers", c.num_hidden_layers, "encoder layers");
   visit("num_attention_heads", c.num_attention_heads, "heads per layer");
+  if (!std::is_const_v<Config> || c.attention_head_size != 0)  // else as the original writes it
+    visit("attention_head_size", c.attention_head_size, "width of a head of a model that was cut");
   visit("intermediate_size", c.intermediate_size, "width of the feed-forward layer");
   visit("hidden_act", c.hidden_act, "gelu (tanh approximation), relu, tanh or linear");
   visit("hidden_dropout_prob", c.hidden_dropout_prob, "dropout of hidden states");
@@ -45,6 +48,10 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("type_vocab_size", c.type_vocab_size, "kinds of segments");
   visit("initializer_range", c.initializer_range, "standard deviation of new weights");
 }
+
+// The width of a head, and of all heads of a layer.
+std::int64_t head_width(const BertConfig& config);
+std::int64_t attention_width(const BertConfig& config);
 
 // UsageError naming `where` for a missing vocab_size, a value of the wrong type, sizes that do not
 // fit each other, or a field that looks like a misspelt one. Other unknown fields are ignored, as

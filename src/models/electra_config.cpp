@@ -88,6 +88,7 @@ BertConfig discriminator_config(const ElectraConfig& c) {
           .hidden_size = H,
           .num_hidden_layers = given_or(c.num_hidden_layers, size_of(c).layers),
           .num_attention_heads = given_or(c.num_attention_heads, heads_of(H)),
+          .attention_head_size = c.attention_head_size,
           .intermediate_size = given_or(c.intermediate_size, 4 * H),
           .hidden_act = c.hidden_act,
           .hidden_dropout_prob = c.hidden_dropout_prob,
@@ -105,6 +106,7 @@ BertConfig generator_config(const ElectraConfig& c) {
   out.num_hidden_layers = share(out.num_hidden_layers, c.generator_layers);
   out.intermediate_size = 4 * out.hidden_size;
   out.num_attention_heads = heads_of(out.hidden_size);
+  out.attention_head_size = 0;
   return out;
 }
 

@@ -21,6 +21,7 @@ struct ElectraConfig {
   std::int64_t hidden_size = 0;          // 256, 768, 1024
   std::int64_t num_hidden_layers = 0;    // 12, 12, 24
   std::int64_t num_attention_heads = 0;  // hidden size / 64
+  std::int64_t attention_head_size = 0;  // of a discriminator whose heads were cut
   std::int64_t intermediate_size = 0;    // 4 * hidden size
   std::string hidden_act = "gelu";       // by erf
   double hidden_dropout_prob = 0.1;
@@ -43,6 +44,8 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("hidden_size", c.hidden_size, "width of the discriminator; 256, 768, 1024");
   visit("num_hidden_layers", c.num_hidden_layers, "its layers; 12, 12, 24");
   visit("num_attention_heads", c.num_attention_heads, "heads per layer; hidden_size / 64");
+  if (!std::is_const_v<Config> || c.attention_head_size != 0)
+    visit("attention_head_size", c.attention_head_size, "width of a head of a model that was cut");
   visit("intermediate_size", c.intermediate_size,
         "width of the feed-forward layer; 4 * hidden_size");
   visit("hidden_act", c.hidden_act, "gelu (by erf), relu, tanh or linear");

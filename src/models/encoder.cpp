@@ -17,17 +17,17 @@ constexpr double kMaskedScore = -10000.0;
 // queries and keys.
 Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
                       std::vector<Tensor>& asked) {
-  const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_attention_heads, D = H / N;
+  const auto B = x.dim(0), S = x.dim(1), N = c.num_attention_heads, D = head_width(c);
   const Init start = encoder_weights(c);
   const std::array layers{DenseLayer{s / "query", start}, DenseLayer{s / "key", start},
                           DenseLayer{s / "value", start}};
-  const auto qkv = dense_together(layers, x, H);
+  const auto qkv = dense_together(layers, x, N * D);
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
   asked = {q, k};
   const Tensor context = attention(
       s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
-  return reshape(context, {B, S, H});
+  return reshape(context, {B, S, N * D});
 }
 
 // Dense, dropout, residual sum, layer norm: how both halves of a layer end (post-LN).
@@ -126,7 +126,7 @@ WordHead tied_word_head(const Scope& s, Tensor x, Tensor words) {
 }
 
 DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {
-  return dims_by_end(named_dims(), parameter, c.hidden_size / c.num_attention_heads);
+  return dims_by_end(named_dims(), parameter, head_width(c));
 }
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 // The encoder that BERT and ELECTRA share (modeling.py of google-research/bert and electra): summed
 // embeddings, then post-LN layers. Parameters carry the originals' names.
-//   B batch   S sequence   E embedding   H hidden   N heads   D = H/N   P picked positions
+//   B batch   S sequence   E embedding   H hidden   N heads   D width of a head   P picked
+//   positions
 #pragma once
 
 #include <string_view>

@@ -127,7 +127,8 @@ class CompressedModel {
   }
   std::string cut(const std::string& from) const {
     const CompressSection& c = r_.compress;
-    PruneJob job{.from = from, .to = at("cut"), .ffn = c.ffn, .heads = c.heads};
+    PruneJob job{
+        .from = from, .to = at("cut"), .ffn = c.ffn, .heads = c.heads, .rescale = c.rescale};
     if (c.layers > 0) job.layers.count = c.layers;
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
     if (c.ffn < 1 || c.heads < 1) job.data = rows_to_choose_by();
@@ -174,6 +175,9 @@ void check_compress(const Recipe& r) {
   const CompressSection& c = r.compress;
   if (!c.is_on()) return;
   const RecipeChecks checks(r);
+  checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
+                 str("compress: ", r.out, " is not on this machine, where its folders are made"),
+                 "leave the section out, copy what is exported here and use `smelt compress`");
   checks.at_least("compress.layers", 0);
   checks.at_least("compress.decoder_layers", 0);
   checks.at_least("compress.examples", 1);
@@ -184,10 +188,8 @@ void check_compress(const Recipe& r) {
                    str(field, " is ", share, ", which is no share"),
                    "give a number above 0, at most 1");
   }
-  checks.require(is_t5(r) || (c.heads == 1 && c.decoder_layers == 0),
-                 {"compress.heads", "compress.decoder_layers"},
-                 "compress.heads and compress.decoder_layers are of a T5",
-                 "leave them out; a BERT's or an ELECTRA's layers and neurons can be cut");
+  checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
+                 "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
   checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
                  "compress.max_drop is of compress.int8, which is false", "set that to true");
   checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,

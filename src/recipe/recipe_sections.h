@@ -241,7 +241,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("ffn", c.ffn,
         "share of each feed-forward's neurons that stays: those that the loss of data.train's rows "
         "hangs on most");
-  visit("heads", c.heads, "of a T5: the same of attention's heads");
+  visit("heads", c.heads, "the same of attention's heads");
+  visit("rescale", c.rescale,
+        "neurons and heads that stay are rescaled, so that they make up for the others");
   visit("examples", c.examples, "rows that neurons and heads are chosen by, at most");
   visit("int8", c.int8, "then weights in eight bits: a smaller folder, not a faster model");
   visit("embeddings", c.embeddings, "the tables in eight bits, too");

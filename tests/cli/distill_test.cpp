@@ -40,20 +40,30 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   };
   const auto prune = [&](const std::string& from) {
     return str("compress prune ", dir.file(from), " --out ", dir.file("small"),
-               " --layers 1 --tune ");
+               " --layers 1 --heads 0.5 --input ", dir.file("train.tsv"),
+               " --seq-length 8 --tune ");
   };
   fails(prune("base") + dir.file("taught"), "base keeps no recipe, which says data and task");
-  fails(prune("large") + dir.file("large"), "large exists already");
+  fails(prune("large") + dir.file("large"), "large exists already, and");
   fails(prune("large") + dir.file("taught") + " --set distill.temperatur=3", "distill.temperatur");
   EXPECT_FALSE(exists(dir.file("small")));
   EXPECT_THAT(smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("kd_loss"));
+  // As it would go on after it was killed.
+  const std::string again =
+      smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3");
+  EXPECT_THAT(again, HasSubstr("small is cut so already"));
+  EXPECT_THAT(again, HasSubstr("compress quantize"));
+  fails(str("compress prune ", dir.file("large"), " --out ", dir.file("small"),
+            " --keep-layers 1 --tune ", dir.file("taught")),
+        "small is not what this command would cut\n  hint: name another folder");
   const std::string distill =
       str("compress distill ", dir.file("large"), " ", dir.file("small"), " --out ");
   EXPECT_THAT(smelt(distill + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("compress quantize"));
   const auto config = nlohmann::json::parse(read_file(dir.file("taught/huggingface/config.json")));
   EXPECT_EQ(config["num_hidden_layers"], 1);
+  EXPECT_EQ(config["pruned_heads"], nlohmann::json({{"0", {1}}}));
   EXPECT_THAT(read_file(dir.file("taught/recipe.yaml")), HasSubstr("temperature: 3"));
   EXPECT_THAT(smelt(str("predict ", dir.file("taught"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));

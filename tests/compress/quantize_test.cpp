@@ -10,9 +10,11 @@
 #include "checkpoint/bert_names.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/hugging_face_classifier.h"
+#include "checkpoint/hugging_face_electra.h"
 #include "compress/folder_scores.h"
 #include "format/crc32c.h"
 #include "runs/golden_classify.h"
+#include "runs/golden_electra.h"
 #include "runs/golden_t5.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -250,6 +252,18 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
   EXPECT_THAT(refusal({}, "pre"), HasSubstr("is a pre-trained model (bert), not one that was "
                                             "fine-tuned\n  hint: fine-tune it first"));
   EXPECT_THAT(refusal({}, "none"), HasSubstr("compress: "));
+}
+
+TEST_F(Quantize, RefusesTheGeneratorOfAnElectra) {
+  const GoldenElectra golden("electra");
+  ModelFolder model;
+  model.parameters = golden.state();
+  model.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+  for (std::int64_t i = 5; i < golden.settings().model.vocab_size; ++i)
+    model.vocab_txt += str("w", i, "\n");
+  export_hugging_face(dir_.file("g"), electra_generator_part(golden.settings().model), model);
+  EXPECT_THAT(refusal({}, "g"), HasSubstr("is a pre-trained model (electra), not one that was "
+                                          "fine-tuned"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "checkpoint/cut_heads.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
 #include "runs/golden_classify.h"
@@ -58,7 +59,7 @@ class CutUnits : public testing::TestWithParam<const char*> {
     CompressedFolder masked{.config = source.config, .tensors = source.tensors, .step = {}};
     CompressedFolder cut = masked;
     const auto leave_out = [&](const std::vector<CutGroup>& groups,
-                               const std::vector<std::int64_t>& units, const char* field) {
+                               const std::vector<std::int64_t>& units) {
       std::vector<std::int64_t> kept;
       for (std::int64_t i = 0; i < groups.front().units; ++i)
         if (std::ranges::find(units, i) == units.end()) kept.push_back(i);
@@ -68,11 +69,15 @@ class CutUnits : public testing::TestWithParam<const char*> {
               without(masked.tensors[product.output], group.width, units);
         keep_units(cut, group, kept);
       }
-      cut.config[field] = kept.size();
+      return kept;
     };
     const auto stacks = layer_stacks(source);
-    leave_out(ffn_groups(cut, stacks), neurons, is_t5() ? "d_ff" : "intermediate_size");
-    if (is_t5()) leave_out(head_groups(cut, stacks), heads, "num_heads");
+    cut.config[is_t5() ? "d_ff" : "intermediate_size"] =
+        leave_out(ffn_groups(cut, stacks), neurons).size();
+    const auto kept = leave_out(head_groups(cut, stacks), heads);
+    if (is_t5()) cut.config["num_heads"] = kept.size();
+    for (std::int64_t layer = 0; !is_t5() && layer < stacks[0].layers; ++layer)
+      keep_heads(cut.config, layer, kept);
     write_compressed_folder(dir_.file("masked"), source, masked);
     write_compressed_folder(dir_.file("cut"), source, cut);
   }
@@ -129,14 +134,17 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
                 : str("w", 8 + i, " cat ", i % 2 == 0 ? "dog" : "bird", "\t",
                       std::string("abc")[i % 3], "\n");
   write_file(dir_.file("rows.tsv"), rows);
-  PruneJob job{.from = dir_.file("masked"), .to = dir_.file("chosen"), .ffn = 0.67};
-  if (is_t5()) job.heads = 0.67;
+  PruneJob job{.from = dir_.file("masked"),
+               .to = dir_.file("chosen"),
+               .ffn = 0.67,
+               .heads = 0.6,
+               .rescale = false};
   job.data.rows.input = dir_.file("rows.tsv");
   job.data.seq_length = 10;
   job.data.target_length = 6;
   job.data.batch_size = 8;
   const Pruned done = prune_model(job);
-  ASSERT_EQ(done.units.size(), is_t5() ? 2 : 1);
+  ASSERT_EQ(done.units.size(), 2);
   EXPECT_EQ(done.units[0].before, 24);
   EXPECT_EQ(done.units[0].after, 16);
   for (const Pruned::Units& units : done.units)
@@ -148,9 +156,10 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   EXPECT_TRUE(std::string_view(GetParam()) == "small" || weights("chosen") == weights("cut"));
   const json config = json::parse(read_file(dir_.file("chosen/config.json")));
   EXPECT_EQ(config[is_t5() ? "d_ff" : "intermediate_size"], 16);
-  if (is_t5()) {
+  if (is_t5())
     EXPECT_EQ(config["num_heads"], 2);
-  }
+  else
+    EXPECT_EQ(config["pruned_heads"], json({{"0", {1}}, {"1", {1}}}));
   const json step = json::parse(read_file(dir_.file("chosen/compress.json")))["steps"].back();
   EXPECT_EQ(step["method"], "prune");
   EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
@@ -197,9 +206,6 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn or --heads"));
   EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0 is no share of what there is"));
   EXPECT_THAT(refusal({.heads = 1.5}), HasSubstr("compress: --heads 1.5 is no share"));
-  EXPECT_THAT(refusal({.heads = 0.5}),
-              HasSubstr("hf cannot be cut: its class in transformers takes hidden_size / heads for "
-                        "the width of one\n  hint: cut neurons (--ffn)"));
   EXPECT_THAT(refusal({.ffn = 0.5}),
               HasSubstr("classify: sequence length 64 is longer than max_position_embeddings 12"));
   PruneJob job{.ffn = 0.5};

@@ -57,7 +57,7 @@ class CompressRecipe : public testing::Test {
 
 TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
   REQUIRE_PLUGIN("cpu");
-  write_classify("layers: 1, ffn: 0.5, int8: true, max_drop: 100");
+  write_classify("layers: 1, ffn: 0.5, heads: 0.5, int8: true, max_drop: 100");
   run();
   const json said = report();
   ASSERT_EQ(said["models"].size(), 3);
@@ -94,8 +94,11 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
   };
   EXPECT_THAT(refusal({"compress.ffn=0"}), HasSubstr("compress.ffn is 0, which is no share"));
-  EXPECT_THAT(refusal({"compress.heads=0.5"}),
-              HasSubstr("compress.heads and compress.decoder_layers are of a T5"));
+  EXPECT_THAT(refusal({"compress.decoder_layers=1"}),
+              HasSubstr("compress.decoder_layers is of a T5"));
+  EXPECT_THAT(refusal({"out=gs://bucket/run"}),
+              HasSubstr("compress: gs://bucket/run is not on this machine, where its folders are "
+                        "made\n  hint: leave the section out"));
   EXPECT_THAT(refusal({"compress.max_drop=1"}),
               HasSubstr("compress.max_drop is of compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is no list of numbers"));

@@ -1,0 +1,198 @@
+#include "compress/mask_scales.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "nn/einsum.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kLargest = 10;
+// What is added to the diagonal, of it: what rounding in f32 leaves unknown.
+constexpr double kRidge = 1e-5;
+constexpr std::size_t kMostSums = std::size_t{1} << 25;  // doubles of a pass
+constexpr std::size_t kOutputs = 3;
+
+// The product of rows with the parameter.
+Tensor product_with(Tensor kernel, std::span<const Tensor> losses) {
+  Tensor out;
+  for (const Node* node : reachable(losses))
+    if (node->op == &kDotGeneral && node->inputs[1] == kernel) {
+      CHECK(!out, "two products with one matrix");
+      out = Tensor(node, 0);
+    }
+  CHECK(out, kernel.shape());
+  return out;
+}
+
+// s32 [K W]: rows of the matrix.
+Tensor kept_rows(Graph& graph, const ScaledProduct& product, std::int64_t width) {
+  std::vector<double> rows;
+  for (const std::int64_t unit : product.kept)
+    for (std::int64_t i = 0; i < width; ++i) rows.push_back(static_cast<double>(unit * width + i));
+  return constant(graph, rows, {DType::s32, {std::ssize(rows)}});
+}
+
+// `mask` s32 [B,S] of the tokens.
+void add_sums(const ScaledProduct& product, Tensor kernel, Tensor y, Tensor mask,
+              std::vector<Tensor>& out) {
+  const Tensor rows = y.node().inputs[0];
+  const std::int64_t T = mask.shape().elements(), F = kernel.dim(0), H = kernel.dim(1);
+  const std::int64_t K = std::ssize(product.kept), W = F / product.units;
+  CHECK(rows.shape().elements() == T * F, rows.shape(), " ", mask.shape());
+  const Tensor counts = reshape(convert(mask, DType::f32), {T, 1});
+  const Tensor ids = kept_rows(kernel.graph(), product, W);
+  const Tensor x = gather_rows(transpose(reshape(rows, {T, F}) * counts, {1, 0}), ids);  // [K W,T]
+  const Tensor w = gather_rows(kernel, ids);                                             // [K W,H]
+  const Tensor whole = reshape(y, {T, H}) * counts;
+  const Tensor gram = einsum("at,bt->ab", x, x) * einsum("ah,bh->ab", w, w);
+  const Tensor onto = einsum("at,at->a", x, einsum("ah,th->at", w, whole));
+  out.push_back(reduce_sum(reshape(gram, {K, W, K, W}), {1, 3}));
+  out.push_back(reduce_sum(reshape(onto, {K, W}), {1}));
+  out.push_back(reshape(reduce_sum(whole * whole, {0, 1}), {1}));
+}
+
+// In place, of a symmetric matrix [n,n]: the lower triangle L with L L' the matrix. Returns whether
+// there is one.
+bool cholesky(std::vector<double>& a, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = a[i * n + j];
+      for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
+      if (i != j)
+        a[i * n + j] = sum / a[j * n + j];
+      else if (sum > 0)
+        a[i * n + i] = std::sqrt(sum);
+      else
+        return false;
+    }
+  return true;
+}
+
+// x of L L' x = b.
+std::vector<double> solved(const std::vector<double>& l, std::vector<double> b) {
+  const std::size_t n = b.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= l[i * n + k] * b[k];
+    b[i] /= l[i * n + i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) b[i] -= l[k * n + i] * b[k];
+    b[i] /= l[i * n + i];
+  }
+  return b;
+}
+
+struct Sums {
+  std::vector<double> gram, onto, all;
+};
+
+double lost_by(const Sums& sums, const std::vector<double>& s) {
+  const std::size_t n = s.size();
+  if (sums.all[0] == 0) return 0;
+  double error = sums.all[0];
+  for (std::size_t i = 0; i < n; ++i) {
+    double row = -2 * sums.onto[i];
+    for (std::size_t j = 0; j < n; ++j) row += sums.gram[i * n + j] * s[j];
+    error += s[i] * row;
+  }
+  return std::max(error, 0.0) / sums.all[0];  // below 0 by rounding alone
+}
+
+MaskScales scales_by(const Sums& sums) {
+  const std::vector<double> ones(sums.onto.size(), 1);
+  MaskScales out{.factors = ones, .lost_before = lost_by(sums, ones)};
+  out.lost = out.lost_before;
+  const auto found = least_squares(sums.gram, sums.onto);
+  if (!found) return out;
+  out.factors = *found;
+  out.taken = true;
+  out.lost = lost_by(sums, out.factors);
+  return out;
+}
+
+std::vector<Sums> sums_of(const Task& task, const std::vector<ScaledProduct>& products,
+                          const RowPass& pass) {
+  std::vector<Sums> out;
+  for (const ScaledProduct& product : products) {
+    const std::size_t K = product.kept.size();
+    out.push_back({std::vector<double>(K * K), std::vector<double>(K), std::vector<double>(1)});
+  }
+  ask_rows(pass, product_sums(task, products), [&](std::size_t i, std::span<const float> values) {
+    Sums& sums = out[i / kOutputs];
+    std::vector<double>& to = i % kOutputs == 0   ? sums.gram
+                              : i % kOutputs == 1 ? sums.onto
+                                                  : sums.all;
+    for (std::size_t at = 0; at < to.size(); ++at) to[at] += values[at];
+  });
+  return out;
+}
+
+}  // namespace
+
+Prediction product_sums(const Task& task, const std::vector<ScaledProduct>& products) {
+  CHECK(task.tells.has_value(), task.name);
+  Prediction out;
+  out.features = task.features;
+  out.outputs = [task, products](const Scope& root, const Inputs& inputs) {
+    Told told;
+    told.stacks.resize(task.tells->sizes.stacks.size());
+    std::vector<Tensor> losses, sums;
+    for (const Measure& m : task.tells->objective(root, inputs, told).losses)
+      losses.push_back(m.sum);
+    for (const ScaledProduct& product : products) {
+      const Tensor kernel = root.shared(product.parameter);
+      const bool is_decoder = product.parameter.starts_with("decoder/");
+      add_sums(product, kernel, product_with(kernel, losses),
+               told.stacks.at(is_decoder ? 1 : 0).mask, sums);
+    }
+    return sums;
+  };
+  return out;
+}
+
+std::optional<std::vector<double>> least_squares(std::span<const double> gram,
+                                                 std::span<const double> onto) {
+  const std::size_t n = onto.size();
+  CHECK(gram.size() == n * n, gram.size());
+  // For s - 1, so that the ridge holds it to 0.
+  std::vector<double> a(gram.begin(), gram.end()), b(onto.begin(), onto.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) b[i] -= gram[i * n + j];
+    double& own = a[i * n + i];
+    own = own > 0 ? own * (1 + kRidge) : 1;  // a unit that says nothing
+  }
+  if (!cholesky(a, n)) return std::nullopt;
+  std::vector<double> s = solved(a, std::move(b));
+  for (double& factor : s) factor += 1;
+  const bool is_rescaling =
+      std::ranges::all_of(s, [](double factor) { return std::abs(factor) <= kLargest; });
+  return is_rescaling ? std::optional(std::move(s)) : std::nullopt;
+}
+
+std::vector<MaskScales> mask_scales(const Task& task, const std::vector<ScaledProduct>& products,
+                                    const RowPass& pass) {
+  std::vector<MaskScales> out;
+  std::vector<ScaledProduct> together;
+  std::size_t held = 0;
+  const auto take = [&] {
+    if (together.empty()) return;
+    for (const Sums& sums : sums_of(task, together, pass)) out.push_back(scales_by(sums));
+    together.clear();
+    held = 0;
+  };
+  for (const ScaledProduct& product : products) {
+    const std::size_t size = product.kept.size() * product.kept.size();
+    if (held + size > kMostSums) take();
+    together.push_back(product);
+    held += size;
+  }
+  take();
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,47 @@
+#include "compress/row_pass.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "runtime/client.h"
+#include "state/compiled_step.h"
+#include "state/model_state.h"
+
+namespace smelt {
+namespace {
+
+std::int64_t there(const RowPass& pass) {
+  return std::min(pass.most, static_cast<std::int64_t>(pass.examples.epoch_size()));
+}
+
+MemoryAdvice advice_to_prune() { return {"compress: a batch of rows", "lower --batch"}; }
+
+}  // namespace
+
+std::int64_t RowPass::rows() const { return std::min(batch_size, there(*this)); }
+
+std::int64_t RowPass::batches() const { return there(*this) / rows(); }
+
+void ask_rows(const RowPass& pass, const Prediction& asked,
+              const std::function<void(std::size_t output, std::span<const float> values)>& take) {
+  const std::int64_t rows = pass.rows();
+  CHECK(rows > 0, rows);
+  const auto client = open_device(pass.device, 1);
+  const StepProgram program = predict_program(asked, rows);
+  const CompiledStep step(client, program, advice_to_prune());
+  const ModelState state =
+      ModelState::restore(*client, program.placement, program.state, pass.weights, pass.where);
+  Progress progress("compress", pass.batches(), "batches");
+  for (std::int64_t b = 0; b < pass.batches(); ++b) {
+    fitting(advice_to_prune(), [&] {
+      Execution run = step.run(pass.examples.batch(static_cast<std::uint64_t>(b), rows), state);
+      run.await();
+      for (std::size_t i = 0; i < run.results[0].size(); ++i)
+        take(i, run.results[0][i].to_host<float>());
+    });
+    progress.update(b + 1);
+  }
+}
+
+}  // namespace smelt

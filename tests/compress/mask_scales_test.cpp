@@ -1,0 +1,174 @@
+// Units that stay make up for those that are cut as far as they can.
+#include "compress/mask_scales.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "checkpoint/cut_heads.h"
+#include "compress/folder_scores.h"
+#include "compress/prune.h"
+#include "compress/prune_data.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/largest_difference.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+// Rows or columns of each odd unit, but for the last of an odd number, as those of the one before.
+LazyTensor with_twins(const LazyTensor& tensor, std::int64_t units, bool columns) {
+  return {tensor.shape, [tensor, units, columns] {
+            std::vector<std::byte> bytes = tensor.read();
+            const std::int64_t rows = columns ? tensor.shape.dims[0] : 1;
+            const std::size_t run =
+                bytes.size() / static_cast<std::size_t>(rows) / static_cast<std::size_t>(units);
+            for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r)
+              for (std::int64_t unit = 0; unit + 1 < units; unit += 2) {
+                std::byte* at =
+                    bytes.data() +
+                    (r * static_cast<std::size_t>(units) + static_cast<std::size_t>(unit)) * run;
+                std::memcpy(at + run, at, run);
+              }
+            return bytes;
+          }};
+}
+
+class RescaledUnits : public testing::TestWithParam<const char*> {
+ protected:
+  static bool is_t5() { return std::string_view(GetParam()) == "gated"; }
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    if (is_t5())
+      GoldenT5(GetParam()).write_folder(dir_.file("hf"));
+    else
+      GoldenClassify(GetParam()).write_folder(dir_.file("hf"));
+    std::string rows = "text\tlabel\n";
+    for (int i = 0; i < 24; ++i)
+      rows += is_t5() ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab",
+                            "\n")
+                      : str("w", 8 + i % 20, i % 4 == 0 ? "" : " cat", "\t",
+                            std::string("abc")[static_cast<std::size_t>(i % 3)], "\n");
+    write_file(dir_.file("rows.tsv"), rows);
+  }
+  PruneData rows() const {
+    PruneData out{.seq_length = 10, .target_length = 6, .batch_size = 8};
+    out.rows.input = dir_.file("rows.tsv");
+    return out;
+  }
+  static std::vector<CutGroup> groups_of(const SourceFolder& source, CompressedFolder& folder) {
+    std::vector<CutGroup> groups = ffn_groups(folder, layer_stacks(source));
+    for (CutGroup& group : head_groups(folder, layer_stacks(source)))
+      groups.push_back(std::move(group));
+    return groups;
+  }
+  void write_twins() const {
+    const SourceFolder source = open_source_folder(dir_.file("hf"));
+    CompressedFolder twins{.config = source.config, .tensors = source.tensors, .step = {}};
+    const auto twin = [&](const std::string& name, std::int64_t units, bool columns) {
+      LazyTensor& tensor = twins.tensors.at(name);
+      tensor = with_twins(tensor, units, columns);
+    };
+    for (const CutGroup& group : groups_of(source, twins)) {
+      for (const CutProduct& product : group.products) {
+        twin(product.output, group.units, true);
+        for (const std::string& name : product.inputs) twin(name, group.units, false);
+      }
+      if (!group.table.empty()) twin(group.table, group.units, true);
+    }
+    write_compressed_folder(dir_.file("twins"), source, twins);
+  }
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, RescaledUnits, testing::Values("bert", "electra", "gated"),
+                         [](const auto& info) { return info.param; });
+
+// Of two that say the same one is cut: the other says it twice, and nothing is lost.
+TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
+  write_twins();
+  const SourceFolder source = open_source_folder(dir_.file("twins"));
+  CompressedFolder cut{.config = source.config, .tensors = source.tensors, .step = {}};
+  const std::vector<CutGroup> groups = groups_of(source, cut);
+  std::vector<std::vector<std::int64_t>> kept;
+  for (const CutGroup& group : groups) {
+    auto& stays = kept.emplace_back();
+    for (std::int64_t unit = 0; unit < group.units; unit += 2) stays.push_back(unit);
+  }
+  const std::vector<MaskScales> scales = PruneRows(source, rows()).scales(groups, kept);
+  auto next = scales.begin();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    keep_units(cut, groups[i], kept[i]);
+    for (const CutProduct& product : groups[i].products) {
+      ASSERT_TRUE(next->taken) << product.what;
+      EXPECT_GT(next->lost_before, 1e-2) << product.what;
+      EXPECT_LT(next->lost, 1e-6) << product.what;
+      for (std::size_t k = 0; k < kept[i].size(); ++k)
+        EXPECT_NEAR(next->factors[k], kept[i][k] + 1 < groups[i].units ? 2 : 1, 1e-2)
+            << product.what << " " << k;
+      scale_units(cut, groups[i], product, next++->factors);
+    }
+  }
+  cut.config[is_t5() ? "d_ff" : "intermediate_size"] = kept.front().size();
+  if (is_t5()) cut.config["num_heads"] = kept.back().size();
+  for (std::int64_t layer = 0; !is_t5() && layer < layer_stacks(source)[0].layers; ++layer)
+    keep_heads(cut.config, layer, kept.back());
+  write_compressed_folder(dir_.file("cut"), source, cut);
+  if (is_t5()) {
+    const auto is = answers_of_folder(dir_.file("cut")),
+               was = answers_of_folder(dir_.file("twins"));
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      EXPECT_EQ(is[i].first, was[i].first);
+      EXPECT_NEAR(is[i].second, was[i].second, 1e-4);
+    }
+    return;
+  }
+  const GoldenClassify golden(GetParam());
+  const auto is = scores_of_folder(golden, dir_.file("cut")),
+             was = scores_of_folder(golden, dir_.file("twins"));
+  for (std::size_t i = 0; i < is.size(); ++i)
+    EXPECT_LT(largest_difference(is[i], was[i]), 1e-4) << i;
+}
+
+TEST_P(RescaledUnits, AreThoseOfNumpysLeastSquaresOnWhatTransformersComputes) {
+  if (is_t5()) GTEST_SKIP() << "the script knows no T5";
+  REQUIRE_ORACLE();
+  prune_model(
+      {.from = dir_.file("hf"), .to = dir_.file("cut"), .ffn = 0.5, .heads = 0.5, .data = rows()});
+  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_rescale.py"),
+                                      " ", dir_.file("hf"), " ", dir_.file("cut"), " --rows ",
+                                      dir_.file("rows.tsv"), " --length 10"));
+  EXPECT_EQ(result.status, 0) << result.text;
+}
+
+// A [2,3] of units that are not orthogonal, y [3]: by hand.
+TEST(LeastSquares, AreThoseOfTheNormalEquations) {
+  const std::vector<double> gram{2, 1, 1, 2}, onto{3, 4};
+  const auto s = least_squares(gram, onto);
+  ASSERT_TRUE(s);
+  EXPECT_NEAR((*s)[0], 2.0 / 3, 1e-4);
+  EXPECT_NEAR((*s)[1], 5.0 / 3, 1e-4);
+}
+
+TEST(LeastSquares, OfUnitsThatSayTheSameOrNothingAreNearOne) {
+  const std::vector<double> same{1, 1, 0, 1, 1, 0, 0, 0, 0};
+  const auto s = least_squares(same, std::vector<double>{3, 3, 0});
+  ASSERT_TRUE(s);
+  EXPECT_NEAR((*s)[0], 1.5, 1e-4);
+  EXPECT_NEAR((*s)[1], 1.5, 1e-4);
+  EXPECT_EQ((*s)[2], 1);
+}
+
+TEST(LeastSquares, AboveTenAreNone) {
+  EXPECT_FALSE(least_squares(std::vector<double>{1}, std::vector<double>{11}));
+  EXPECT_TRUE(least_squares(std::vector<double>{1}, std::vector<double>{9}));
+}
+
+}  // namespace
+}  // namespace smelt
