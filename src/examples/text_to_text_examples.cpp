@@ -9,6 +9,7 @@
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/path.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -67,7 +68,7 @@ nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
           {"unknown_texts", s.unknown_texts},
           {"unknown_targets", s.unknown_targets},
           {"vocabulary",
-           {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
+           {{"file", job.vocab}, {"crc32c", crc32c(vocabulary_bytes(job.vocab))}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 

@@ -19,6 +19,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -34,7 +35,7 @@ void check_free(const std::string& path, bool overwrite) {
 
 TokenVocabulary vocabulary_of(const std::string& path, const Tokenizer& tokenizer) {
   return {.size = static_cast<std::uint64_t>(tokenizer.size()),
-          .crc32c = crc32c(read_file(path, kSmallFileBytes))};
+          .crc32c = crc32c(vocabulary_bytes(path))};
 }
 
 std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTokensJob& job) {

@@ -330,8 +330,9 @@ void check_search(const Search& c, std::int64_t words) {
   require(c.answers >= 1 && (c.sample || c.answers <= c.beams),
           str(c.answers, " answers of ", c.beams, c.beams == 1 ? " beam" : " beams"),
           c.beams == 1 ? "add --sample, or --beams" : "ask for no more answers than beams");
-  require(c.temperature > 0 && std::isfinite(c.temperature), str("temperature is ", c.temperature),
-          "give a number above 0; 1 is the model's own");
+  // Refused words score -1e9 before it divides.
+  require(c.temperature > 0 && c.temperature <= 1e4, str("temperature is ", c.temperature),
+          "give a number above 0, at most 10000; 1 is the model's own");
   require(c.top_k >= 0 && c.top_p > 0 && c.top_p <= 1,
           str("top-k ", c.top_k, " and top-p ", c.top_p),
           "give a top-k of 0 or more and a top-p above 0, at most 1");

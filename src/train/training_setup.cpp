@@ -175,7 +175,7 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
   const TrainJob& job = run.job;
   const std::string form = form_text(job, run.client->platform_name());
   spdlog::info("train: {}, a model ({}) of {}; compiling{}{}",
-               counted(run.source->size(), "example"), job.task.name,
+               counted(run.source->epoch_size(), "example"), job.task.name,
                counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ",
                form);
   std::future<ModelState> fresh;  // drawn meanwhile

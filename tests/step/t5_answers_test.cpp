@@ -256,6 +256,7 @@ TEST(T5Samples, ASearchThatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal([](Search& s) { s.answers = 2; }), HasSubstr("2 answers of 1 beam"));
   EXPECT_THAT(refusal([](Search& s) { s.top_k = 2; }), HasSubstr("top-p, but no samples"));
   EXPECT_THAT(refusal([](Search& s) { s.temperature = 0; }), HasSubstr("temperature is 0"));
+  EXPECT_THAT(refusal([](Search& s) { s.temperature = 1e5; }), HasSubstr("temperature is 100000"));
   EXPECT_THAT(refusal([](Search& s) { s.top_p = 1.5; }), HasSubstr("top-p 1.5"));
   EXPECT_THAT(refusal([](Search& s) { s.sample = true, s.beams = 2; }),
               HasSubstr("samples with 2 beams"));
