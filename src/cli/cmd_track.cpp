@@ -14,6 +14,7 @@
 #include "recipe/kept_recipe.h"
 #include "recipe/plan_text.h"
 #include "recipe/stage.h"
+#include "recipe/trials.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
@@ -42,15 +43,29 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
   return options;
 }
 
-// The folders of what was named.
+std::string folder_of(const std::string& run, const TrackOptions& options) {
+  const auto status = file_status(run);
+  return status && !status->is_folder ? load_recipe(run, options.settings).out : run;
+}
+
+bool has_begun(const std::string& run) { return exists(join_path(run, "model/metrics.jsonl")); }
+
+std::vector<std::string> begun_trials(const std::string& folder) {
+  std::vector<std::string> out = trial_folders(folder);
+  std::erase_if(out, [](const std::string& run) { return !has_begun(run); });
+  return out;
+}
+
+// The folders of what was named; of several trials of a recipe the folder of each.
 std::vector<std::string> run_folders(const TrackOptions& options, const char* command) {
   std::vector<std::string> out;
   bool of_recipe = false;
   for (const std::string& run : options.runs) {
-    const auto status = file_status(run);
-    const bool recipe = status && !status->is_folder;
-    out.push_back(recipe ? load_recipe(run, options.settings).out : run);
-    of_recipe = of_recipe || recipe;
+    const std::string folder = folder_of(run, options);
+    const auto trials = has_begun(folder) ? std::vector<std::string>() : begun_trials(folder);
+    out.insert(out.end(), trials.begin(), trials.end());
+    if (trials.empty()) out.push_back(folder);
+    of_recipe = of_recipe || folder != run;
   }
   if (!options.settings.empty() && !of_recipe)
     throw UsageError(str(command, ": --set is for recipes, ", options.runs.front(), " is a run"),
@@ -61,7 +76,7 @@ std::vector<std::string> run_folders(const TrackOptions& options, const char* co
 // Whether the run is one that has told nothing of itself yet.
 bool print_beginning(const TrackOptions& options, const std::string& run) {
   const auto stage = stage_before_training(run);
-  if (!stage || exists(join_path(run, "model/metrics.jsonl"))) return false;
+  if (!stage || has_begun(run)) return false;
   const auto worker = folder_worker(run);
   const std::string state = str("has not begun to train yet (stage ", *stage, ")");
   Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
@@ -93,11 +108,12 @@ std::string planned_html(const std::string& plan) {
 
 void write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
-  if (options.out.empty() && runs.size() > 1)
+  if (options.out.empty() && options.runs.size() > 1)
     throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
                      "say where it goes, with --out runs.html");
-  const std::string out =
-      options.out.empty() ? join_path(runs.front(), "report.html") : options.out;
+  const std::string out = options.out.empty()
+                              ? join_path(folder_of(options.runs.front(), options), "report.html")
+                              : options.out;
   check_page_place("report", out);
   const std::string page = runs_page(read_runs(runs), planned_html(options.plan));
   const std::string folder = parent_path(out);

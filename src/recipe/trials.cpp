@@ -18,25 +18,53 @@
 #include "recipe/pipeline.h"
 #include "recipe/predictions.h"
 #include "recipe/row_commands.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
 namespace {
 
+constexpr const char* kTrials = "trials";
+constexpr const char* kAgainst = "against";
+
+// What each run has of its own.
+void check_is_open(const char* flag, const std::string& setting) {
+  const std::string field = setting.substr(0, setting.find('='));
+  if (field == "train.seed")
+    throw UsageError(str(flag, ": train.seed is what the runs of a kind differ by"),
+                     "say how many seeds with --seeds, and the first with --set train.seed=…");
+  if (field == "out")
+    throw UsageError(str(flag, ": out is where all runs lie, each in a folder of its own"),
+                     "set it with --set out=…");
+}
+
+// "train.learning_rate=1e-5,3e-5" -> "train.learning_rate=1e-5", "train.learning_rate=3e-5"
+std::vector<std::string> settings_of(const std::string& axis) {
+  const auto equals = axis.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == axis.size())
+    throw UsageError(str("--grid: '", axis, "' names no field and values"),
+                     "write it as --grid train.learning_rate=1e-5,3e-5");
+  check_is_open("--grid", axis);
+  std::vector<std::string> out;
+  for (const std::string_view value : split(std::string_view(axis).substr(equals + 1), ',')) {
+    std::string setting = str(axis.substr(0, equals + 1), trim(value));
+    if (std::ranges::find(out, setting) != out.end())
+      throw UsageError(str("--grid: ", setting, " stands twice"), "name each value once");
+    out.push_back(std::move(setting));
+  }
+  return out;
+}
+
 // Every choice of one value for each field of the grid.
 std::vector<std::vector<std::string>> choices(const std::vector<std::string>& grid) {
   std::vector<std::vector<std::string>> out{{}};
   for (const std::string& axis : grid) {
-    const auto equals = axis.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == axis.size())
-      throw UsageError(str("--grid: '", axis, "' names no field and values"),
-                       "write it as --grid train.learning_rate=1e-5,3e-5");
-    const std::string field = axis.substr(0, equals + 1), values = axis.substr(equals + 1);
+    const auto settings = settings_of(axis);
     std::vector<std::vector<std::string>> longer;
     for (const auto& before : out)
-      for (const std::string_view value : split(values, ',')) {
+      for (const std::string& setting : settings) {
         longer.push_back(before);
-        longer.back().push_back(str(field, trim(value)));
+        longer.back().push_back(setting);
       }
     out = std::move(longer);
   }
@@ -107,6 +135,14 @@ std::string folder_name(const std::vector<std::string>& settings) {
   return shortened_by(join(parts, "_"), 3 * kLongest);
 }
 
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> out;
+  if (!is_folder(folder)) return out;
+  for (const std::string& name : list_folder(folder))
+    if (const std::string path = join_path(folder, name); is_folder(path)) out.push_back(path);
+  return out;
+}
+
 class Trials {
  public:
   explicit Trials(const TrialsJob& job) : job_(job), base_(load_recipe(job.recipe, job.settings)) {
@@ -122,19 +158,10 @@ class Trials {
     TrialsSummary out;
     out.metric = metric_;
     out.lower_is_better = is_error(metric_);
-    for (const auto& choice : choices(job_.grid)) {
-      const std::string name = name_of(choice);
-      const ScoreOf first = run_kind(name, choice, place("trials", choice), out.trials);
-      if (job_.against.empty() && !job_.against_fresh) continue;
-      auto settings = choice;
-      settings.insert(settings.end(), job_.against.begin(), job_.against.end());
-      auto words = settings;
-      if (job_.against_fresh) {
-        words.emplace_back("fresh");
-        for (std::string& setting : fresh_settings(load(choice)))
-          settings.push_back(std::move(setting));
-      }
-      const ScoreOf second = run_kind(name, settings, place("against", words), out.against);
+    for (const Kinds& kinds : all_kinds()) {
+      const ScoreOf first = run_kind(kinds.own, out.trials);
+      if (!kinds.other) continue;
+      const ScoreOf second = run_kind(*kinds.other, out.against);
       out.margins.push_back(paired_bootstrap(examples_, first, second, job_.resample));
     }
     out.examples = examples_;
@@ -143,6 +170,37 @@ class Trials {
   }
 
  private:
+  struct Kind {
+    std::string name;
+    std::vector<std::string> settings;
+    std::string place;
+  };
+  struct Kinds {
+    Kind own;
+    std::optional<Kind> other;  // that it is held against
+  };
+
+  // Whatever their settings are refused for is said before anything runs.
+  std::vector<Kinds> all_kinds() const {
+    for (const std::string& setting : job_.against) check_is_open("--against", setting);
+    std::vector<Kinds> out;
+    for (const auto& choice : choices(job_.grid)) {
+      out.push_back({.own = {name_of(choice), choice, place(kTrials, choice)}, .other = {}});
+      const Recipe own = load(choice);
+      if (job_.against.empty() && !job_.against_fresh) continue;
+      auto settings = choice;
+      settings.insert(settings.end(), job_.against.begin(), job_.against.end());
+      auto words = settings;
+      if (job_.against_fresh) {
+        words.emplace_back("fresh");
+        for (std::string& setting : fresh_settings(own)) settings.push_back(std::move(setting));
+      }
+      (void)load(settings);
+      out.back().other = {out.back().own.name, settings, place(kAgainst, words)};
+    }
+    return out;
+  }
+
   Recipe load(const std::vector<std::string>& settings) const {
     std::vector<std::string> all = job_.settings;
     all.insert(all.end(), settings.begin(), settings.end());
@@ -153,16 +211,15 @@ class Trials {
   }
 
   // The mean score of its runs.
-  ScoreOf run_kind(const std::string& name, const std::vector<std::string>& settings,
-                   const std::string& place, std::vector<Trial>& out) {
+  ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
     Trial trial;
-    trial.name = name;
-    trial.settings = settings;
+    trial.name = kind.name;
+    trial.settings = kind.settings;
     std::vector<ScoreOf> scores;
     for (std::int64_t i = 0; i < job_.seeds; ++i) {
-      const std::string folder = join_path(place, str("seed-", base_.train.seed + i));
+      const std::string folder = join_path(kind.place, str("seed-", base_.train.seed + i));
       trial.folders.push_back(folder);
-      scores.push_back(run_one(settings, folder, base_.train.seed + i));
+      scores.push_back(run_one(kind.settings, folder, base_.train.seed + i));
     }
     std::vector<std::size_t> all(examples_);
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -244,6 +301,23 @@ std::optional<std::size_t> best_trial(const TrialsSummary& s) {
   return best;
 }
 
+std::optional<std::string> best_folder(const TrialsSummary& s) {
+  const auto best = best_trial(s);
+  if (!best) return {};
+  const std::vector<double>& scores = s.trials[*best].scores;
+  const auto at =
+      s.lower_is_better ? std::ranges::min_element(scores) : std::ranges::max_element(scores);
+  return s.trials[*best].folders.at(static_cast<std::size_t>(at - scores.begin()));
+}
+
+std::vector<std::string> trial_folders(const std::string& out) {
+  std::vector<std::string> folders;
+  for (const char* arm : {kTrials, kAgainst})
+    for (const std::string& kind : folders_in(join_path(out, arm)))
+      for (const std::string& run : folders_in(kind)) folders.push_back(run);
+  return folders;
+}
+
 TrialsSummary run_trials(const TrialsJob& job) { return Trials(job).run(); }
 
 std::string trials_text(const TrialsSummary& s) {
@@ -262,6 +336,7 @@ std::string trials_text(const TrialsSummary& s) {
         << ", " << number(margin.difference.high) << "], p " << margin.p_value
         << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better") << "\n";
   }
+  if (const auto folder = best_folder(s)) out << "the best run: " << *folder << "\n";
   return out.str();
 }
 
@@ -274,6 +349,8 @@ nlohmann::ordered_json trials_json(const TrialsSummary& s) {
         {{"difference", interval_json(margin.difference)}, {"p_value", margin.p_value}});
   out["lower_is_better"] = s.lower_is_better;
   out["best"] = s.best ? nlohmann::ordered_json(s.trials[*s.best].name) : nullptr;
+  const auto folder = best_folder(s);
+  out["best_folder"] = folder ? nlohmann::ordered_json(*folder) : nullptr;
   return out;
 }
 

@@ -48,12 +48,17 @@ struct TrialsSummary {
 
 // Runs what is not finished, each in a folder below the recipe's `out`, one after another. What was
 // interrupted goes on when it is called again. UsageError for a recipe whose model predicts nothing
-// of single examples, a metric that is unknown or does not fit, before anything runs; for values of
-// the grid that do not; and for a folder that holds a run of other settings or other weights.
+// of single examples, a metric that is unknown or does not fit, and settings that are refused,
+// before anything runs; and for a folder that holds a run of other settings or other weights.
 TrialsSummary run_trials(const TrialsJob& job);
 
 // The trial of the best mean, never one that is no number.
 std::optional<std::size_t> best_trial(const TrialsSummary& summary);
+// Of its runs the one of the best score.
+std::optional<std::string> best_folder(const TrialsSummary& summary);
+
+// The folders of all runs below a recipe's `out`; none where no trials were run there.
+std::vector<std::string> trial_folders(const std::string& out);
 
 // A table of the kinds, and of what each gains.
 std::string trials_text(const TrialsSummary& summary);

@@ -66,6 +66,15 @@ std::vector<std::string> path_parts(const std::string& path) {
   return out;
 }
 
+// "a/b/c" -> "c", "b/c", "a/b/c"
+std::vector<std::string> last_parts(const std::string& path) {
+  const auto parts = path_parts(path);
+  std::vector<std::string> out;
+  for (auto from = parts.end(); from != parts.begin();)
+    out.push_back(join(std::vector(--from, parts.end()), "/"));
+  return out;
+}
+
 }  // namespace
 
 std::string run_folder(const std::string& run) {
@@ -97,13 +106,16 @@ RunRecord read_run(const std::string& run) {
 
 std::vector<RunRecord> read_runs(const std::vector<std::string>& runs) {
   std::vector<RunRecord> out;
-  std::map<std::string, int> named;
+  std::map<std::string, int> named;  // by the last parts of all lengths
   for (const std::string& run : runs) {
     out.push_back(read_run(run));
-    ++named[out.back().name];
+    for (std::string& name : last_parts(out.back().folder)) ++named[std::move(name)];
   }
   for (RunRecord& run : out)
-    if (named[run.name] > 1) run.name = join(path_parts(run.folder), "/");
+    for (std::string& name : last_parts(run.folder)) {
+      run.name = std::move(name);
+      if (named[run.name] == 1) break;
+    }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "track/metrics_file.h"
 #include "track/run_record.h"
 
 namespace smelt {
@@ -70,6 +71,18 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
   ASSERT_EQ(program("run " + recipe(" --set train.steps=1 --set eval.every=1")).status, 0);
   EXPECT_THAT(list_folder(dir_.file("m/text")),
               testing::UnorderedElementsAre("train.txt", "heldout.txt"));
+}
+
+TEST(TrackedTrials, AreToldByTheFolderThatHoldsThem) {
+  const TempDir dir;
+  for (const char* run : {"trials/rate=1/seed-1", "trials/rate=2/seed-1", "against/fresh/seed-1"})
+    MetricsFile(dir.file(str("t/", run, "/model")), 0, {{"of", 1}});
+  make_folders(dir.file("t/trials/rate=2/seed-2/model"));  // has told nothing yet
+  ASSERT_EQ(program("report " + dir.file("t")).status, 0);
+  EXPECT_THAT(
+      read_file(dir.file("t/report.html")),
+      AllOf(HasSubstr(">rate=1/seed-1<"), HasSubstr(">rate=2/seed-1<"), HasSubstr("fresh/seed-1")));
+  EXPECT_THAT(program("compare " + dir.file("t")).text, HasSubstr("rate=2/seed-1"));
 }
 
 TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {

@@ -14,7 +14,9 @@
 #include "runs/golden_classify.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/captured_log.h"
+#include "support/environment.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -24,7 +26,9 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAreArray;
 
 class TrialsTest : public testing::Test {
  protected:
@@ -82,6 +86,28 @@ TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
   EXPECT_THAT(log_.text(), HasSubstr("was begun with other weights, and stays as it is"));
 }
 
+std::ptrdiff_t files_in(const std::string& folder) {
+  return std::ranges::distance(std::filesystem::directory_iterator(folder));
+}
+
+TEST_F(TrialsTest, AGridOfRatesAndSeedsCompilesWhatOneRunDoesAndLearnsTheSame) {
+  const ScopedVariable cache("SMELT_COMPILE_CACHE", dir_.file("compiled"));
+  run("alone", {"train.learning_rate=0.01", "train.seed=12346", "train.steps=3"});
+  const auto of_one = files_in(dir_.file("compiled"));
+  auto grid = job();
+  grid.grid = {"train.learning_rate=0.001,0.01", "train.steps=2,3"};
+  grid.seeds = 2;
+  const TrialsSummary s = run_trials(grid);
+  EXPECT_EQ(files_in(dir_.file("compiled")), of_one);
+  const auto weights_of = [&](const std::string& run) {
+    return read_file(join_path(run, "huggingface/model.safetensors"));
+  };
+  EXPECT_TRUE(weights_of(s.trials[3].folders[1]) == weights_of(dir_.file("alone")));
+  EXPECT_FALSE(weights_of(s.trials[3].folders[0]) == weights_of(dir_.file("alone")));
+  run("smaller", {"train.batch_size=2"});
+  EXPECT_EQ(files_in(dir_.file("compiled")), of_one + 1);
+}
+
 TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   auto both = job();
@@ -94,6 +120,11 @@ TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
     for (const Trial& trial : *kind)
       EXPECT_LT(path_name(parent_path(trial.folders[0])).size(), 100);
   EXPECT_NE(s.trials[0].folders, s.trials[1].folders);
+  std::vector<std::string> all;
+  for (const auto* kind : {&s.trials, &s.against})
+    for (const Trial& trial : *kind) all.push_back(trial.folders[0]);
+  EXPECT_THAT(trial_folders(dir_.file("t")), UnorderedElementsAreArray(all));
+  EXPECT_THAT(trial_folders(all[0]), IsEmpty());
 }
 
 TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
@@ -109,6 +140,27 @@ TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
 }
 
+TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
+  const auto refused = [&](const std::string& grid, const std::string& against = "") {
+    auto wrong = job();
+    wrong.grid = {grid};
+    if (!against.empty()) wrong.against = {against};
+    return refusal(wrong);
+  };
+  EXPECT_THAT(refused("train.learning_rate"), HasSubstr("--grid: 'train.learning_rate' names no"));
+  EXPECT_THAT(refused("train.learning_rate=1e-5,fast"), HasSubstr("train.learning_rate"));
+  EXPECT_THAT(refused("train.learning_rate=1e-5,1e-4, 1e-5"),
+              HasSubstr("--grid: train.learning_rate=1e-5 stands twice"));
+  EXPECT_THAT(refused("train.seed=1,2"),
+              HasSubstr("--grid: train.seed is what the runs of a kind differ by
+                        hint : say how "
+                                       "many seeds with --seeds"));
+  EXPECT_THAT(refused("out=a,b"), HasSubstr("--grid: out is where all runs lie"));
+  EXPECT_THAT(refused("train.steps=1", "train.seed=7"), HasSubstr("--against: train.seed is what"));
+  EXPECT_THAT(refused("train.steps=1", "train.stepz=7"), HasSubstr("train.stepz"));
+  EXPECT_FALSE(exists(dir_.file("t")));
+}
+
 TEST_F(TrialsTest, SeveralLabelsAreRightWhereAllAre) {
   EXPECT_EQ(run_trials(job({"model.problem=multi_label"})).metric, "accuracy");
 }
@@ -118,14 +170,18 @@ TEST(BestTrial, IsTheLowestOfErrorsAndNeverNoNumber) {
   s.metric = "mse";
   for (const double score : {std::nan(""), 0.5, 0.2, 0.4}) {
     s.trials.emplace_back();
-    s.trials.back().scores = {score};
+    s.trials.back().scores = {score + 0.1, score - 0.1};
+    s.trials.back().folders = {str(score, "/1"), str(score, "/2")};
     s.trials.back().mean.value = score;
   }
   EXPECT_EQ(best_trial(s), 1u);
+  EXPECT_EQ(best_folder(s), "0.5/1");
   s.lower_is_better = true;
   EXPECT_EQ(best_trial(s), 2u);
+  EXPECT_EQ(best_folder(s), "0.2/2");
   s.best = 2;
   EXPECT_THAT(trials_text(s), HasSubstr("lower is better"));
+  EXPECT_THAT(trials_text(s), HasSubstr("the best run: 0.2/2\n"));
   s.trials.resize(1);
   EXPECT_EQ(best_trial(s), std::nullopt);
 }

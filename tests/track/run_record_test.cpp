@@ -220,8 +220,8 @@ TEST(Compare, FoldersOfOneNameAreToldApart) {
   const TempDir dir;
   for (const char* name : {"x/run", "y/run"}) MetricsFile(dir.file(name), 0, {{"of", 1}});
   const auto runs = read_runs({dir.file("x/run"), dir.file("y/run")});
-  EXPECT_THAT(runs[0].name, testing::EndsWith("x/run"));
-  EXPECT_THAT(runs[1].name, testing::EndsWith("y/run"));
+  EXPECT_EQ(runs[0].name, "x/run");
+  EXPECT_EQ(runs[1].name, "y/run");
 }
 
 }  // namespace
