@@ -67,8 +67,7 @@ nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
           {"cut_targets", s.cut_targets},
           {"unknown_texts", s.unknown_texts},
           {"unknown_targets", s.unknown_targets},
-          {"vocabulary",
-           {{"file", job.vocab}, {"crc32c", crc32c(vocabulary_bytes(job.vocab))}}},
+          {"vocabulary", {{"file", job.vocab}, {"crc32c", crc32c(vocabulary_bytes(job.vocab))}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 

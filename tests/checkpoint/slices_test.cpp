@@ -209,7 +209,7 @@ TEST(Slices, AnyPartComesOutOfAnyOthersAsTheSlowTwinSays) {
         given.add("t", dims, from, 1);
         wanted.add("t", dims, to, 1);
         const SlicedTensor& tensor = given.tensors()["t"];
-        for (const auto& [begin, part] : wanted.tensors()["t"].slices) {
+        for (const auto& [begin, part, put] : wanted.tensors()["t"].slices) {
           Scratch scratch;
           const auto got = part_of(tensor.slices, begin, part.shape, scratch);
           ASSERT_EQ(tensor_values<std::int32_t>({part.shape, got}),
