@@ -71,4 +71,12 @@ GoldenAnswers answers_of_folder(const std::string& folder) {
   return out;
 }
 
+void expect_same_answers(const GoldenAnswers& is, const GoldenAnswers& was, double tolerance) {
+  ASSERT_EQ(is.size(), was.size());
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    EXPECT_EQ(is[i].first, was[i].first);
+    EXPECT_NEAR(is[i].second, was[i].second, tolerance);
+  }
+}
+
 }  // namespace smelt

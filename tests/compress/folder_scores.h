@@ -20,5 +20,7 @@ void expect_transformers_scores(const GoldenClassify& golden, const std::string&
 // A T5's best answers to a few texts by beams, with their scores.
 using GoldenAnswers = std::vector<std::pair<std::vector<std::int32_t>, float>>;
 GoldenAnswers answers_of_folder(const std::string& folder);
+// The same words, and scores no further apart than that.
+void expect_same_answers(const GoldenAnswers& is, const GoldenAnswers& was, double tolerance);
 
 }  // namespace smelt

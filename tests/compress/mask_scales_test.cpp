@@ -121,12 +121,8 @@ TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
     keep_heads(cut.config, layer, kept.back());
   write_compressed_folder(dir_.file("cut"), source, cut);
   if (is_t5()) {
-    const auto is = answers_of_folder(dir_.file("cut")),
-               was = answers_of_folder(dir_.file("twins"));
-    for (std::size_t i = 0; i < is.size(); ++i) {
-      EXPECT_EQ(is[i].first, was[i].first);
-      EXPECT_NEAR(is[i].second, was[i].second, 1e-4);
-    }
+    expect_same_answers(answers_of_folder(dir_.file("cut")), answers_of_folder(dir_.file("twins")),
+                        1e-4);
     return;
   }
   const GoldenClassify golden(GetParam());

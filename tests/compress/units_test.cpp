@@ -106,12 +106,8 @@ TEST_P(CutUnits, AreMissedNoMoreThanSilentOnes) {
     const auto cut = transformers_logits("cut");
     EXPECT_LT(largest_difference(cut, transformers_logits("masked")), 1e-5);
     EXPECT_GT(largest_difference(cut, transformers_logits("hf")), 1e-3);
-    const auto ours = answers_of_folder(dir_.file("cut"));
-    const auto silent = answers_of_folder(dir_.file("masked"));
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      EXPECT_EQ(ours[i].first, silent[i].first);
-      EXPECT_NEAR(ours[i].second, silent[i].second, 1e-5);
-    }
+    expect_same_answers(answers_of_folder(dir_.file("cut")), answers_of_folder(dir_.file("masked")),
+                        1e-5);
     return;
   }
   const GoldenClassify golden(GetParam());
