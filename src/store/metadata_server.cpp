@@ -94,7 +94,7 @@ int status_of(std::string_view answer) {
 
 }  // namespace
 
-std::optional<std::string> metadata_server_account(milliseconds patience) {
+std::optional<std::string> metadata_server_value(const std::string& path, milliseconds patience) {
   const char* root = std::getenv("GCE_METADATA_ROOT");  // as Google's own client knows it
   std::string host = root != nullptr && *root != '\0' ? root : kAddress;
   std::string port = "80";
@@ -102,30 +102,34 @@ std::optional<std::string> metadata_server_account(milliseconds patience) {
     port = host.substr(colon + 1);
     host.resize(colon);
   }
-  constexpr std::string_view kRequest =
-      "GET /computeMetadata/v1/instance/service-accounts/default/email HTTP/1.0\r\n"
-      "Host: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n";
+  const std::string request =
+      str("GET /computeMetadata/v1/", path,
+          " HTTP/1.0\r\nHost: metadata.google.internal\r\nMetadata-Flavor: Google\r\n\r\n");
   const Clock::time_point deadline = Clock::now() + patience;
   bool reached = false;
   for (int tries = 1;; ++tries, std::this_thread::sleep_for(kBetween)) {
     const auto [socket, error] = connect_to(host, port);
     reached = reached || error == 0;
     if (!reached && (is_nobody(error) || tries == kTriesToConnect)) return std::nullopt;
-    const std::string answer = error == 0 ? ask(socket, kRequest, deadline) : "";
+    const std::string answer = error == 0 ? ask(socket, request, deadline) : "";
     const int status = status_of(answer);
     if (status != 0 && status != 429 && status < 500) {
       const std::size_t body = answer.find("\r\n\r\n");
       if (status != 200 || body == std::string::npos) return std::nullopt;
-      std::string email(trim(std::string_view(answer).substr(body)));
-      if (email.find('@') == std::string::npos) return std::nullopt;
-      return email;
+      return std::string(trim(std::string_view(answer).substr(body)));
     }
     if (reached && Clock::now() >= deadline)
-      throw SystemError(
-          str("credentials: the metadata server at ", host, ":", port, " does not say who this ",
-              "machine is", status == 0 ? "" : str(" (HTTP status ", status, ")")),
-          "run the command again, or say gs://anonymous@bucket/… for what is public");
+      throw SystemError(str("credentials: the metadata server at ", host, ":", port,
+                            " does not say who this machine is",
+                            status == 0 ? "" : str(" (HTTP status ", status, ")")),
+                        "run the command again, or say gs://anonymous@bucket/… for what is public");
   }
+}
+
+std::optional<std::string> metadata_server_account(milliseconds patience) {
+  auto email = metadata_server_value("instance/service-accounts/default/email", patience);
+  if (email && email->find('@') == std::string::npos) return std::nullopt;
+  return email;
 }
 
 }  // namespace smelt
