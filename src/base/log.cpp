@@ -4,12 +4,20 @@
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <iostream>
 #include <memory>
 
 #include "base/progress_line.h"
+#include "base/str.h"
 
 namespace smelt {
 namespace {
+
+// Of OnlyErrors; set and read while one thread sets up or down.
+std::string& speaker() {
+  static auto* name = new std::string;  // messages may outlive static objects
+  return *name;
+}
 
 class LevelWord : public spdlog::custom_flag_formatter {
  public:
@@ -19,6 +27,7 @@ class LevelWord : public spdlog::custom_flag_formatter {
                                   : message.level == spdlog::level::warn ? "warning: "
                                                                          : "";
     out.append(word.data(), word.data() + word.size());
+    out.append(speaker().data(), speaker().data() + speaker().size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<LevelWord>();
@@ -43,6 +52,30 @@ void set_up_log() {
   auto logger = std::make_shared<spdlog::logger>("smelt", std::move(sink));
   logger->set_formatter(std::move(pattern));
   spdlog::set_default_logger(std::move(logger));
+}
+
+namespace {
+
+// Takes all and keeps nothing.
+class Nowhere : public std::streambuf {
+ protected:
+  int overflow(int character) override { return traits_type::not_eof(character); }
+};
+
+}  // namespace
+
+OnlyErrors::OnlyErrors(const std::string& who)
+    : level_(spdlog::default_logger()->level()), out_(std::cout.rdbuf()) {
+  static Nowhere nowhere;
+  speaker() = str(who, ": ");
+  spdlog::set_level(spdlog::level::err);
+  std::cout.rdbuf(&nowhere);
+}
+
+OnlyErrors::~OnlyErrors() {
+  speaker().clear();
+  spdlog::set_level(static_cast<spdlog::level::level_enum>(level_));
+  std::cout.rdbuf(out_);
 }
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
 #include "base/progress.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,9 @@ namespace {
 
 constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
 constexpr auto kPlainEvery = std::chrono::seconds(30);
+
+// Of several processes that do the same one speaks (base/log.h).
+bool is_told() { return spdlog::should_log(spdlog::level::info); }
 
 std::string bar(double share, std::size_t columns) {
   const auto width = static_cast<double>(std::clamp<std::size_t>(columns / 8, 8, 24));
@@ -63,7 +67,7 @@ Progress::~Progress() {
 double Progress::seconds() const { return seconds_since(start_); }
 
 bool Progress::is_due(std::int64_t done) const {
-  return Clock::now() >= next_draw_ || (terminal_ && done >= total_ && !drew_end_);
+  return is_told() && (Clock::now() >= next_draw_ || (terminal_ && done >= total_ && !drew_end_));
 }
 
 void Progress::update(std::int64_t done, std::string_view detail) {
@@ -111,6 +115,7 @@ std::string Progress::amount(double value, int digits) const {
 }
 
 void Progress::line(std::string_view text) {
+  if (!is_told()) return;
   const LineAside aside;
   std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
 }
