@@ -1,12 +1,16 @@
 #include "checkpoint/shared_save.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/save_parts.h"
+#include "store/folder.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -39,6 +43,7 @@ class SharedSave {
  private:
   json gather(const char* what, const json& mine) const;
   json write_own(const std::string& folder) const;
+  void require_written(const std::string& folder, std::size_t rank, const json& line) const;
   json lines_of_all(const std::string& folder) const;
   void write_rest(const OutputDirectory& directory, json lines) const;
   TensorMap content(const PlannedFile& file) const;
@@ -96,6 +101,23 @@ json SharedSave::write_own(const std::string& folder) const try {
   return {{kError, error.what()}};
 }
 
+// What a host has written is not yet a checkpoint's: the one that leads must see it, too.
+void SharedSave::require_written(const std::string& folder, std::size_t rank,
+                                 const json& line) const {
+  const std::string path = join_path(folder, line.at("name").get<std::string>());
+  const auto size = line.at("size_bytes").get<std::uint64_t>();
+  const auto begin = Clock::now();
+  std::optional<FileStatus> status;
+  while (!(status = file_status(path)) || status->size != size) {
+    if (seconds_since(begin) > share_.seen_seconds)
+      throw SystemError(
+          str("host ", rank, " has written ", path, ", ", size, " bytes; host 0 sees ",
+              status ? str(status->size, " bytes") : "no such file", " there"),
+          "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 json SharedSave::lines_of_all(const std::string& folder) const {
   const json answers = gather("written", write_own(folder));
   std::vector<json> lines;
@@ -103,7 +125,10 @@ json SharedSave::lines_of_all(const std::string& folder) const {
     if (answers[rank].contains(kError))
       throw SystemError(
           str("host ", rank, ": ", answers[rank][kError].get_ref<const std::string&>()));
-    for (const json& line : answers[rank].at("files")) lines.push_back(line);
+    for (const json& line : answers[rank].at("files")) {
+      if (share_.leads) require_written(folder, rank, line);
+      lines.push_back(line);
+    }
   }
   std::ranges::sort(lines, {}, [](const json& line) { return line.at("name").get<std::string>(); });
   CHECK(lines.size() == plan_.size(), lines.size(), " files of ", plan_.size());

@@ -20,6 +20,7 @@ struct SaveShare {
   bool leads = true;     // of one process alone, that of rank 0: it clears up, renames and removes
   std::string key = {};  // begins the keys: of this save alone
   Gather gather = {};
+  double seen_seconds = 30;  // until what another has written must be seen: as late as networks are
 };
 
 // save_sliced_checkpoint() of all processes' slices together. `own` are those that this process

@@ -132,6 +132,7 @@ class SharedSaving : public testing::Test {
     for (int rank = 0; rank < 3; ++rank)
       threads.emplace_back([&, rank] {
         SaveShare share{.process = 2 - rank, .leads = rank == 0, .key = str("save/", step)};
+        share.seen_seconds = 0;
         share.gather = [&place, rank](const std::string& key, const std::string& payload) {
           return place.gather(static_cast<std::size_t>(rank), key, payload);
         };
@@ -189,6 +190,24 @@ TEST_F(SharedSaving, AFaultOfOneFailsItForAllAndLeavesNothing) {
   EXPECT_THAT(there(), ElementsAre("checkpoint-3"));
   EXPECT_THAT(save(5), Each("no error"));
   EXPECT_THAT(there(), testing::UnorderedElementsAre("checkpoint-3", "checkpoint-5"));
+}
+
+TEST_F(SharedSaving, WhatTheOneThatLeadsDoesNotSeeIsNotPublished) {
+  const std::string elsewhere = dir_.file("elsewhere");
+  write_file(elsewhere + "/.here", "");
+  const auto astray = [&](int rank, Gather gather) -> Gather {
+    if (rank != 1) return gather;
+    return [&elsewhere, gather](const std::string& key, const std::string& payload) {
+      auto all = gather(key, payload);
+      if (key.ends_with("/begin")) all[0] = str(R"({"folder": ")", elsewhere, R"("})");
+      return all;
+    };
+  };
+  EXPECT_THAT(save(4, astray),
+              Each(AllOf(testing::StartsWith("host 1 has written "),
+                         HasSubstr("bytes; host 0 sees no such file there\n  hint: give a folder "
+                                   "that all hosts share"))));
+  EXPECT_THAT(there(), IsEmpty());
 }
 
 TEST_F(SharedSaving, AFolderThatTheLeaderMayNotWriteInIsAFaultOfAll) {
