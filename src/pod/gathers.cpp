@@ -111,10 +111,16 @@ std::optional<Clock::time_point> Gathers::next_deadline() const {
   });
 }
 
+bool Gathers::waits_for_first_alone(const Gather& gather) {
+  return !gather.payloads.front() &&
+         std::all_of(gather.payloads.begin() + 1, gather.payloads.end(),
+                     [](const auto& payload) { return payload.has_value(); });
+}
+
 std::vector<std::string> Gathers::waiting(Clock::time_point now, Clock::duration at_least) const {
   std::vector<std::string> out;
   for (const auto& [key, gather] : gathers_)
-    if (gather.failed.empty() && now - gather.began >= at_least)
+    if (gather.failed.empty() && now - gather.began >= at_least && !waits_for_first_alone(gather))
       out.push_back(str("'", key, "' waits since ", seconds_of(now - gather.began), " for ",
                         missing(gather)));
   return out;

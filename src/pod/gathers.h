@@ -41,7 +41,8 @@ class Gathers {
   // A gather fails for all at the first deadline of one of them.
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
-  // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long.
+  // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
+  // not where they wait for host 0 alone, which tells by itself what it does meanwhile.
   std::vector<std::string> waiting(Clock::time_point now, Clock::duration at_least) const;
 
  private:
@@ -53,6 +54,7 @@ class Gathers {
     std::string failed;  // why; kept for those who come later
   };
   std::string missing(const Gather& gather) const;
+  static bool waits_for_first_alone(const Gather& gather);
   PodAnswer complete(const std::string& key, Gather& gather) const;
 
   int size_;

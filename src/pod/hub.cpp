@@ -209,7 +209,7 @@ std::unique_ptr<Hub> Hub::connect(const PodPlace& place, const PodFields& fields
                      "number the processes from 0");
   auto state = std::make_unique<State>(hello_of(place, fields), options);
   if (place.rank == 0) {
-    const int listener = listen_at(parse_host_port("--pod-address", place.address));
+    const int listener = listen_at(parse_host_port("--hub", place.address));
     state->server = std::make_unique<HubServer>(listener, state->own, options);
     state->begin(join_over(state->server->own_end(), state->own, state->options));
   } else {

@@ -159,7 +159,7 @@ Joined join_over(int socket, const Hello& own, const PodOptions& options) {
 }
 
 Joined join_at(const std::string& address, const Hello& own, const PodOptions& options) {
-  Attempts attempts(parse_host_port("--pod-address", address), own, options);
+  Attempts attempts(parse_host_port("--hub", address), own, options);
   while (true) {
     if (auto joined = attempts.attempt()) return std::move(*joined);
     attempts.wait();

@@ -23,6 +23,8 @@ struct PodTimes {
   Span restore = std::chrono::seconds(1800);
   Span commit = std::chrono::seconds(1200);
   Span exit = std::chrono::seconds(300);
+  // What one does alone while the others wait: texts, data, exports. That it lives is heard.
+  Span alone = std::chrono::hours(24 * 30);
 };
 
 }  // namespace smelt

@@ -51,8 +51,8 @@ bool is_literal(const std::string& host) {
   const std::string what =
       str("pod: host 0 cannot listen at ", text_of(address), ": ", std::strerror(error));
   if (error == EADDRINUSE)
-    throw UsageError(what, "end what uses the port, or choose another in --pod-address");
-  if (error == EADDRNOTAVAIL) throw UsageError(what, "name the machine of rank 0 in --pod-address");
+    throw UsageError(what, "end what uses the port, or choose another in --hub");
+  if (error == EADDRNOTAVAIL) throw UsageError(what, "name the machine of rank 0 in --hub");
   throw SystemError(what);
 }
 
@@ -112,7 +112,7 @@ int listen_at(const HostPort& address) {
   Addresses found = resolved(address, 0, why);
   if (!found)
     throw UsageError(str("pod: host 0 cannot listen at ", text_of(address), ": ", why),
-                     "name the machine of rank 0 in --pod-address");
+                     "name the machine of rank 0 in --hub");
   if (is_loopback_address(*found) && !is_literal(address.host) && !is_loopback(address.host)) {
     Addresses any = resolved({"", address.port}, AI_PASSIVE, why);
     if (any) found = std::move(any);

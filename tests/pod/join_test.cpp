@@ -166,15 +166,13 @@ TEST(Join, ATakenPortIsSaid) {
             HasSubstr("hint: end what uses the port")));
   ::close(listener);
   EXPECT_THAT(error_of<UsageError>([&] { Hub::connect({"192.0.2.1:1", 0, 2}, {}); }),
-              HasSubstr("hint: name the machine of rank 0 in --pod-address"));
+              HasSubstr("hint: name the machine of rank 0 in --hub"));
   EXPECT_THAT(error_of<UsageError>([&] { Hub::connect({address, 2, 2}, {}); }),
               HasSubstr("rank 2 is not one of 0 to 1"));
 }
 
 TEST(Join, AddressesAreReadAsUsersWriteThem) {
-  const auto read = [](const std::string& text) {
-    return text_of(parse_host_port("--pod-address", text));
-  };
+  const auto read = [](const std::string& text) { return text_of(parse_host_port("--hub", text)); };
   EXPECT_EQ(read("10.0.0.2:9000"), "10.0.0.2:9000");
   EXPECT_EQ(read("t1v-w-0"), "t1v-w-0:8487");
   EXPECT_EQ(read("[fe80::1]:99"), "[fe80::1]:99");
@@ -182,7 +180,7 @@ TEST(Join, AddressesAreReadAsUsersWriteThem) {
   for (const std::string wrong :
        {"", ":80", "a:b", "a:1:2", "a:70000", "http://a:1", "[::1", "a:", "[::1]80"})
     EXPECT_THAT(error_of<UsageError>([&] { read(wrong); }),
-                HasSubstr("--pod-address: '" + wrong + "' is not HOST:PORT\n  hint: name"))
+                HasSubstr("--hub: '" + wrong + "' is not HOST:PORT\n  hint: name"))
         << wrong;
 }
 
