@@ -130,16 +130,17 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
 // What the device has to say of the state ends the run, and so does a mistake of ours.
 Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
                             const nlohmann::json& settings) const {
-  Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host)};
+  Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host, key("finite"))};
   if (!outcome.not_finite) outcome.attempts = write_kinds(step, host, kinds, settings);
   return outcome;
 }
 
 // A part that another process holds counts as well.
-std::optional<std::string> Saver::not_finite_anywhere(const HostState& host) const {
+std::optional<std::string> Saver::not_finite_anywhere(const HostState& host,
+                                                      const std::string& key) const {
   const auto own = first_not_finite(host);
   if (!job_.together.several()) return own;
-  for (const std::string& said : job_.together.gather(key("finite"), own.value_or("")))
+  for (const std::string& said : job_.together.gather(key, own.value_or("")))
     if (!said.empty()) return said;
   return std::nullopt;
 }
@@ -239,7 +240,8 @@ void Saver::throw_not_finite(std::int64_t step, const std::string& tensor) {
 }
 
 void Saver::require_finite(std::int64_t step, const HostState& host) {
-  if (const auto bad = first_not_finite(host)) throw_not_finite(step, *bad);
+  if (const auto bad = not_finite_anywhere(host, str("save/check/", ++checks_)))
+    throw_not_finite(step, *bad);
 }
 
 std::string Saver::where_to_go_on() {

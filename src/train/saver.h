@@ -59,7 +59,7 @@ class Saver {
   std::int64_t newest() const { return newest_; }
   // The newest step that is known to be saved; -1: none.
   std::int64_t saved() const { return saved_; }
-  // SystemError naming the first tensor that is not.
+  // SystemError naming the first tensor that is not, on whichever process it lies.
   void require_finite(std::int64_t step, const HostState& host);
   // A hint for messages, once the save under way has ended.
   std::string stability_hint();
@@ -88,7 +88,8 @@ class Saver {
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
                const HostState& host, const nlohmann::json& settings,
                const SaveOptions& options) const;
-  std::optional<std::string> not_finite_anywhere(const HostState& host) const;
+  std::optional<std::string> not_finite_anywhere(const HostState& host,
+                                                 const std::string& key) const;
   std::string key(std::string_view what) const;
   void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
@@ -99,7 +100,7 @@ class Saver {
   const FolderLock* lock_;
   std::vector<HeldSlice> held_;
   int process_;
-  std::int64_t saves_ = 0;
+  std::int64_t saves_ = 0, checks_ = 0;
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
   BestScore best_;

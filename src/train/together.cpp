@@ -18,13 +18,14 @@ namespace {
 
 constexpr double kSeenSeconds = 30;  // a network's file system may be so late
 constexpr std::string_view kHint = "\n  hint: ";
-constexpr char kWord = '=', kUser = 'u', kWorld = 's';
+constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
 
 [[noreturn]] void throw_told(std::string_view said) {
   const std::size_t at = said.find(kHint);
   const std::string what(said.substr(1, at == said.npos ? at : at - 1));
   const std::string_view hint = at == said.npos ? "" : said.substr(at + kHint.size());
   if (said.front() == kUser) throw UsageError(what, hint);
+  if (said.front() == kStopped) throw Stopped(what, hint);
   throw SystemError(what, hint);
 }
 
@@ -44,6 +45,7 @@ PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
   if (what == "save") return times.commit;
   if (what == "resume" || what == "rewind") return times.restore;
   if (what == "end") return times.exit;
+  if (what == "alone") return times.alone;
   return times.programs;
 }
 
@@ -55,10 +57,12 @@ int runs_together = 0;
 Together together_of(Hub& hub, const std::string& prefix) {
   return {.rank = hub.rank(),
           .size = hub.size(),
-          .gather = [&hub, prefix](const std::string& key, const std::string& payload) {
-            hub.beat(key);
-            return hub.gather(prefix + key, payload, time_of(key, hub.times()));
-          }};
+          .gather =
+              [&hub, prefix](const std::string& key, const std::string& payload) {
+                hub.beat(key);
+                return hub.gather(prefix + key, payload, time_of(key, hub.times()));
+              },
+          .doing = [&hub](const std::string& what) { hub.beat(what); }};
 }
 
 TrainsTogether::TrainsTogether(std::shared_ptr<Hub> hub) {
@@ -80,18 +84,29 @@ TrainsTogether::~TrainsTogether() {
   pod.reset();
 }
 
-Together together_now() {
+Together together_now(const std::string& what) {
   if (pod == nullptr) return {};
-  return together_of(*pod, str("train/", ++runs_together, "/"));
+  return together_of(*pod, str(what, "/", ++runs_together, "/"));
+}
+
+bool leads_now() { return pod == nullptr || pod->rank() == 0; }
+
+void require_alone(const std::string& what) {
+  if (pod == nullptr) return;
+  throw UsageError(str(what, " is for one process, these are ", pod->size()),
+                   "give it to one process alone, with --processes 1");
 }
 
 std::string Together::told(const std::string& key, const std::function<std::string()>& say) const {
   if (!several()) return say();
   std::string mine;
+  doing(key);
   if (leads()) try {
       mine = kWord + say();
     } catch (const UsageError& error) {
       mine = str(kUser, error.what());
+    } catch (const Stopped& stopped) {
+      mine = str(kStopped, stopped.what());
     } catch (const SystemError& error) {
       mine = str(kWorld, error.what());
     }
@@ -134,6 +149,13 @@ void Together::require_one_folder(const std::string& folder) const {
       throw UsageError(str("train: host ", host, " does not see what host 0 has written in ",
                            folder, " for ", kSeenSeconds, " s"),
                        "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+}
+
+void Together::led(const std::string& key, const std::function<void()>& work) const {
+  (void)told(key, [&] {
+    work();
+    return std::string();
+  });
 }
 
 void Together::meet(const std::string& key) const {

@@ -18,12 +18,15 @@ struct Together {
   int rank = 0;  // as they were started; 0 leads: it alone locks, clears up and keeps the log
   int size = 1;
   Gather gather = {};  // throws where a process does not come
+  // Says what this process does from now on, for when it dies or keeps the others waiting.
+  std::function<void(const std::string& what)> doing = [](const std::string&) {};
 
   bool several() const { return size > 1; }
   bool leads() const { return rank == 0; }
 
   // What the one that leads says, by `say`, which is called there alone. An Error of it is thrown
-  // by all. Of one process alone it is its own word.
+  // by all, a Stopped too. Of one process alone it is its own word. A key that begins with "alone"
+  // may take it days.
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
   // UsageError on all that names who differs, beginning with `what`, unless all give the same; what
   // only one side knows, a field of a JSON object, is not compared.
@@ -32,6 +35,8 @@ struct Together {
   // UsageError on all unless all see the files that the one that leads makes in this folder.
   void require_one_folder(const std::string& folder) const;
   void meet(const std::string& key) const;
+  // What the one that leads does alone, while the others wait for it.
+  void led(const std::string& key, const std::function<void()>& work) const;
 };
 
 // By a hub; the prefix begins all keys.
@@ -46,7 +51,12 @@ class TrainsTogether {
   TrainsTogether(const TrainsTogether&) = delete;
   TrainsTogether& operator=(const TrainsTogether&) = delete;
 };
-// With them, of the next train(); of one process alone otherwise.
-Together together_now();
+// With them, under keys that begin with this and were not given before; of one process alone
+// otherwise. All processes ask alike.
+Together together_now(const std::string& what);
+// Whether this process does what is done once: writes files that are no checkpoint's, prints.
+bool leads_now();
+// UsageError that `what` is not for several processes where this is one of several.
+void require_alone(const std::string& what);
 
 }  // namespace smelt

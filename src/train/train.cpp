@@ -79,7 +79,7 @@ TrainSummary trained(const TrainJob& job) {
 TrainSummary train(const TrainJob& of) {
   const StopNotice notice;  // until there are steps to save, and once they are saved
   TrainJob job = of;
-  if (!job.together.several()) job.together = together_now();
+  if (!job.together.several()) job.together = together_now("train");
   const TrainSummary s = trained(job);
   if (s.last_step > s.first_step)
     spdlog::info(

@@ -48,13 +48,16 @@ std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
 
 Batch Trainer::next_batch() {
   const auto waiting = log_.during(Spent::input);
+  job_.together.doing(str("the batch of step ", position_.step() + 1));
   const Watchdog::Watch watch(
       &run_.watchdog, str("waiting for the batch of step ", position_.step() + 1), WorkOf::store);
   return batches_->next();
 }
 
-// Steps since the last save are not lost to data that cannot be read.
+// Steps since the last save are not lost to data that cannot be read. The others of several
+// processes are in the step by now, and none could save without them: the fault ends all.
 Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const std::exception&) {
+  if (job_.together.several()) throw;
   check_and_save({.save = saver_.newest() != position_.step()});
   wait_for_save();
   throw;
@@ -74,6 +77,7 @@ bool Trainer::is_to_stop() const {
 void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
+  job_.together.doing(str("step ", position_.step() + 1));
   Execution execution =
       programs_.step.run(batch, state_, numbers_.argument(position_.step()), wishes());
   state_.replace(execution.results);
@@ -224,6 +228,7 @@ void Trainer::check_and_save(Due due) {
     try {
       kinds.best = check(host);
     } catch (...) {
+      if (job_.together.several()) throw;  // the others are elsewhere: its cause ends them
       fault = std::current_exception();
       kinds.regular = true;
       run_.settings[kUnchecked] = true;
@@ -280,6 +285,7 @@ void Trainer::tell_saved() {
 std::optional<double> Trainer::check(const HostState& host) {
   const auto checking = log_.during(Spent::eval);
   const std::int64_t step = position_.step();
+  job_.together.doing(str("the check of step ", step));
   saver_.require_finite(step, host);
   TrainCheck found{.first_step = first_step_,
                    .step = step,
