@@ -302,14 +302,13 @@ void note_stage(const std::string& out, const Stage& stage) {
   write_record(out, stage, fingerprint(out, stage));
 }
 
-bool run_stage(const std::string& out, const Stage& stage) {
-  const StopNotice notice;
+std::optional<nlohmann::json> begin_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (const std::string missing = missing_input(stage); !missing.empty()) {
     if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
     spdlog::warn("{}: {} is not there; the run goes on with what was made of it", stage.name,
                  missing);
-    return false;
+    return std::nullopt;
   }
   nlohmann::json now = fingerprint(out, stage);
   if (const nlohmann::json was = recorded(out, stage); !was.is_null()) {
@@ -317,15 +316,26 @@ bool run_stage(const std::string& out, const Stage& stage) {
     if (!why) {
       spdlog::info("{}: finished before", stage.name);
       if (now != was) write_file(record, now.dump(1) + "\n");  // the times of a copy
-      return false;
+      return std::nullopt;
     }
     spdlog::info("{}: started again: {}", stage.name, *why);
   } else {
     spdlog::info("{}: started", stage.name);
   }
   remove_file(record);
+  return now;
+}
+
+void end_stage(const std::string& out, const Stage& stage, nlohmann::json made_from) {
+  write_record(out, stage, std::move(made_from));
+}
+
+bool run_stage(const std::string& out, const Stage& stage) {
+  const StopNotice notice;
+  auto made_from = begin_stage(out, stage);
+  if (!made_from) return false;
   stage.make();
-  write_record(out, stage, std::move(now));
+  end_stage(out, stage, *std::move(made_from));
   return true;
 }
 

@@ -23,6 +23,7 @@ struct Stage {
   std::function<void()> make;
   // What an earlier version recorded among its inputs or outputs, and does not count.
   std::vector<std::string> formerly = {};
+  bool is_shared = false;  // all processes that train together make it
 };
 
 // Runs the stage and records under <out>/.stages what it was made from and what it made, or says
@@ -30,6 +31,11 @@ struct Stage {
 // the time of the last change differs; objects of a store by size and time. UsageError for an input
 // that is not there, unless outlives_its_inputs().
 bool run_stage(const std::string& out, const Stage& stage);
+
+// run_stage() in parts: says that the stage begins, or is finished (nullopt), and gives what it is
+// to be made from; and, once it is made, records that.
+std::optional<nlohmann::json> begin_stage(const std::string& out, const Stage& stage);
+void end_stage(const std::string& out, const Stage& stage, nlohmann::json made_from);
 
 // Records the stage as run_stage() does, without running it.
 void note_stage(const std::string& out, const Stage& stage);

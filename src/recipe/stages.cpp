@@ -1,28 +1,20 @@
 // The order of a recipe's stages, and what each depends on.
-#include <spdlog/spdlog.h>
-
 #include <map>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
-#include "base/stop_notice.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
-#include "recipe/begun.h"
 #include "recipe/compress_stage.h"
-#include "recipe/distillation.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
-#include "recipe/kept_recipe.h"
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/replaced_folder.h"
 #include "recipe/row_commands.h"
-#include "recipe/run_needs.h"
-#include "recipe/stage.h"
-#include "runtime/hardware.h"
+#include "recipe/stage_list.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
@@ -30,9 +22,6 @@
 
 namespace smelt {
 namespace {
-
-using Evaluated = std::function<void(const Evaluation&)>;
-using Trained = std::function<void(const TrainSummary&)>;
 
 StagePaths always(std::vector<std::string> paths) {
   return [paths = std::move(paths)] { return paths; };
@@ -246,29 +235,19 @@ Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
           .make = [r] { compress_model(r); }};
 }
 
-// The stages in their order.
-std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
-                             const Evaluated& evaluated = {}, const Trained& trained = {}) {
-  const RecipePaths p(r);
+// What a model depends on.
+nlohmann::json training_sections(const Recipe& r) {
   nlohmann::json training{{"model", without_paths(r, "model")},
                           {"train", without_paths(r, "train")},
                           {"data", without_paths(r, "data")}};
   if (!r.distill.teacher.empty()) training["distill"] = without_paths(r, "distill");
-  std::vector<Stage> stages = data_stages(r);
-  Recipe trained_recipe = r;  // what follows training is of the model that it made
-  trained_recipe.anew = false;
-  stages.push_back({.name = "train",
-                    .settings = training,
-                    .inputs = records_at(p.train_records),
-                    .outputs = model_at(p.model_dir),
-                    .make = [r, beginning, trained] {
-                      const TrainSummary summary = train_model(r, beginning);
-                      if (trained) trained(summary);
-                    }});
-  if (!p.scored.empty()) stages.push_back(evaluation_stage(trained_recipe, training, evaluated));
-  if (r.type->export_folder) stages.push_back(export_stage(trained_recipe, training));
-  if (r.compress.is_on()) stages.push_back(compress_stage(trained_recipe, training));
-  return stages;
+  return training;
+}
+
+// What follows training is of the model that it made.
+Recipe of_trained(Recipe r) {
+  r.anew = false;
+  return r;
 }
 
 // Both ways out of a text, vocabulary or data that are no longer the model's.
@@ -282,7 +261,36 @@ std::string hint_of_other_data(const Recipe& r) {
       weights);
 }
 
-// Whose vocabulary and data must not be replaced once a model was begun with them.
+}  // namespace
+
+std::vector<Stage> shared_stages(const Recipe& r, const Beginning& beginning,
+                                 const Evaluated& evaluated, const Trained& trained) {
+  const RecipePaths p(r);
+  const nlohmann::json training = training_sections(r);
+  std::vector<Stage> stages{{.name = "train",
+                             .settings = training,
+                             .inputs = records_at(p.train_records),
+                             .outputs = model_at(p.model_dir),
+                             .make = [r, beginning, trained] {
+                               const TrainSummary summary = train_model(r, beginning);
+                               if (trained) trained(summary);
+                             }}};
+  if (!p.scored.empty()) stages.push_back(evaluation_stage(of_trained(r), training, evaluated));
+  for (Stage& stage : stages) stage.is_shared = true;
+  return stages;
+}
+
+std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
+                             const Evaluated& evaluated, const Trained& trained) {
+  const nlohmann::json training = training_sections(r);
+  std::vector<Stage> stages = data_stages(r);
+  for (Stage& stage : shared_stages(r, beginning, evaluated, trained))
+    stages.push_back(std::move(stage));
+  if (r.type->export_folder) stages.push_back(export_stage(of_trained(r), training));
+  if (r.compress.is_on()) stages.push_back(compress_stage(of_trained(r), training));
+  return stages;
+}
+
 void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
@@ -301,15 +309,6 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        hint_of_other_data(r));
 }
 
-// A model that was begun goes on with its own.
-void warn_of_other_weights(const Recipe& r) {
-  if (const auto other = begun_with_other_weights(r))
-    spdlog::warn("train.init: the model in {} was begun with other weights, and stays as it is: {}",
-                 RecipePaths(r).model_dir, *other);
-}
-
-}  // namespace
-
 std::vector<std::string> text_inputs(const Recipe& r) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
@@ -322,14 +321,6 @@ bool can_make_text_again(const Recipe& r) {
   const Stage text = text_stage(r);
   return std::ranges::all_of(text.inputs(), [](const auto& path) { return exists(path); }) &&
          !changed_since(r.out, text);
-}
-
-// What exports that were killed have left; nobody else works in a folder that is locked.
-static void remove_unfinished_folders(const std::string& out) {
-  if (is_remote(out)) return;
-  for (const std::string& name : list_folder(out))
-    if (place_of_partial(name) && is_folder(join_path(out, name)))
-      remove_tree(join_path(out, name));
 }
 
 void make_test_examples(const Recipe& r) {
@@ -345,41 +336,6 @@ void make_test_examples(const Recipe& r) {
 void check_stages(const Recipe& r, const Beginning& beginning) {
   check_output_folder(r.out);
   check_model_is_of(r, stages_of(r, beginning), beginning);
-}
-
-void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& evaluated) {
-  bool stopped = false;
-  const auto stages = stages_of(r, beginning, evaluated, [&stopped](const TrainSummary& summary) {
-    stopped = summary.signalled;
-  });
-  if (!beginning.overwrite) check_begin(beginning.begin, RecipePaths(r).model_dir);
-  ready_plugin(r.train.device);  // what training will miss is said before hours of text
-  check_machine_memory(r);
-  if (beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir))
-    (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
-  check_output_folder(r.out);
-  const StopNotice notice;              // between stages, too
-  const FolderLock lock(r.out, "run");  // another run's stages would replace what this one reads
-  claim_output_folder(r.out, stages);
-  remove_unfinished_folders(r.out);
-  if (beginning.overwrite) forget_stage(r.out, "train");
-  check_model_is_of(r, stages, beginning);
-  // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
-  // recipe once it is accepted.
-  const bool begins = beginning.overwrite || !latest_checkpoint(RecipePaths(r).model_dir);
-  if (!latest_checkpoint(RecipePaths(r).model_dir)) keep_recipe(r);
-  if (begins) note_beginning(r);
-  if (!begins) {
-    check_same_teacher(r);
-    warn_of_other_weights(r);
-  }
-  for (const Stage& stage : stages) {
-    run_stage(r.out, stage);
-    if (stage.name == "train") keep_recipe(r);
-    if (std::exchange(stopped, false) && &stage != &stages.back())
-      throw Stopped("run: stopped by a signal once the model was trained and saved",
-                    str("`smelt run ", r.out, "` goes on with what follows"));
-  }
 }
 
 }  // namespace smelt

@@ -1,0 +1,145 @@
+// All of a recipe in order. Of several processes that train together one makes all the stages but
+// those that all devices share, while the others wait for it.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/stop_notice.h"
+#include "checkpoint/checkpoint.h"
+#include "recipe/begun.h"
+#include "recipe/distillation.h"
+#include "recipe/given_vocabulary.h"
+#include "recipe/kept_recipe.h"
+#include "recipe/pipeline.h"
+#include "recipe/run_needs.h"
+#include "recipe/stage_list.h"
+#include "runtime/hardware.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/folder_lock.h"
+#include "store/path.h"
+#include "train/start.h"
+#include "train/together.h"
+
+namespace smelt {
+namespace {
+
+// A model that was begun goes on with its own.
+void warn_of_other_weights(const Recipe& r) {
+  if (const auto other = begun_with_other_weights(r))
+    spdlog::warn("train.init: the model in {} was begun with other weights, and stays as it is: {}",
+                 RecipePaths(r).model_dir, *other);
+}
+
+// What exports that were killed have left; nobody else works in a folder that is locked.
+void remove_unfinished_folders(const std::string& out) {
+  if (is_remote(out)) return;
+  for (const std::string& name : list_folder(out))
+    if (place_of_partial(name) && is_folder(join_path(out, name)))
+      remove_tree(join_path(out, name));
+}
+
+// begin() and next_shared() are of the one that leads.
+class RecipeRun {
+ public:
+  RecipeRun(const Recipe& recipe, const Beginning& beginning, Evaluated evaluated)
+      : recipe_(recipe), beginning_(beginning), evaluated_(std::move(evaluated)) {}
+  void run();
+
+ private:
+  void begin();
+  std::string next_shared();
+  void is_done(const Stage& stage);
+  void make_shared(const std::string& name);
+  Trained trained() {
+    return [this](const TrainSummary& summary) { stopped_ = summary.signalled; };
+  }
+
+  const Recipe& recipe_;
+  const Beginning beginning_;
+  const Evaluated evaluated_;
+  const Together all_ = together_now("run");
+  std::vector<Stage> stages_;
+  std::size_t at_ = 0;                       // of the stages
+  std::optional<nlohmann::json> made_from_;  // of a shared stage under way
+  bool stopped_ = false;                     // training, by a signal
+  std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
+};
+
+void RecipeRun::begin() {
+  const Recipe& r = recipe_;
+  stages_ = stages_of(r, beginning_, evaluated_, trained());
+  const std::string model_dir = RecipePaths(r).model_dir;
+  if (!beginning_.overwrite) check_begin(beginning_.begin, model_dir);
+  ready_plugin(r.train.device);  // what training will miss is said before hours of text
+  check_machine_memory(r);
+  if (beginning_.overwrite || !latest_checkpoint(model_dir))
+    (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
+  check_output_folder(r.out);
+  lock_.emplace(r.out, "run");
+  claim_output_folder(r.out, stages_);
+  remove_unfinished_folders(r.out);
+  if (beginning_.overwrite) forget_stage(r.out, "train");
+  check_model_is_of(r, stages_, beginning_);
+  // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
+  // recipe once it is accepted.
+  const bool begins = beginning_.overwrite || !latest_checkpoint(model_dir);
+  if (!latest_checkpoint(model_dir)) keep_recipe(r);
+  if (begins) note_beginning(r);
+  if (!begins) {
+    check_same_teacher(r);
+    warn_of_other_weights(r);
+  }
+}
+
+void RecipeRun::is_done(const Stage& stage) {
+  if (stage.name == "train") keep_recipe(recipe_);
+  if (std::exchange(stopped_, false) && &stage != &stages_.back())
+    throw Stopped("run: stopped by a signal once the model was trained and saved",
+                  str("`smelt run ", recipe_.out, "` goes on with what follows"));
+}
+
+// Makes what comes before it. Empty: none is left.
+std::string RecipeRun::next_shared() {
+  if (made_from_) {
+    end_stage(recipe_.out, stages_[at_], *std::exchange(made_from_, std::nullopt));
+    is_done(stages_[at_++]);
+  }
+  for (; at_ < stages_.size(); ++at_) {
+    const Stage& stage = stages_[at_];
+    if (!stage.is_shared)
+      run_stage(recipe_.out, stage);
+    else if ((made_from_ = begin_stage(recipe_.out, stage)))
+      return stage.name;
+    is_done(stage);
+  }
+  return {};
+}
+
+void RecipeRun::make_shared(const std::string& name) {
+  const auto shared = shared_stages(recipe_, beginning_, evaluated_, trained());
+  std::ranges::find(shared, name, &Stage::name)->make();
+}
+
+void RecipeRun::run() {
+  const StopNotice notice;  // between stages, too
+  all_.led("alone/begin", [&] { begin(); });
+  if (!all_.leads()) ready_plugin(recipe_.train.device);
+  all_.require_one_folder(recipe_.out);
+  for (int round = 1;; ++round) {
+    const std::string name = all_.told(str("alone/", round), [&] { return next_shared(); });
+    if (name.empty()) return;
+    make_shared(name);
+  }
+}
+
+}  // namespace
+
+void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& evaluated) {
+  RecipeRun(r, beginning, evaluated).run();
+}
+
+}  // namespace smelt
