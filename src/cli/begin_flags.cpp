@@ -1,6 +1,7 @@
 #include "cli/begin_flags.h"
 
 #include "base/str.h"
+#include "train/together.h"
 
 namespace smelt {
 
@@ -12,6 +13,22 @@ Beginning BeginFlags::beginning() const {
 Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
   return load_recipe(recipe.path, recipe.settings, overwrite);
+}
+
+void BeginFlags::load_and_run(const RecipeOption& recipe,
+                              const std::function<void(const Recipe&)>& work) const {
+  std::optional<Recipe> loaded;
+  run_in_pod(
+      pod,
+      [&] {
+        loaded = load(recipe);
+        return loaded->train.device;
+      },
+      [&] {
+        together_now("recipe").agree("recipe", "the recipe", loaded->sections,
+                                     "start the same command with the same recipe on all hosts");
+        work(*loaded);
+      });
 }
 
 std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
@@ -28,6 +45,7 @@ std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
   command.add_option("--init-from", flags->init_from,
                      "a folder of weights that a new run begins with, as train.init");
   resume->excludes(fresh);
+  add_pod_flags(command, flags->pod);
   return flags;
 }
 

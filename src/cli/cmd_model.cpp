@@ -67,7 +67,10 @@ void add_pretrain_command(CLI::App& app) {
       app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
-  command->callback([recipe, begin] { train_model(begin->load(*recipe), begin->beginning()); });
+  command->callback([recipe, begin] {
+    begin->load_and_run(*recipe,
+                        [&](const Recipe& loaded) { train_model(loaded, begin->beginning()); });
+  });
 }
 
 void add_replay_command(CLI::App& app) {

@@ -55,15 +55,16 @@ void add_run_command(CLI::App& app) {
   command->add_flag("--dry-run", *dry_run,
                     "only check what the run needs and print what it would do");
   command->callback([recipe, begin, dry_run] {
-    const Recipe loaded = begin->load(*recipe);
     if (*dry_run) {
-      std::cout << dry_run_text(loaded, begin->beginning());
-    } else {
+      std::cout << dry_run_text(begin->load(*recipe), begin->beginning());
+      return;
+    }
+    begin->load_and_run(*recipe, [&](const Recipe& loaded) {
       run_recipe(loaded, begin->beginning(), [&](const Evaluation& evaluation) {
         std::cout << evaluation_report(loaded, evaluation) << std::flush;
       });
       print_next_commands(loaded);
-    }
+    });
   });
 }
 

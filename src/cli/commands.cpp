@@ -22,6 +22,7 @@
 #include "cli/cmd_metrics.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_plan.h"
+#include "cli/cmd_pod.h"
 #include "cli/cmd_predict.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
@@ -72,7 +73,7 @@ const std::vector<CommandGroup> kCommands{
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
       add_jestimator_command, add_ttt_command}},
-    {"Machines", {add_cloud_command}},
+    {"Machines", {add_cloud_command, add_pod_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "console/number_check.h"
+#include "train/together.h"
 
 namespace smelt {
 
@@ -19,9 +20,11 @@ void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
   command.add_option("--replay", flags.replay,
                      "instead of training: run the batch of a step that was not finite again, from "
                      "its folder bad-batch-<step>, and print the norm of each gradient");
+  add_pod_flags(command, flags.pod);
 }
 
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how) {
+  if (!flags.replay.empty()) require_alone("--replay");
   if (!flags.replay.empty() && !trains)
     throw UsageError(str("--replay ", flags.replay, ": is of a training, and none is asked for"),
                      str("give ", how, ", with the training's other flags"));

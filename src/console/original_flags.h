@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/str.h"
+#include "console/pod_flags.h"
 
 namespace smelt {
 
@@ -38,11 +39,12 @@ void take_the_last(CLI::App& command);
 struct OriginalRunFlags {
   double hang_minutes = 30;
   std::string replay;  // a bad-batch folder; empty: none
+  PodWords pod;
 };
 
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);
 
-// UsageError for --replay where the command does not train; `how` makes it.
+// UsageError for --replay where the command does not train; `how` makes it. One process runs it.
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how);
 
 }  // namespace smelt

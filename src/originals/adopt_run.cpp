@@ -9,6 +9,7 @@
 #include "checkpoint/tensorflow.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -20,6 +21,10 @@ bool has_run(const TensorflowCheckpoint& checkpoint) {
 }  // namespace
 
 AdoptedRun::AdoptedRun(const std::string& model_dir, const nlohmann::json& model) {
+  together_now("adopt").led("alone", [&] { adopt(model_dir, model); });
+}
+
+void AdoptedRun::adopt(const std::string& model_dir, const nlohmann::json& model) {
   const auto prefix = tensorflow_prefix(model_dir);
   if (!prefix) return;
   const TensorflowCheckpoint checkpoint(*prefix);

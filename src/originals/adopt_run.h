@@ -10,7 +10,7 @@ namespace smelt {
 // Where TensorFlow wrote a checkpoint with a step in `model_dir`, and smelt none that is as new,
 // it becomes one of smelt's beside it, slots, step and all, with `model` as its config; and goes
 // away again unless it is kept, for a run of another model is refused. One without slots or step
-// stays what it is.
+// stays what it is. Of several processes one does so.
 class AdoptedRun {
  public:
   AdoptedRun(const std::string& model_dir, const nlohmann::json& model);
@@ -21,6 +21,8 @@ class AdoptedRun {
   void keep() { path_.reset(); }
 
  private:
+  void adopt(const std::string& model_dir, const nlohmann::json& model);
+
   std::optional<std::string> path_;  // of the checkpoint, while it may go away
 };
 

@@ -30,6 +30,7 @@
 #include "tasks/bert_task.h"
 #include "tokenize/casing.h"
 #include "train/job_program.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -202,7 +203,8 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   if (adopted) adopted->keep();
   spdlog::info("***** Eval results *****");
   for (const std::string& line : lines) spdlog::info("  {}", line);
-  write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
+  if (leads_now())
+    write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
 
 // Each device takes its own rows, in `parts`.
@@ -310,7 +312,11 @@ static CLI::App* add_with_flags(CLI::App& app, const std::shared_ptr<BertRunFlag
 
 void add_run_pretraining_command(CLI::App& app) {
   const auto f = std::make_shared<BertRunFlags>();
-  add_with_flags(app, f)->callback([f] { run_bert_pretraining(*f); });
+  add_with_flags(app, f)->callback([f] {
+    run_in_pod(
+        f->own.pod, [&] { return f->run.device.value_or(f->use_tpu ? "tpu" : "auto"); },
+        [&] { run_bert_pretraining(*f); });
+  });
 }
 
 void add_run_pretraining_job(CLI::App& app, const TakeJob& take) {

@@ -10,6 +10,7 @@
 #include "originals/jestimator_predict.h"
 #include "originals/jestimator_train.h"
 #include "originals/original_job.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -46,8 +47,10 @@ void run_estimator(JestimatorFlags& f) {
     case EstimatorMode::eval_once:
       return evaluate_jestimator(f, start);
     case EstimatorMode::eval_wait:
+      require_alone("--mode=eval_wait");
       return follow_jestimator(f);
     case EstimatorMode::predict:
+      require_alone("--mode=predict");
       return predict_jestimator(f, start);
   }
 }
@@ -58,7 +61,11 @@ void add_jestimator_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "jestimator", "the original JEstimator's estimator.py: BERT's pre-training with Amos");
   const auto flags = add_jestimator_flags(*command);
-  command->callback([flags] { run_estimator(*flags); });
+  command->callback([flags] {
+    run_in_pod(
+        flags->own.pod, [&] { return flags->run.device.value_or("auto"); },
+        [&] { run_estimator(*flags); });
+  });
 }
 
 void add_jestimator_job(CLI::App& app, const TakeJob& take) {

@@ -30,6 +30,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "train/job_program.h"
+#include "train/together.h"
 #include "train/trainer.h"
 
 namespace smelt {
@@ -224,6 +225,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   adopted.keep();
   const std::string text = electra_results(e);
   std::cout << text << std::flush;
+  if (!leads_now()) return;
   write_file(h.results_txt, text);
   write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
 }
@@ -295,7 +297,14 @@ static CLI::App* add_with_flags(CLI::App& electra, const std::shared_ptr<Electra
 
 void add_electra_run_pretraining(CLI::App& electra) {
   const auto f = std::make_shared<ElectraRunFlags>();
-  add_with_flags(electra, f)->callback([f] { run_pretraining(*f); });
+  add_with_flags(electra, f)->callback([f] {
+    const auto device = [&] {
+      const ElectraHparams h =
+          parse_electra_hparams(f->hparams, f->data_dir, f->model_name).hparams;
+      return f->run.device.value_or(h.use_tpu ? "tpu" : "auto");
+    };
+    run_in_pod(f->own.pod, device, [&] { run_pretraining(*f); });
+  });
 }
 
 void add_electra_job(CLI::App& app, const TakeJob& take) {

@@ -15,6 +15,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "train/job_program.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -110,7 +111,9 @@ std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
 
 TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   TrainJob job = jestimator_job(f);
-  job.config.seed = static_cast<std::uint64_t>(seed_for(f, start));
+  // The clocks of several processes differ.
+  job.config.seed =
+      std::stoull(together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
   job.data = f.train_pattern;
   job.source = open_training_data(job);
   set_end(job, f, start);
@@ -149,6 +152,7 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
       write_file(run_file(f), json{{"random_seed", job.config.seed}}.dump() + "\n");
     };
   job.checked = [&](const TrainCheck& check) {
+    if (check.parameters.empty()) return;  // of several processes each has some of them
     if (parameters.empty()) spdlog::info("{}", table_of(check.parameters));
     parameters = check.parameters;
   };

@@ -8,10 +8,12 @@
 #include "checkpoint/tensorflow.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "train/together.h"
 
 namespace smelt {
+namespace {
 
-void leave_tensorflow_checkpoint(const std::string& model_dir) {
+void leave_copy(const std::string& model_dir) {
   const auto step = latest_checkpoint(model_dir);
   if (!step) return;
   const std::string prefix = join_path(model_dir, str("model.ckpt-", *step));
@@ -22,6 +24,12 @@ void leave_tensorflow_checkpoint(const std::string& model_dir) {
       "{} is the same checkpoint for TensorFlow; `smelt convert {} {}` makes one of an "
       "earlier step",
       prefix, join_path(model_dir, "checkpoint-<step>"), join_path(model_dir, "model.ckpt-<step>"));
+}
+
+}  // namespace
+
+void leave_tensorflow_checkpoint(const std::string& model_dir) {
+  together_now("tensorflow").led("alone", [&] { leave_copy(model_dir); });
 }
 
 }  // namespace smelt

@@ -6,7 +6,8 @@
 namespace smelt {
 
 // model.ckpt-<step> beside the newest checkpoint in model_dir, and the file "checkpoint" that names
-// it. Does nothing where there is no checkpoint, or that one is there already.
+// it. Does nothing where there is no checkpoint, or that one is there already. Of several processes
+// one writes it.
 void leave_tensorflow_checkpoint(const std::string& model_dir);
 
 }  // namespace smelt
