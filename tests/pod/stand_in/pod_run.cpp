@@ -77,7 +77,12 @@ void Pod::start(int process, const std::vector<std::string>& command) {
   ::pid_t& pid = processes_.at(static_cast<std::size_t>(process));
   CHECK(pid == 0, "process ", process, " runs");
   if (hub_.empty()) hub_ = str("127.0.0.1:", free_port());
-  pid = started(command, log_of(process),
+  std::vector<std::string> words = command;
+  for (std::string& word : words) {
+    if (word == "{hub}") word = hub_;
+    if (word == "{process}") word = str(process);
+  }
+  pid = started(words, log_of(process),
                 {{"POD_SOCKET", socket()},
                  {"POD_PROCESS", str(process)},
                  {"POD_SIZE", str(size_.processes)},
@@ -103,6 +108,8 @@ bool Pod::is_running(int process) {
         ::waitid(P_PID, static_cast<::id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0);
   return info.si_pid == 0;
 }
+
+::pid_t Pod::pid(int process) const { return processes_.at(static_cast<std::size_t>(process)); }
 
 void Pod::send(int process, int signal) {
   ::kill(processes_.at(static_cast<std::size_t>(process)), signal);

@@ -22,11 +22,13 @@ class Pod {
   Pod(const Pod&) = delete;
 
   // Starts a command as one of the processes; it finds the stand-in as SMELT_CPU_PLUGIN and
-  // SMELT_TPU_PLUGIN, and in POD_HUB where its hub is to be. Once at a time for each process.
+  // SMELT_TPU_PLUGIN, and in POD_HUB where its hub is to be; words that are {hub} and {process} are
+  // replaced by that and its number. Once at a time for each process.
   void start(int process, const std::vector<std::string>& command);
   // Waits for its end: the status as a shell gives it, 128 and more for a signal.
   int wait(int process);
   bool is_running(int process);
+  ::pid_t pid(int process) const;
   void send(int process, int signal);
   // What it has said since it was started, on both outputs.
   std::string said(int process) const;
