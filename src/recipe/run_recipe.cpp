@@ -110,6 +110,7 @@ std::string RecipeRun::next_shared() {
   }
   for (; at_ < stages_.size(); ++at_) {
     const Stage& stage = stages_[at_];
+    all_.doing(str("the stage ", stage.name));
     if (!stage.is_shared)
       run_stage(recipe_.out, stage);
     else if ((made_from_ = begin_stage(recipe_.out, stage)))
