@@ -27,10 +27,20 @@ class LevelWord : public spdlog::custom_flag_formatter {
                                   : message.level == spdlog::level::warn ? "warning: "
                                                                          : "";
     out.append(word.data(), word.data() + word.size());
-    out.append(speaker().data(), speaker().data() + speaker().size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<LevelWord>();
+  }
+};
+
+class Speaker : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg&, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    out.append(speaker().data(), speaker().data() + speaker().size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<Speaker>();
   }
 };
 
@@ -42,20 +52,6 @@ class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
   }
 };
 
-}  // namespace
-
-void set_up_log() {
-  auto sink = std::make_shared<LogSink>();
-  auto pattern = std::make_unique<spdlog::pattern_formatter>();
-  pattern->add_flag<LevelWord>('*');
-  pattern->set_pattern(sink->should_color() ? "%H:%M:%S %^%v%$" : "%H:%M:%S %*%v");
-  auto logger = std::make_shared<spdlog::logger>("smelt", std::move(sink));
-  logger->set_formatter(std::move(pattern));
-  spdlog::set_default_logger(std::move(logger));
-}
-
-namespace {
-
 // Takes all and keeps nothing.
 class Nowhere : public std::streambuf {
  protected:
@@ -63,6 +59,16 @@ class Nowhere : public std::streambuf {
 };
 
 }  // namespace
+
+void set_up_log() {
+  auto sink = std::make_shared<LogSink>();
+  auto pattern = std::make_unique<spdlog::pattern_formatter>();
+  pattern->add_flag<LevelWord>('*').add_flag<Speaker>('&');
+  pattern->set_pattern(sink->should_color() ? "%H:%M:%S %^%&%v%$" : "%H:%M:%S %*%&%v");
+  auto logger = std::make_shared<spdlog::logger>("smelt", std::move(sink));
+  logger->set_formatter(std::move(pattern));
+  spdlog::set_default_logger(std::move(logger));
+}
 
 OnlyErrors::OnlyErrors(const std::string& who)
     : level_(spdlog::default_logger()->level()), out_(std::cout.rdbuf()) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <iostream>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nearest_name.h"
@@ -129,6 +131,34 @@ TEST(Log, MarksWarningsWhereNoColourDoes) {
   const std::string text = testing::internal::GetCapturedStderr();
   spdlog::set_default_logger(before);
   EXPECT_THAT(text, testing::MatchesRegex("..:..:.. warning: a\n..:..:.. b\n..:..:.. error: c\n"));
+}
+
+TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
+  const auto before = spdlog::default_logger();
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  set_up_log();
+  {
+    const OnlyErrors only("host 2");
+    spdlog::warn("a");
+    spdlog::error("b");
+    std::cout << "c" << std::flush;
+    Progress steps("train", 4, "steps", 1);
+    steps.line("d");
+  }
+  spdlog::info("e");
+  std::cout << "f" << std::flush;
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "f");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("..:..:.. error: host 2: b\n..:..:.. e\n"));
+  {
+    const StderrTerminal terminal(80);
+    set_up_log();
+    const OnlyErrors only("host 2");
+    spdlog::error("b");
+    EXPECT_THAT(terminal.text(), HasSubstr("host 2: b"));
+  }
+  spdlog::set_default_logger(before);
 }
 
 TEST(Error, SaysWhatAndThenTheHint) {
