@@ -35,8 +35,7 @@ class LevelWord : public spdlog::custom_flag_formatter {
 
 class Speaker : public spdlog::custom_flag_formatter {
  public:
-  void format(const spdlog::details::log_msg&, const std::tm&,
-              spdlog::memory_buf_t& out) override {
+  void format(const spdlog::details::log_msg&, const std::tm&, spdlog::memory_buf_t& out) override {
     out.append(speaker().data(), speaker().data() + speaker().size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
