@@ -31,7 +31,7 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train: finished before"), Not(HasSubstr("started"))));
 }
 
-std::vector<double> losses_of(const std::string& model) {
+std::vector<double> curve_of(const std::string& model) {
   std::vector<double> out;
   for (const CurvePoint& point : read_run(model).lines.at("loss")) out.push_back(point.value);
   return out;
@@ -45,7 +45,7 @@ TEST_F(PodCommand, AnElectraOverAMeshInTpusFormIsThatOfOne) {
   run_alone("alone", "--set " + join(form, " --set "));
   Pod pod({.processes = 2, .devices_each = 4});
   ASSERT_THAT(pod.run(run("pod", 2, form)), Each(0)) << pod.said(0) << pod.said(1);
-  const auto want = losses_of(dir_.file("alone")), got = losses_of(dir_.file("pod"));
+  const auto want = curve_of(dir_.file("alone")), got = curve_of(dir_.file("pod"));
   ASSERT_EQ(got.size(), want.size());
   ASSERT_EQ(want.size(), 4u);
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * want[i]);
