@@ -19,9 +19,10 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
   run_alone("alone");
   Pod pod({.processes = 2, .devices_each = 4});
   ASSERT_THAT(pod.run(run("pod", 2)), Each(0)) << pod.said(0) << pod.said(1);
-  for (const char* folder : {"model/checkpoint-2", "model/checkpoint-4", "data", "text"})
+  for (const char* folder : {"model/checkpoint-2", "model/checkpoint-4"})
     expect_same_files(str("pod/", folder), str("alone/", folder));
-  for (const char* file : {"model/eval_results.txt", "huggingface/model.safetensors"})
+  for (const char* file : {"vocab.txt", "data/train.tfrecord", "model/eval_results.txt",
+                           "huggingface/model.safetensors"})
     EXPECT_EQ(read_file(dir_.file(str("pod/", file))), read_file(dir_.file(str("alone/", file))));
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("pod: process 0 of 2, its hub at 127.0.0.1:"),
                                  HasSubstr("***** Eval results *****"), HasSubstr("next:")));
@@ -126,7 +127,7 @@ TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
   Pod pod({.processes = 4, .devices_each = 2});
   const auto words = smelt(command("pod", kSteps), 4);
   for (int process = 0; process < 4; ++process) pod.start(process, words);
-  ASSERT_TRUE(waits_for_file(pod, 0, dir_.file("pod/checkpoint-3/manifest.json"))) << pod.said(0);
+  ASSERT_TRUE(waits_for_file(pod, 0, dir_.file("pod/checkpoint_3/manifest.json"))) << pod.said(0);
   pod.send(2, SIGTERM);
   for (int process = 0; process < 4; ++process)
     EXPECT_EQ(pod.wait(process), 75) << pod.said(process);
@@ -136,10 +137,10 @@ TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
   ASSERT_NE(at, stopped.npos) << stopped;
   const int step = std::stoi(stopped.substr(at + kBegin.size()));
   ASSERT_LT(step, kSteps);
-  EXPECT_TRUE(exists(dir_.file(str("pod/checkpoint-", step, "/COMMIT"))));
+  EXPECT_TRUE(exists(dir_.file(str("pod/checkpoint_", step, "/COMMIT"))));
   ASSERT_THAT(pod.run(words), Each(0)) << pod.said(0);
-  EXPECT_THAT(pod.said(0), HasSubstr(str("checkpoint-", step)));
-  expect_same_files(str("pod/checkpoint-", kSteps), str("alone/checkpoint-", kSteps));
+  EXPECT_THAT(pod.said(0), HasSubstr(str("checkpoint_", step)));
+  expect_same_files(str("pod/checkpoint_", kSteps), str("alone/checkpoint_", kSteps));
 }
 
 TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
