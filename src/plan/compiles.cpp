@@ -173,7 +173,7 @@ std::string name_of(const CompileRequest& request) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * std::uint64_t{0x100000001b3};
   std::string topology = request.topology;
   std::ranges::replace(topology, ':', '-');
-  return str("2-", topology, "-", key.size(), "-", std::hex, crc32c(key), "-", hash, ".json");
+  return str("3-", topology, "-", key.size(), "-", std::hex, crc32c(key), "-", hash, ".json");
 }
 
 Json to_json(const Compiled& c) {

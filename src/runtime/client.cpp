@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/parallel.h"
@@ -71,8 +70,7 @@ Client::Client(Handle<pjrt::ClientDestroy> handle, std::shared_ptr<const KeyValu
   all.client = raw();
   all = plugin()->call(all);
   for (std::size_t i = 0; i < all.num_devices; ++i) add_device(all.devices[i]);
-  std::ranges::sort(devices_, {},
-                    [](const Known& d) { return std::tuple(d.slice, d.process, d.id); });
+  std::ranges::sort(devices_, {}, [](const Known& device) { return device.facts.order(); });
   pjrt::ClientAddressableDevices own{};
   own.client = raw();
   own = plugin()->call(own);
@@ -84,28 +82,12 @@ Client::Client(Handle<pjrt::ClientDestroy> handle, std::shared_ptr<const KeyValu
 void Client::add_device(pjrt::Device* raw) {
   pjrt::DeviceGetDescription of_device{};
   of_device.device = raw;
-  pjrt::DeviceDescription* description = plugin()->call(of_device).device_description;
-  pjrt::DeviceDescriptionId id{};
-  pjrt::DeviceDescriptionProcessIndex process{};
-  id.device_description = process.device_description = description;
-  Known& device = devices_.emplace_back();
-  device = {
-      .raw = raw, .id = plugin()->call(id).id, .process = plugin()->call(process).process_index};
-  if (!plugin()->has(pjrt::DeviceDescriptionAttributes::kFunction)) return;
-  pjrt::DeviceDescriptionAttributes attributes{};
-  attributes.device_description = description;
-  attributes = plugin()->call(attributes);
-  for (std::size_t i = 0; i < attributes.num_attributes; ++i) {
-    const pjrt::NamedValue& value = attributes.attributes[i];
-    if (std::string_view(value.name, value.name_size) == "slice_index" &&
-        value.type == pjrt::ValueType::int64)
-      device.slice = static_cast<int>(value.int64_value);
-  }
+  devices_.push_back({raw, facts_of(*plugin(), plugin()->call(of_device).device_description)});
 }
 
 int Client::process_count() const {
   std::set<int> processes;
-  for (const Known& device : devices_) processes.insert(device.process);
+  for (const Known& device : devices_) processes.insert(device.facts.process);
   return static_cast<int>(processes.size());
 }
 
@@ -146,7 +128,7 @@ pjrt::Device* Client::own(int device) const {
   if (device == kFirstOwn) return known(own_.at(0)).raw;
   const Known& found = known(device);
   CHECK(std::ranges::binary_search(own_, device), "device ", device, " is of process ",
-        found.process, ", this is ", process_);
+        found.facts.process, ", this is ", process_);
   return found.raw;
 }
 

@@ -14,6 +14,7 @@
 
 #include "ir/shape.h"
 #include "runtime/compile_options.h"
+#include "runtime/device_facts.h"
 #include "runtime/handle.h"
 #include "runtime/key_value_store.h"
 #include "runtime/pjrt_abi.h"
@@ -63,8 +64,8 @@ class Client : public std::enable_shared_from_this<Client> {
   // nor that of its first device.
   int process_index() const { return process_; }
   int process_count() const;
-  int process_of(int device) const { return known(device).process; }
-  int id_of(int device) const { return known(device).id; }
+  int process_of(int device) const { return known(device).facts.process; }
+  int id_of(int device) const { return known(device).facts.id; }
   // Those that this process reaches, ascending.
   const std::vector<int>& own_devices() const { return own_; }
   // Likewise of a program over `devices`: over all of the first ones, or, over one device, over
@@ -97,7 +98,7 @@ class Client : public std::enable_shared_from_this<Client> {
  private:
   struct Known {
     pjrt::Device* raw = nullptr;  // owned by the plugin's client
-    int id = 0, process = 0, slice = 0;
+    DeviceFacts facts;
   };
   void add_device(pjrt::Device* raw);
   const Known& known(int device) const;

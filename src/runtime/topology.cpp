@@ -1,7 +1,9 @@
 #include "runtime/topology.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "runtime/device_facts.h"
 #include "runtime/find_plugin.h"
 
 namespace smelt {
@@ -53,8 +55,24 @@ std::string Topology::device_kind() const {
   return {kind.device_kind, kind.device_kind_size};
 }
 
-CompiledProgram Topology::compile(std::string_view stablehlo, const CompileOptions& options) const {
+std::vector<int> Topology::device_ids() const {
+  const auto all = descriptions();
+  std::vector<DeviceFacts> devices;
+  for (std::size_t i = 0; i < all.num_descriptions; ++i)
+    devices.push_back(facts_of(handle_.plugin(), all.descriptions[i]));
+  std::ranges::sort(devices, {}, &DeviceFacts::order);
+  std::vector<int> out;
+  for (const DeviceFacts& device : devices) out.push_back(device.id);
+  return out;
+}
+
+CompiledProgram Topology::compile(std::string_view stablehlo, const CompileOptions& given) const {
   const pjrt::Program program = stablehlo_program(stablehlo);
+  CompileOptions options = given;
+  const int devices = options.num_replicas * options.num_partitions;
+  if (devices > 1 && options.device_ids.empty())
+    if (const std::vector<int> ids = device_ids(); std::ssize(ids) >= devices)
+      options.device_ids.assign(ids.begin(), ids.begin() + devices);
   const std::string serialized = serialize(options);
   pjrt::Compile args{};
   args.topology = handle_.raw();

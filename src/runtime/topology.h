@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/compile_options.h"
 #include "runtime/compiled_program.h"
@@ -19,7 +20,10 @@ class Topology {
 
   int device_count() const;
   std::string device_kind() const;  // "TPU v2"
-  // PjrtError with code resource_exhausted when it does not fit in the memory of the devices.
+  // In the order in which a client numbers devices.
+  std::vector<int> device_ids() const;
+  // For the first of its devices in that order, unless the options name others. PjrtError with code
+  // resource_exhausted when it does not fit in the memory of the devices.
   CompiledProgram compile(std::string_view stablehlo, const CompileOptions& options) const;
 
  private:

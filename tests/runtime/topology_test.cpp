@@ -53,6 +53,16 @@ TEST_F(Libtpu, CompilesForEightChipsOfTpuV5e) {
   expect_scale_compiles("v5e:2x4", 8, "TPU v5 lite");
 }
 
+// What four hosts reach of a v2-32: two rows of each.
+TEST_F(Libtpu, NumbersTheDevicesOfFourHostsByHostAndCompilesForThem) {
+  std::vector<int> want;
+  for (const int first : {0, 4, 16, 20})
+    for (const int row : {0, 8})
+      for (int device = 0; device < 4; ++device) want.push_back(first + row + device);
+  EXPECT_EQ(Topology::tpu("v2:4x4").device_ids(), want);
+  expect_scale_compiles("v2:4x4", 32, "TPU v2");
+}
+
 TEST_F(Libtpu, SaysThatAProgramIsTooLarge) {
   const Topology topology = Topology::tpu("v2:1x1");
   try {

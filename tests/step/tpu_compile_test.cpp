@@ -47,7 +47,7 @@ class TpuCompile : public testing::Test {
 
   static CompiledMemory compile(const char* chips, const StepProgram& program) {
     const Topology topology = Topology::tpu(chips);
-    EXPECT_EQ(topology.device_count(), 8);
+    EXPECT_EQ(topology.device_count(), program.placement.devices);
     return topology
         .compile(emit_module(program.program, "step"), compile_options(program.placement))
         .memory();
@@ -100,6 +100,20 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
   }
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
+}
+
+// As each of a v2-32's four hosts compiles it: over the devices of all, parameters split over a
+// host's and its neighbour's, with wishes of each device.
+TEST_F(TpuCompile, TheTrainingStepOfFourHostsReusesTheMemoryOfItsState) {
+  TrainingConfig c = config(Reduction::global);
+  c.batch_size = c.devices = 32;
+  c.takes_wishes = true;
+  const auto program = train_program(task(), c,
+                                     placement_for("tpu", 32, Reduction::global,
+                                                   partition_for({.mesh = "data=2,fsdp=16"}, 32)));
+  const CompiledMemory memory = compile("v2:4x4", program);
+  EXPECT_GE(memory.alias_bytes, state_bytes(program) / 16);
+  EXPECT_LT(memory.argument_bytes, state_bytes(program) / 8);
 }
 
 TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
