@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""kill_pod.py --kills N [--processes P] [--devices K] [--most-seconds S] [--seed S] [--set FIELD=VALUE ...]
+
+Shows that a pod of which one process is killed with -9 ends everywhere within seconds and by that process's name, and
+that the same command, started again, ends in the bits of one process that nobody disturbs. A small recipe is run by one
+process, and by P processes of K devices each on the stand-in of the tests (tools/pod); then runs of it lose a process,
+N times, at random instants of their time. What is counted by is what the dead one was doing, as the others tell it. A
+run that ends before its kill, and the last one, must have left the same bytes in its last checkpoint.
+"""
+import argparse
+import collections
+import filecmp
+import importlib.machinery
+import importlib.util
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CONNECT = 10  # seconds for all to come, who may be killed before that
+LOST = 76
+STEPS = 60
+RECIPE = """
+text: {input: %s/tests/golden/pretraining/english.txt, heldout: 0.2}
+vocab: {size: 200}
+data: {seq_length: 32, max_predictions: 5, dupe_factor: 20}
+model: {hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,
+        max_position_embeddings: 32, type_vocab_size: 2}
+train: {device: cpu, batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 5, keep: 3}
+eval: {batch_size: 16, every: 15}
+""" % (ROOT, STEPS)
+
+
+def tools_pod():
+    loader = importlib.machinery.SourceFileLoader("pod", os.path.join(ROOT, "tools/pod"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("pod", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Run:
+    """The processes of one start."""
+
+    def __init__(self, pod, command):
+        self.pod = pod
+        self.hub = f"127.0.0.1:{pod.tool.free_port()}"
+        self.logs = [open(f"{pod.work}/said-{process}", "w+") for process in range(pod.size)]
+        self.members = [self.start(process, command) for process in range(pod.size)]
+
+    def start(self, process, command):
+        more = {"POD_SOCKET": self.pod.socket, "POD_PROCESS": str(process), "POD_SIZE": str(self.pod.size),
+                "SMELT_CPU_PLUGIN": self.pod.shim, "SMELT_POD_CONNECT": str(CONNECT)}
+        words = [*command, "--processes", str(self.pod.size), "--process", str(process), "--hub", self.hub]
+        return subprocess.Popen(words, env={**os.environ, **more}, stdin=subprocess.DEVNULL, stdout=self.logs[process],
+                                stderr=subprocess.STDOUT)
+
+    def said(self, process):
+        self.logs[process].seek(0)
+        return self.logs[process].read()
+
+    def all_said(self):
+        return "\n".join(f"--- process {process}: {member.poll()}\n{self.said(process)}"
+                         for process, member in enumerate(self.members))
+
+    def any_has_ended(self):
+        return any(member.poll() is not None for member in self.members)
+
+    def wait(self, seconds):
+        """How long until all have ended; none: they have not."""
+        begin = time.monotonic()
+        while any(member.poll() is None for member in self.members):
+            if time.monotonic() - begin > seconds:
+                return None
+            time.sleep(0.01)
+        return time.monotonic() - begin
+
+    def close(self):
+        for member in self.members:
+            if member.poll() is None:
+                member.kill()
+            member.wait()
+        for log in self.logs:
+            log.close()
+
+
+class Pod:
+    def __init__(self, arguments, work):
+        self.arguments, self.work, self.size = arguments, work, arguments.processes
+        self.tool = tools_pod()
+        self.build = self.tool.built()
+        self.smelt = os.path.join(self.build, "smelt")
+        self.shim = os.path.join(self.build, self.tool.STAND_IN, "pod_shim.so")
+        self.socket = work + "/pod"
+        self.out, self.alone = work + "/out", work + "/alone"
+        with open(work + "/r.yaml", "w") as file:
+            file.write(RECIPE)
+        self.server = self.tool.start_server(
+            self.build, self.socket, argparse.Namespace(processes=self.size, devices=arguments.devices, platform="cpu"))
+
+    def command(self, out):
+        devices = self.size * self.arguments.devices
+        words = [self.smelt, "run", self.work + "/r.yaml", "--set", f"out={out}", "--set", f"train.devices={devices}"]
+        for setting in self.arguments.set:
+            words += ["--set", setting]
+        return words
+
+    def start(self):
+        return Run(self, self.command(self.out))
+
+    def by_one_process(self):
+        done = subprocess.run(self.command(self.alone), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            sys.exit(f"one process ended with {done.returncode}:\n{done.stdout}")
+
+    def whole(self):
+        """An undisturbed run, and how long it takes."""
+        run = self.start()
+        seconds = run.wait(600)
+        if seconds is None or any(member.returncode != 0 for member in run.members):
+            sys.exit(f"an undisturbed run has not ended well:\n{run.all_said()}")
+        resumed = "resuming from" in run.said(0)
+        run.close()
+        self.check_end()
+        return seconds, resumed
+
+    def check_end(self):
+        place = f"model/checkpoint-{STEPS}"
+        names = sorted(os.listdir(f"{self.alone}/{place}"))
+        if sorted(os.listdir(f"{self.out}/{place}")) != names:
+            sys.exit(f"{self.out}/{place}: other files than one process has left")
+        for name in names:
+            if not filecmp.cmp(f"{self.alone}/{place}/{name}", f"{self.out}/{place}/{name}", shallow=False):
+                sys.exit(f"{self.out}/{place}/{name}: other bytes than one process has left")
+        shutil.rmtree(self.out if random.random() < 0.5 else self.out + "/model")
+
+
+def where_it_was(run, victim):
+    """What the dead one was doing, as the others tell it; ends the proof where they do not."""
+    for process, member in enumerate(run.members):
+        if process != victim and f"host {victim}" not in run.said(process):
+            sys.exit(f"process {process} does not name host {victim}:\n{run.all_said()}")
+    survivor = run.said(1 if victim == 0 else 0)
+    found = re.search(r"is gone at (.*?): ", survivor)
+    if found:
+        return re.sub(r"\d+", "n", found.group(1))
+    return "start" if "is gone" in survivor else "connect"
+
+
+def kill_one(pod, seconds, tally):
+    """Whether a process was killed before the run's end; and whether the run had resumed."""
+    run = pod.start()
+    victim = random.randrange(pod.size)
+    until = time.monotonic() + random.uniform(0, 1) * seconds
+    while not run.any_has_ended() and time.monotonic() < until:
+        time.sleep(0.002)
+    if run.any_has_ended():
+        if run.wait(60) is None or any(member.returncode != 0 for member in run.members):
+            sys.exit(f"a run that nobody disturbed has not ended well:\n{run.all_said()}")
+        resumed = "resuming from" in run.said(0)
+        run.close()
+        pod.check_end()
+        return False, resumed
+    run.members[victim].send_signal(signal.SIGKILL)
+    took = run.wait(pod.arguments.most_seconds + CONNECT)
+    if took is None:
+        sys.exit(f"host {victim} was killed, and the others go on:\n{run.all_said()}")
+    where = where_it_was(run, victim)
+    codes = {member.returncode for process, member in enumerate(run.members) if process != victim}
+    if where != "connect" and (took > pod.arguments.most_seconds or codes != {LOST}):
+        sys.exit(f"host {victim} was killed; after {took:.1f} s the others ended with {codes}:\n{run.all_said()}")
+    tally[where].append(took)
+    resumed = "resuming from" in run.said(0)
+    run.close()
+    return True, resumed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, required=True)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--devices", type=int, default=1, help="of each process")
+    parser.add_argument("--most-seconds", type=float, default=10, help="until all others have ended")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--set", action="append", default=[])
+    arguments = parser.parse_args()
+    random.seed(arguments.seed)
+    tally = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as work:
+        pod = Pod(arguments, work)
+        try:
+            pod.by_one_process()
+            pod.whole()  # keeps the compiled programs
+            seconds, _ = pod.whole()
+            killed = resumed = ended = 0
+            while killed < arguments.kills:
+                was_killed, had_resumed = kill_one(pod, seconds, tally)
+                killed += was_killed
+                ended += not was_killed
+                resumed += had_resumed
+            _, had_resumed = pod.whole()
+        finally:
+            pod.server.kill()
+            pod.server.wait()
+    for where in sorted(tally):
+        print(f"  killed at {where}: {len(tally[where])} times, the others had ended after {max(tally[where]):.2f} s")
+    print(f"{arguments.processes} processes of {arguments.devices}: {killed} were killed, {resumed + had_resumed} runs had "
+          f"resumed, {ended + 1} came to their end, with the bytes of one process (a run takes {seconds:.1f} s)")
+
+
+main()
