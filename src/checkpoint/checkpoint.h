@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -94,6 +95,10 @@ std::string committed_path(const std::string& model_dir, std::int64_t step);
 // exist), DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
+// The same without reading a tensor: a slice is read, and checked against its own checksum, when a
+// part of it is put somewhere; DamagedCheckpoint then. For one of several processes, whose devices
+// want some of it. Of a checkpoint of an earlier version, which has no such checksums, all is read.
+SlicedCheckpoint open_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
 // The parameters alone, without slots and averages: what lies in slices is put together in memory.
 Checkpoint parameters_of(SlicedCheckpoint checkpoint);
 // By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
@@ -113,8 +118,9 @@ struct SavedState {
   std::string path;
   nlohmann::json state;
 };
-// The same by the manifests and the sizes of the files: no tensor is read, so that one may still be
-// damaged.
-std::optional<SavedState> load_latest_state(const std::string& model_dir);
+// The same by the manifests and the sizes of the files, of the steps below one: no tensor is read,
+// so that one may still be damaged.
+std::optional<SavedState> load_latest_state(
+    const std::string& model_dir, std::int64_t below = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace smelt

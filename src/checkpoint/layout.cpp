@@ -36,6 +36,10 @@ std::string shard_name(std::size_t index, std::size_t count) {
   return name;
 }
 
+std::string checksum_text(std::span<const std::byte> bytes) {
+  return hex_text(crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
 std::string commit_text(std::string_view manifest) {
   return str("crc32c of ", kManifestFile, ": ", hex_text(crc32c(manifest)), "\n");
 }

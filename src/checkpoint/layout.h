@@ -1,8 +1,10 @@
 // Names and texts of a checkpoint directory, shared by its writer and its reader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,11 @@ std::string shard_name(std::size_t index, std::size_t count);
 
 // The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
 std::string commit_text(std::string_view manifest);
+
+// As a manifest has it.
+std::string checksum_text(std::span<const std::byte> bytes);
+// In a file's line: those of its tensors, by name.
+constexpr const char* kPieceChecksums = "pieces_crc32c";
 
 // Of the checkpoint at this path.
 [[noreturn]] void throw_damaged(

@@ -1,12 +1,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/lazy_files.h"
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/slice_lines.h"
 #include "format/crc32c.h"
@@ -65,20 +67,75 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
   throw_damaged(path, str(kManifestFile, " is not what smelt writes: ", error.what()));
 }
 
-FileTensors tensors_of_files(const std::string& path, const json& lines,
-                             SlicedCheckpoint& checkpoint) {
+void add_file(const std::string& path, const json& line, Pieces pieces, FilePieces& files) {
+  const auto name = line.at("name").get<std::string>();
+  if (!files.emplace(name, std::move(pieces)).second)
+    throw_damaged(path, str(kManifestFile, " lists ", name, " twice"));
+}
+
+FilePieces read_files(const std::string& path, const json& lines, SlicedCheckpoint& checkpoint) {
   std::vector<std::shared_ptr<const SafetensorsFile>> read(lines.size());
   run_each(lines.size(), kFilesAtOnce, [&](std::size_t i) {
     read[i] = std::make_shared<const SafetensorsFile>(read_shard(path, lines[i]));
   });
-  FileTensors files;
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    const auto name = lines[i].at("name").get<std::string>();
-    if (!files.emplace(name, read[i]->tensors()).second)
-      throw_damaged(path, str(kManifestFile, " lists ", name, " twice"));
-  }
+  FilePieces files;
+  for (std::size_t i = 0; i < read.size(); ++i)
+    add_file(path, lines[i], pieces_of(read[i]->tensors()), files);
   checkpoint.owners.assign(read.begin(), read.end());
   return files;
+}
+
+LazyTensors open_shard(const std::string& path, const std::string& file) try {
+  return open_safetensors(file);
+} catch (const UsageError& error) {
+  throw_damaged(path, error.what());
+}
+
+// Reads it and checks it each time.
+PutBytes put_checked(const std::string& path, const std::string& what, const LazyTensor& tensor,
+                     const std::string& said) {
+  return [path, what, read = tensor.read, said](std::span<std::byte> to) {
+    std::vector<std::byte> bytes;
+    try {
+      bytes = read();
+    } catch (const UsageError& error) {
+      throw_damaged(path, error.what());
+    }
+    if (const std::string crc = checksum_text(bytes); crc != said)
+      throw_damaged(path,
+                    str(what, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
+    std::ranges::copy(bytes, to.begin());
+  };
+}
+
+// Of a file; nothing but its header is read.
+Pieces open_pieces(const std::string& path, const json& line) {
+  const auto name = line.at("name").get<std::string>();
+  const std::string file = member(path, name);
+  check_size(path, line, file_size(file));
+  const json& checksums = line.at(kPieceChecksums);
+  Pieces out;
+  for (const auto& [tensor, lazy] : open_shard(path, file)) {
+    const std::string what = str("'", tensor, "' of ", name);
+    if (!checksums.contains(tensor))
+      throw_damaged(path, str(kManifestFile, " does not list ", what));
+    out.emplace(tensor, Piece{.view = {lazy.shape, {}},
+                              .put = put_checked(path, what, lazy,
+                                                 checksums.at(tensor).get<std::string>())});
+  }
+  return out;
+}
+
+FilePieces open_files(const std::string& path, const json& lines) {
+  FilePieces files;
+  for (const json& line : lines) add_file(path, line, open_pieces(path, line), files);
+  return files;
+}
+
+// A checkpoint of an earlier version has checksums of whole files alone, which are read for them.
+bool lists_pieces(const json& lines) {
+  return std::ranges::all_of(lines,
+                             [](const json& line) { return line.contains(kPieceChecksums); });
 }
 
 void check_names(const std::string& path, const SlicedTensors& found, const json& named) {
@@ -89,14 +146,20 @@ void check_names(const std::string& path, const SlicedTensors& found, const json
     if (!found.contains(name)) throw_damaged(path, str("tensor '", name, "' is missing"));
 }
 
-SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step) try {
+enum class Bytes { read_now, when_wanted };
+
+SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
+                                 Bytes bytes = Bytes::read_now) try {
   const json manifest = read_manifest(path);
   if (manifest.at("step") != step)
     throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()),
                   str("call it again what it was called, or remove it"));
   SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
   const json named = manifest.value("tensors", json());
-  FileTensors files = tensors_of_files(path, manifest.at("files"), checkpoint);
+  const json& lines = manifest.at("files");
+  FilePieces files = bytes == Bytes::when_wanted && lists_pieces(lines)
+                         ? open_files(path, lines)
+                         : read_files(path, lines, checkpoint);
   if (manifest.at("format") == kSlicedFormat) {
     checkpoint.tensors = sliced_tensors(path, named, std::move(files));
   } else {
@@ -152,18 +215,22 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
 
 // `path` is what it is called in messages.
 static SlicedCheckpoint load_step(const std::string& model_dir, std::int64_t step,
-                                  const std::string& path) {
+                                  const std::string& path, Bytes bytes = Bytes::read_now) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(str("checkpoint: ", path, " does not exist",
                          exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
                      steps.empty() ? str("there is no checkpoint in ", model_dir)
                                    : str("choose one of the steps ", join(steps, ", ")));
-  return read_checkpoint(committed_path(model_dir, step), step);
+  return read_checkpoint(committed_path(model_dir, step), step, bytes);
 }
 
 SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step) {
   return load_step(model_dir, step, checkpoint_path(model_dir, step));
+}
+
+SlicedCheckpoint open_sliced_checkpoint(const std::string& model_dir, std::int64_t step) {
+  return load_step(model_dir, step, checkpoint_path(model_dir, step), Bytes::when_wanted);
 }
 
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
@@ -193,9 +260,11 @@ Checkpoint load_checkpoint(const std::string& path) {
 
 // What `read` makes of the newest step that it finds whole.
 template <class Read>
-static auto newest_whole(const std::string& model_dir, const Read& read)
+static auto newest_whole(const std::string& model_dir, const Read& read,
+                         std::int64_t below = std::numeric_limits<std::int64_t>::max())
     -> std::optional<decltype(read(std::int64_t()))> {
-  const auto steps = checkpoint_steps(model_dir);
+  auto steps = checkpoint_steps(model_dir);
+  std::erase_if(steps, [&](std::int64_t step) { return step >= below; });
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     try {
       return read(*step);
@@ -228,10 +297,10 @@ static SavedState saved_state(const std::string& path, std::int64_t step) try {
   throw_strange(path, error);
 }
 
-std::optional<SavedState> load_latest_state(const std::string& model_dir) {
-  return newest_whole(model_dir, [&](std::int64_t step) {
-    return saved_state(committed_path(model_dir, step), step);
-  });
+std::optional<SavedState> load_latest_state(const std::string& model_dir, std::int64_t below) {
+  return newest_whole(
+      model_dir,
+      [&](std::int64_t step) { return saved_state(committed_path(model_dir, step), step); }, below);
 }
 
 }  // namespace smelt

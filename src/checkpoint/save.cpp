@@ -28,7 +28,13 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
     size += piece.size();
   });
   file.commit();
-  return {{"name", name}, {"size_bytes", size}, {"crc32c", hex_text(crc)}};
+  json pieces = json::object();
+  for (const auto& [tensor, view] : tensors)
+    pieces[tensor] = checksum_text(view.data);
+  return {{"name", name},
+          {"size_bytes", size},
+          {"crc32c", hex_text(crc)},
+          {kPieceChecksums, std::move(pieces)}};
 }
 
 void write_manifest(const OutputDirectory& directory, std::int64_t step,
@@ -71,7 +77,7 @@ std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_byte
 }
 
 // What the files hold, by name: whole tensors and slices.
-TensorMap pieces_of(const SlicedTensors& tensors) {
+TensorMap all_pieces(const SlicedTensors& tensors) {
   TensorMap pieces;
   for (const auto& [name, tensor] : tensors)
     for (const TensorSlice& slice : tensor.slices)
@@ -95,7 +101,7 @@ json write_files(const OutputDirectory& directory, const std::vector<TensorMap>&
 
 void write_members(const OutputDirectory& directory, std::int64_t step,
                    const SlicedTensors& tensors, const json& state, const SaveOptions& options) {
-  const std::vector<TensorMap> parts = shards(pieces_of(tensors), options.shard_bytes);
+  const std::vector<TensorMap> parts = shards(all_pieces(tensors), options.shard_bytes);
   json lines = write_files(directory, parts);
   PieceFiles files;
   for (std::size_t i = 0; i < parts.size(); ++i)

@@ -38,7 +38,7 @@ std::string text_of(const json& line, const char* field) {
 // One tensor's line of the manifest, which may say anything.
 class LineReader {
  public:
-  LineReader(const std::string& path, const std::string& name, FileTensors& files)
+  LineReader(const std::string& path, const std::string& name, FilePieces& files)
       : path_(path), name_(name), files_(files) {}
 
   SlicedTensor read(const json& line) {
@@ -49,7 +49,7 @@ class LineReader {
     SlicedTensor out;
     if (const auto slices = line.find("slices"); slices == line.end()) {
       const Dims begin(dims_.size());
-      out.slices.push_back({begin, take(begin, dims_, text_of(line, "file"), name_)});
+      out.slices.push_back(take(begin, dims_, text_of(line, "file"), name_));
     } else {
       if (!slices->is_array()) refuse("has slices that are no list");
       for (const json& slice : *slices) out.slices.push_back(read_slice(slice));
@@ -85,25 +85,26 @@ class LineReader {
       if ((*dims)[i] == 0)
         refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is empty"));
     }
-    return {*begin, take(*begin, *dims, text_of(line, "file"), text_of(line, "name"))};
+    return take(*begin, *dims, text_of(line, "file"), text_of(line, "name"));
   }
 
   // Out of the files, so that nothing is taken twice.
-  TensorView take(const Dims& begin, const Dims& dims, const std::string& file,
-                  const std::string& piece) {
+  TensorSlice take(const Dims& begin, const Dims& dims, const std::string& file,
+                   const std::string& piece) {
     const std::string which = dims == dims_ ? "it" : str("its slice ", slice_text(begin, dims));
     const std::string what = str(dims_text(dims_), ": ", which, " is ");
     const auto in = files_.find(file);
     if (in == files_.end()) refuse(str(what, "missing: there is no file '", file, "'"));
     const auto found = in->second.find(piece);
     if (found == in->second.end()) refuse(str(what, "missing: ", file, " has no '", piece, "'"));
-    const TensorView view = found->second;
-    const std::string_view dtype = safetensors_dtype(view.shape.dtype);
-    if (view.shape.dims != dims || dtype != dtype_)
-      refuse(str(what, dtype, " ", dims_text(view.shape.dims), " in ", file, ", the manifest says ",
+    Piece taken = std::move(found->second);
+    const Shape& shape = taken.view.shape;
+    const std::string_view dtype = safetensors_dtype(shape.dtype);
+    if (shape.dims != dims || dtype != dtype_)
+      refuse(str(what, dtype, " ", dims_text(shape.dims), " in ", file, ", the manifest says ",
                  dtype_, " ", dims_text(dims)));
     in->second.erase(found);
-    return view;
+    return {.begin = begin, .part = taken.view, .put = std::move(taken.put)};
   }
 
   // Slices are rows of slices, as axes of a mesh cut a tensor: those that begin together along a
@@ -159,7 +160,7 @@ class LineReader {
 
   const std::string& path_;
   const std::string& name_;
-  FileTensors& files_;
+  FilePieces& files_;
   std::string dtype_;
   Dims dims_;
 };
@@ -196,13 +197,23 @@ json tensor_line(const std::string& name, const SlicedTensor& tensor, const Piec
   return line;
 }
 
-SlicedTensors whole_tensors(const FileTensors& files) {
-  TensorMap all;
-  for (const auto& [name, tensors] : files) all.insert(tensors.begin(), tensors.end());
-  return slices_of(all);
+Pieces pieces_of(const TensorMap& tensors) {
+  Pieces out;
+  for (const auto& [name, view] : tensors) out.emplace_hint(out.end(), name, Piece{view});
+  return out;
 }
 
-SlicedTensors sliced_tensors(const std::string& path, const json& lines, FileTensors files) {
+SlicedTensors whole_tensors(const FilePieces& files) {
+  SlicedTensors out;
+  for (const auto& [file, pieces] : files)
+    for (const auto& [name, piece] : pieces) {
+      const Shape& shape = piece.view.shape;
+      out.emplace(name, SlicedTensor{shape, {{Dims(shape.dims.size()), piece.view, piece.put}}});
+    }
+  return out;
+}
+
+SlicedTensors sliced_tensors(const std::string& path, const json& lines, FilePieces files) {
   SlicedTensors out;
   for (const auto& [name, line] : lines.items())
     out.emplace(name, LineReader(path, name, files).read(line));

@@ -19,13 +19,21 @@ using PieceFiles = std::map<std::string, std::string>;
 nlohmann::json tensor_line(const std::string& name, const SlicedTensor& tensor,
                            const PieceFiles& files);
 
+// A tensor of a file; without its values where `put` puts them.
+struct Piece {
+  TensorView view;
+  PutBytes put = {};
+};
+using Pieces = std::map<std::string, Piece, std::less<>>;
+Pieces pieces_of(const TensorMap& tensors);
+
 // What the files hold, by the files' names.
-using FileTensors = std::map<std::string, TensorMap>;
+using FilePieces = std::map<std::string, Pieces>;
 // Every tensor of the files by its own name.
-SlicedTensors whole_tensors(const FileTensors& files);
+SlicedTensors whole_tensors(const FilePieces& files);
 // As the manifest's field "tensors" says. DamagedCheckpoint: slices that overlap, lie outside of
 // their tensor, leave some of it out, are missing or of another shape than is said.
 SlicedTensors sliced_tensors(const std::string& path, const nlohmann::json& lines,
-                             FileTensors files);
+                             FilePieces files);
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -60,6 +61,14 @@ void draw(const StateTensor& tensor, std::uint64_t seed, std::span<std::byte> ro
   draw_initial(tensor, seed, {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
 }
 
+bool overlap(const TensorSlice& slice, const Dims& begin, const Dims& part) {
+  for (std::size_t i = 0; i < part.size(); ++i)
+    if (slice.begin[i] >= begin[i] + part[i] ||
+        begin[i] >= slice.begin[i] + slice.part.shape.dims[i])
+      return false;
+  return true;
+}
+
 // The largest first, so that the threads end together.
 std::vector<std::size_t> by_size(const StateLayout& layout) {
   std::vector<std::size_t> order(layout.tensors.size());
@@ -73,7 +82,29 @@ std::vector<std::size_t> by_size(const StateLayout& layout) {
 
 class ModelState::Staging {
  public:
+  // Those of which several parts want something, each read once; the others as they were.
+  std::span<const TensorSlice> read_once(std::span<const TensorSlice> slices,
+                                         const std::vector<Dims>& begins, const Dims& part) {
+    read_.assign(slices.begin(), slices.end());
+    memory_.resize(std::max(memory_.size(), read_.size()));
+    for (std::size_t i = 0; i < read_.size(); ++i) {
+      TensorSlice& slice = read_[i];
+      if (!slice.put || std::ranges::none_of(begins, [&](const Dims& begin) {
+            return overlap(slice, begin, part);
+          }))
+        continue;
+      const auto bytes = memory_[i].of(slice.part.shape.size_bytes());
+      std::exchange(slice.put, {})(bytes);
+      slice.part.data = bytes;
+    }
+    return read_;
+  }
+
   Scratch whole, part;
+
+ private:
+  std::vector<TensorSlice> read_;
+  std::vector<Scratch> memory_;
 };
 
 ModelState::ModelState(std::vector<OwnDevice> devices, const Placement& placement,
@@ -106,14 +137,17 @@ ModelState::ModelState(const Client& client, const Placement& placement, const S
 std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& tensor,
                                     std::span<const TensorSlice> slices, Staging& staging) const {
   const Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
+  std::vector<Dims> begins;
+  for (const OwnDevice& own : devices_)
+    begins.push_back(part_begin(mesh_, tensor.sharding, tensor.shape, own.place));
+  if (std::ranges::any_of(begins, [&](const Dims& begin) { return begin != begins.front(); }))
+    slices = staging.read_once(slices, begins, shape.dims);
   std::vector<Buffer> made;
-  std::optional<Dims> held;  // where what `bytes` are begins
   std::span<const std::byte> bytes;
-  for (const auto& [place, device] : devices_) {
-    const Dims begin = part_begin(mesh_, tensor.sharding, tensor.shape, place);
-    if (held != begin) bytes = part_of(slices, begin, shape, staging.part);
-    held = begin;
-    made.push_back(client.to_device(bytes, shape, device));
+  for (std::size_t own = 0; own < begins.size(); ++own) {
+    if (own == 0 || begins[own] != begins[own - 1])
+      bytes = part_of(slices, begins[own], shape, staging.part);
+    made.push_back(client.to_device(bytes, shape, devices_[own].device));
   }
   return made;
 }

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -52,38 +53,83 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
     spdlog::warn("{}: {}", where, changes);
 }
 
-// What the one that leads finds, all read: listings, and what is removed, may differ by the moment.
+Start restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job, const StepProgram& program,
+                    const Client& client, nlohmann::json& settings) {
+  const std::string& where = checkpoint.path;
+  const nlohmann::json& state = checkpoint.state;
+  check_vocabulary(state, job.vocab, where);
+  check_same_run(state, settings, where, job.fields);
+  for (const char* name : {"init", "steps_before"})
+    if (state.contains(name)) settings[name] = state[name];
+  begin_spike_losses(program.state, checkpoint);
+  return {.state = ModelState::restore(client, program.placement, program.state, checkpoint.tensors,
+                                       where),
+          .taken = {},
+          .step = checkpoint.step,
+          .steps_before = settings.value("steps_before", std::int64_t{0}),
+          .spikes = SpikeRecord(state),
+          .unchecked = state.contains(kUnchecked),
+          .since_best = state.value(kSinceBest, std::int64_t{0})};
+}
+
 std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
-  std::optional<SlicedCheckpoint> found;
-  const std::string step = job.together.told("resume", [&] {
-    found = job.resume_from.empty() ? load_latest_sliced_checkpoint(job.model_dir)
-                                    : load_sliced_checkpoint(job.resume_from);
+  if (job.resume_from.empty()) return load_latest_sliced_checkpoint(job.model_dir);
+  return load_sliced_checkpoint(job.resume_from);
+}
+
+// As the one that leads finds it: listings, and what is removed, may differ by the moment.
+std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& key,
+                                        std::int64_t below) {
+  const std::string step = job.together.told(key, [&] {
+    const auto found = load_latest_state(job.model_dir, below);
     return found ? str(found->step) : std::string();
   });
-  if (found || step.empty()) return found;
-  return job.resume_from.empty() ? load_sliced_checkpoint(job.model_dir, std::stoll(step))
-                                 : load_sliced_checkpoint(job.resume_from);
+  if (step.empty()) return std::nullopt;
+  return std::stoll(step);
+}
+
+// Each process reads what its devices hold of it. What one finds damaged is so for all.
+Start restored_together(const TrainJob& job, const StepProgram& program, const Client& client,
+                        nlohmann::json& settings) {
+  std::int64_t below = std::numeric_limits<std::int64_t>::max();
+  std::string damage;
+  for (int attempt = 1;; ++attempt) {
+    const auto begin = Clock::now();
+    const std::string key = str("resume/", attempt);
+    const auto step = shared_step(job, key, below);
+    if (!step && damage.empty()) return {};
+    if (!step) throw UsageError(damage);
+    if (!damage.empty()) spdlog::warn("{}\n  going back to step {}", damage, *step);
+    Start start;
+    std::optional<SlicedCheckpoint> checkpoint;
+    nlohmann::json taken = settings;
+    damage.clear();
+    try {
+      checkpoint = open_sliced_checkpoint(job.model_dir, *step);
+      start = restored_from(*checkpoint, job, program, client, taken);
+    } catch (const DamagedCheckpoint& error) {
+      damage = error.what();
+    }
+    const auto said = job.together.gather(key + "/read", damage);
+    const auto other = std::ranges::find_if(said, [](const auto& one) { return !one.empty(); });
+    if (other == said.end()) {
+      settings = std::move(taken);
+      say_where(job, *checkpoint, settings, seconds_since(begin));
+      return start;
+    }
+    damage = *other;
+    below = *step;
+  }
 }
 
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
                nlohmann::json& settings) {
+  if (job.together.several() && job.resume_from.empty())
+    return restored_together(job, program, client, settings);
   const auto begin = Clock::now();
   auto checkpoint = checkpoint_of(job);
   if (!checkpoint) return {};
-  const std::string& where = checkpoint->path;
-  check_vocabulary(checkpoint->state, job.vocab, where);
-  check_same_run(checkpoint->state, settings, where, job.fields);
-  for (const char* name : {"init", "steps_before"})
-    if (checkpoint->state.contains(name)) settings[name] = checkpoint->state[name];
-  begin_spike_losses(program.state, *checkpoint);
-  Start start{.state = ModelState::restore(client, program.placement, program.state,
-                                           checkpoint->tensors, where),
-              .taken = {},
-              .step = checkpoint->step,
-              .steps_before = settings.value("steps_before", std::int64_t{0}),
-              .spikes = SpikeRecord(checkpoint->state),
-              .unchecked = checkpoint->state.contains(kUnchecked),
-              .since_best = checkpoint->state.value(kSinceBest, std::int64_t{0})};
+  Start start = restored_from(*checkpoint, job, program, client, settings);
   say_where(job, *checkpoint, settings, seconds_since(begin));
   return start;
 }

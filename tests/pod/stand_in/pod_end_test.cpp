@@ -51,6 +51,26 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
                                  HasSubstr("it has said nothing for ")));
 }
 
+// Each reads its own slices of it.
+TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
+  write_recipe("bert", 4, 4);
+  const std::vector<std::string> form{"train.mesh=fsdp=4"};
+  Pod pod({.processes = 2, .devices_each = 2});
+  ASSERT_THAT(pod.run(run("pod", 2, form)), Each(0)) << pod.said(0) << pod.said(1);
+  const std::string newest = dir_.file("pod/model/checkpoint-4");
+  const auto files = list_folder(newest);
+  const auto last = std::ranges::find_if(
+      files.rbegin(), files.rend(), [](const auto& name) { return name.ends_with("tensors"); });
+  ASSERT_NE(last, files.rend());
+  std::string bytes = read_file(newest + "/" + *last);
+  bytes.back() ^= 1;
+  write_file(newest + "/" + *last, bytes);
+  ASSERT_THAT(pod.run(run("pod", 2, {form[0], "train.steps=6"})), Each(0)) << pod.said(0);
+  EXPECT_THAT(pod.said(0), AllOf(HasSubstr(str("of ", *last, " is damaged: its crc32c is ")),
+                                 HasSubstr("going back to step 2"),
+                                 HasSubstr("resuming from ")));
+}
+
 TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
   write_recipe("bert", 2, 60);
   Pod pod({.processes = 2, .devices_each = 1});
