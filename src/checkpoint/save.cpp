@@ -29,8 +29,7 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
   });
   file.commit();
   json pieces = json::object();
-  for (const auto& [tensor, view] : tensors)
-    pieces[tensor] = checksum_text(view.data);
+  for (const auto& [tensor, view] : tensors) pieces[tensor] = checksum_text(view.data);
   return {{"name", name},
           {"size_bytes", size},
           {"crc32c", hex_text(crc)},

@@ -42,6 +42,14 @@ void remove_unfinished_folders(const std::string& out) {
       remove_tree(join_path(out, name));
 }
 
+// Said before hours of text; how many there are is known once they are opened.
+void check_devices(const Recipe& r, const Together& all) {
+  if (r.train.devices >= all.size) return;
+  throw UsageError(
+      str("train.devices is ", r.train.devices, ", but ", all.size, " processes train together"),
+      "give the devices of all hosts together, such as 32 for a v2-32");
+}
+
 // begin() and next_shared() are of the one that leads.
 class RecipeRun {
  public:
@@ -71,6 +79,7 @@ class RecipeRun {
 
 void RecipeRun::begin() {
   const Recipe& r = recipe_;
+  check_devices(r, all_);
   stages_ = stages_of(r, beginning_, evaluated_, trained());
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning_.overwrite) check_begin(beginning_.begin, model_dir);

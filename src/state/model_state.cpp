@@ -89,9 +89,8 @@ class ModelState::Staging {
     memory_.resize(std::max(memory_.size(), read_.size()));
     for (std::size_t i = 0; i < read_.size(); ++i) {
       TensorSlice& slice = read_[i];
-      if (!slice.put || std::ranges::none_of(begins, [&](const Dims& begin) {
-            return overlap(slice, begin, part);
-          }))
+      if (!slice.put || std::ranges::none_of(
+                            begins, [&](const Dims& begin) { return overlap(slice, begin, part); }))
         continue;
       const auto bytes = memory_[i].of(slice.part.shape.size_bytes());
       std::exchange(slice.put, {})(bytes);

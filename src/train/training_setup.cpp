@@ -26,9 +26,13 @@ std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
-// As many processes as were started together are the device's.
+// As many processes as were started together are the device's, and a run has work for all of them.
 void check_processes(const TrainJob& job, const Client& client) {
   const int processes = client.process_count(), size = job.together.size;
+  if (size > 1 && processes == size && job.on.devices != client.device_count())
+    throw UsageError(str("train: ", job.fields("devices"), " is ", job.on.devices, ", the ", size,
+                         " processes that train together have ", client.device_count()),
+                     str("ask for all of them: ", client.device_count()));
   if (processes == size) return;
   throw UsageError(
       str("train: ", counted(size, "process", "processes"),

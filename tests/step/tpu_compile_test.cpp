@@ -108,9 +108,9 @@ TEST_F(TpuCompile, TheTrainingStepOfFourHostsReusesTheMemoryOfItsState) {
   TrainingConfig c = config(Reduction::global);
   c.batch_size = c.devices = 32;
   c.takes_wishes = true;
-  const auto program = train_program(task(), c,
-                                     placement_for("tpu", 32, Reduction::global,
-                                                   partition_for({.mesh = "data=2,fsdp=16"}, 32)));
+  const auto program = train_program(
+      task(), c,
+      placement_for("tpu", 32, Reduction::global, partition_for({.mesh = "data=2,fsdp=16"}, 32)));
   const CompiledMemory memory = compile("v2:4x4", program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program) / 16);
   EXPECT_LT(memory.argument_bytes, state_bytes(program) / 8);

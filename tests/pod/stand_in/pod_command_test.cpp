@@ -143,6 +143,15 @@ TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
   expect_same_files(str("pod/checkpoint_", kSteps), str("alone/checkpoint_", kSteps));
 }
 
+TEST_F(PodJestimator, DevicesThatAreNotThoseOfAllAreRefused) {
+  Pod pod({.processes = 2, .devices_each = 4});
+  auto words = command("pod", 3);
+  words.emplace_back("--devices=1");
+  EXPECT_THAT(pod.run(smelt(words, 2)), Each(2));
+  EXPECT_THAT(pod.said(0), HasSubstr("train: --devices is 1, the 2 processes that train together "
+                                     "have 8\n  hint: ask for all of them: 8"));
+}
+
 TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
   Pod pod({.processes = 2, .devices_each = 4});
   auto words = command("pod", 3);

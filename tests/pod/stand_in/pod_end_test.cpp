@@ -67,8 +67,7 @@ TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
   write_file(newest + "/" + *last, bytes);
   ASSERT_THAT(pod.run(run("pod", 2, {form[0], "train.steps=6"})), Each(0)) << pod.said(0);
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr(str("of ", *last, " is damaged: its crc32c is ")),
-                                 HasSubstr("going back to step 2"),
-                                 HasSubstr("resuming from ")));
+                                 HasSubstr("going back to step 2"), HasSubstr("resuming from ")));
 }
 
 TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
@@ -104,6 +103,19 @@ TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
                         "on host 1\n  hint: start the same command with the same recipe on all")));
   }
   EXPECT_FALSE(exists(dir_.file("pod")));
+}
+
+TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
+  write_recipe("bert", 1, 2);
+  Pod pod({.processes = 2, .devices_each = 2});
+  EXPECT_THAT(pod.run(run("pod", 2)), Each(2));
+  EXPECT_THAT(pod.said(0), HasSubstr("train.devices is 1, but 2 processes train together\n  hint: "
+                                     "give the devices of all hosts together, such as 32 for"));
+  EXPECT_THAT(pod.run(run("pod", 2, {"train.devices=2"})), Each(2));
+  for (int process = 0; process < 2; ++process)
+    EXPECT_THAT(pod.said(process),
+                HasSubstr("2 devices wanted, the 2 processes that train together have 4\n"
+                          "  hint: ask for all of them: 4"));
 }
 
 TEST_F(PodEnd, AnotherProgramIsRefused) {
