@@ -25,15 +25,16 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONNECT = 10  # seconds for all to come, who may be killed before that
 LOST = 76
-STEPS = 60
+STEPS = 240
+SILENCE = 6  # a process says what it does eight times meanwhile
 RECIPE = """
 text: {input: %s/tests/golden/pretraining/english.txt, heldout: 0.2}
 vocab: {size: 200}
 data: {seq_length: 32, max_predictions: 5, dupe_factor: 20}
 model: {hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,
         max_position_embeddings: 32, type_vocab_size: 2}
-train: {device: cpu, batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 5, keep: 3}
-eval: {batch_size: 16, every: 15}
+train: {device: cpu, batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 10, keep: 3}
+eval: {batch_size: 16, every: 60}
 """ % (ROOT, STEPS)
 
 
@@ -55,7 +56,8 @@ class Run:
 
     def start(self, process, command):
         more = {"POD_SOCKET": self.pod.socket, "POD_PROCESS": str(process), "POD_SIZE": str(self.pod.size),
-                "SMELT_CPU_PLUGIN": self.pod.shim, "SMELT_POD_CONNECT": str(CONNECT)}
+                "SMELT_CPU_PLUGIN": self.pod.shim, "SMELT_POD_CONNECT": str(CONNECT),
+                "SMELT_POD_SILENCE": str(SILENCE)}
         words = [*command, "--processes", str(self.pod.size), "--process", str(process), "--hub", self.hub]
         return subprocess.Popen(words, env={**os.environ, **more}, stdin=subprocess.DEVNULL, stdout=self.logs[process],
                                 stderr=subprocess.STDOUT)

@@ -130,6 +130,7 @@ std::string RecipeRun::next_shared() {
 }
 
 void RecipeRun::make_shared(const std::string& name) {
+  all_.doing(str("the stage ", name));
   const auto shared = shared_stages(recipe_, beginning_, evaluated_, trained());
   std::ranges::find(shared, name, &Stage::name)->make();
 }

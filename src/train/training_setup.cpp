@@ -23,6 +23,7 @@ namespace {
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(Spent::device);
+  job.together.doing("opening the device");
   return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
@@ -190,6 +191,7 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
                                start.taken ? start.taken->parameters : TensorMap());
     });
   const auto compiling = run.log.during(Spent::compile);
+  job.together.doing("compiling");
   std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();
   std::optional<RunPrograms> programs;
