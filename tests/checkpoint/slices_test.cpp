@@ -10,7 +10,6 @@
 #include <deque>
 #include <fstream>
 #include <functional>
-#include <set>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
@@ -24,7 +23,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::HasSubstr;
 
 using Values = std::vector<std::int32_t>;
@@ -171,71 +169,6 @@ TEST_F(SlicedCheckpointTest, TheManifestSaysWhereEachSliceLies) {
             R"({"begin":[9],"file":"tensors-00000-of-00003.safetensors",)"
             R"("name":"b[9:12]","shape":[3]})");
   EXPECT_EQ(m["tensors"]["w"]["slices"][4]["name"], "w[4:8,2:4]");
-}
-
-// One that is opened reads a slice when it is wanted, and finds out then whether it is whole.
-TEST_F(SlicedCheckpointTest, WhatIsOpenedIsReadAndCheckedBySlice) {
-  save(10);
-  const auto values = [&](const std::string& name) {
-    const SlicedCheckpoint opened = open_sliced_checkpoint(dir_.path(), 10);
-    Scratch scratch;
-    return tensor_values<std::int32_t>(whole(opened.tensors.at(name), scratch));
-  };
-  const Checkpoint loaded = load_checkpoint(dir_.path(), 10);
-  for (const auto& [name, tensor] : loaded.tensors)
-    EXPECT_EQ(values(name), tensor_values<std::int32_t>(tensor)) << name;
-
-  const std::string b = "tensors-00000-of-00003.safetensors", bytes = read_file(file(b));
-  std::string changed = bytes;
-  changed.back() ^= 1;  // of the last slice of "b" or "w"
-  put(b, changed);
-  std::set<std::string> damaged;
-  for (const auto& [name, tensor] : loaded.tensors) try {
-      values(name);
-    } catch (const DamagedCheckpoint& error) {
-      damaged.insert(name);
-      EXPECT_THAT(error.what(),
-                  AllOf(HasSubstr(str("of ", b, " is damaged: its crc32c is ")),
-                        HasSubstr("\n  hint: restore this directory from a copy, or remove it")));
-    }
-  EXPECT_EQ(damaged.size(), 1) << "the others are whole";
-  EXPECT_THAT(error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 10); }),
-              HasSubstr(b + " is damaged"));
-  for (std::size_t at = 0; at < bytes.size(); at += 7) {  // the header, too
-    changed = bytes;
-    changed[at] ^= 1;
-    put(b, changed);
-    EXPECT_THROW(
-        {
-          const SlicedCheckpoint opened = open_sliced_checkpoint(dir_.path(), 10);
-          for (const auto& [name, tensor] : opened.tensors) {
-            Scratch scratch;
-            (void)whole(tensor, scratch);
-          }
-        },
-        DamagedCheckpoint)
-        << at;
-  }
-  put(b, bytes.substr(1));
-  EXPECT_THAT(error_of<DamagedCheckpoint>([&] { open_sliced_checkpoint(dir_.path(), 10); }),
-              HasSubstr(str(b, " has ", bytes.size() - 1, " bytes, the manifest says ")));
-}
-
-TEST_F(SlicedCheckpointTest, OneOfAnEarlierVersionIsReadWholeWhereItIsOpened) {
-  save(10);
-  json m = manifest();
-  for (json& line : m["files"]) line.erase("pieces_crc32c");
-  put("manifest.json", m.dump());
-  put("COMMIT", commit_text(m.dump()));
-  const SlicedCheckpoint opened = open_sliced_checkpoint(dir_.path(), 10);
-  for (const auto& [name, tensor] : opened.tensors)
-    for (const TensorSlice& slice : tensor.slices) EXPECT_FALSE(slice.put) << name;
-  m["files"][0]["pieces_crc32c"] = json::object();
-  m["files"][1]["pieces_crc32c"] = m["files"][2]["pieces_crc32c"] = json::object();
-  put("manifest.json", m.dump());
-  put("COMMIT", commit_text(m.dump()));
-  EXPECT_THAT(error_of<DamagedCheckpoint>([&] { open_sliced_checkpoint(dir_.path(), 10); }),
-              HasSubstr("manifest.json does not list 'b[0:3]' of tensors-00000-of-00003."));
 }
 
 TEST_F(SlicedCheckpointTest, TheSameSlicesGiveTheSameBytesInWhicheverOrderTheyCome) {
