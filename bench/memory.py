@@ -2,7 +2,7 @@
 """What memory a training run on the CPU holds, step by step, with saves and evaluations between.
 
 Needs build/release/smelt (scripts/build). BERT-base, 8 x 128, of the tests' English text. What the process holds is looked at
-twice a second (VmRSS of /proc); a line for each tenth of the run says the most. docs/performance.md says what it should be.
+twice a second (RssAnon of /proc); a line for each tenth of the run says the most. docs/performance.md says what it should be.
 
     bench/memory.py [--steps 200]
 """
@@ -18,7 +18,7 @@ from loop import ROOT, SIZES, recipe
 
 def held(pid):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith("RssAnon:"):
             return 1024 * int(line.split()[1])
     return 0  # it has ended
 

@@ -77,6 +77,27 @@ Client::Client(Handle<pjrt::ClientDestroy> handle, std::shared_ptr<const KeyValu
   for (std::size_t i = 0; i < own.num_addressable_devices; ++i)
     own_.push_back(device_of(own.addressable_devices[i]));
   std::ranges::sort(own_);
+  one_at_a_time_ = platform_name() == "cpu";
+}
+
+void Client::await_latest() const {
+  if (!one_at_a_time_) return;
+  Events latest;
+  {
+    const std::lock_guard lock(latest_mutex_);
+    latest = latest_;
+  }
+  if (!latest) return;
+  try {
+    for (const Event& event : *latest) event.await();
+  } catch (const PjrtError&) {  // said to whoever awaits it
+  }
+}
+
+void Client::note_latest(Events done) const {
+  if (!one_at_a_time_) return;
+  const std::lock_guard lock(latest_mutex_);
+  latest_ = std::move(done);
 }
 
 void Client::add_device(pjrt::Device* raw) {

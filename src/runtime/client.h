@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "ir/shape.h"
 #include "runtime/compile_options.h"
 #include "runtime/device_facts.h"
+#include "runtime/event.h"
 #include "runtime/handle.h"
 #include "runtime/key_value_store.h"
 #include "runtime/pjrt_abi.h"
@@ -95,6 +97,10 @@ class Client : public std::enable_shared_from_this<Client> {
   int device_of(const pjrt::Device* raw) const;
   pjrt::Client* raw() const { return handle_.raw(); }
 
+  // Of Executable::execute(): on a CPU, until what was started last has ended, well or not.
+  void await_latest() const;
+  void note_latest(Events done) const;
+
  private:
   struct Known {
     pjrt::Device* raw = nullptr;  // owned by the plugin's client
@@ -110,6 +116,9 @@ class Client : public std::enable_shared_from_this<Client> {
   int process_ = 0;
   std::vector<Known> devices_;
   std::vector<int> own_;
+  bool one_at_a_time_ = false;
+  mutable std::mutex latest_mutex_;
+  mutable Events latest_;
 };
 
 // The processes that train together, of which this is number `index`.

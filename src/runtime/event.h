@@ -1,6 +1,9 @@
 // The end of some asynchronous work of a plugin.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "runtime/handle.h"
 
 namespace smelt {
@@ -25,5 +28,7 @@ class Event {
  private:
   Handle<pjrt::EventDestroy> handle_;
 };
+
+using Events = std::shared_ptr<const std::vector<Event>>;
 
 }  // namespace smelt

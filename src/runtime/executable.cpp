@@ -48,7 +48,11 @@ std::vector<T*> rows(std::vector<std::vector<T>>& table) {
 }  // namespace
 
 void Execution::await() const {
-  for (const Event& event : done_) event.await();
+  for (const Event& event : *done_) event.await();
+}
+
+bool Execution::ended() const {
+  return std::ranges::all_of(*done_, [](const Event& event) { return event.ready(); });
 }
 
 Executable::Executable(std::shared_ptr<const Client> client,
@@ -89,6 +93,7 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
   args.num_args = arguments.empty() ? 0 : arguments[0].size();
   args.output_lists = output_rows.data();
   args.device_complete_events = events.data();
+  client_->await_latest();
   client_->plugin()->call(args);
 
   std::vector<std::vector<Buffer>> results;
@@ -98,7 +103,9 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
     for (pjrt::Buffer* raw : outputs[list]) row.emplace_back(client_, raw);
     done.emplace_back(client_->plugin(), events[list]);
   }
-  return Execution(std::move(results), std::move(done));
+  const auto all_done = std::make_shared<const std::vector<Event>>(std::move(done));
+  client_->note_latest(all_done);
+  return {std::move(results), all_done};
 }
 
 }  // namespace smelt

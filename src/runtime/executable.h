@@ -15,16 +15,17 @@ namespace smelt {
 // One run under way. Dropping it waits for nothing; the results keep what they need.
 class Execution {
  public:
-  Execution(std::vector<std::vector<Buffer>> results, std::vector<Event> done)
+  Execution(std::vector<std::vector<Buffer>> results, Events done)
       : results(std::move(results)), done_(std::move(done)) {}
 
   std::vector<std::vector<Buffer>> results;  // [own device][result]
 
   // Until every own device has finished; PjrtError with the plugin's text if one failed.
   void await() const;
+  bool ended() const;  // whether that would return at once
 
  private:
-  std::vector<Event> done_;  // one per device
+  Events done_;  // one per device
 };
 
 class Executable {
@@ -33,7 +34,8 @@ class Executable {
   Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
              std::uint32_t launch);
 
-  // Starts the program on its devices and returns at once; `arguments` is [own device][argument],
+  // Starts the program on its devices and returns at once, on a CPU once what was started before
+  // has ended: its queue would hold the temporaries of both. `arguments` is [own device][argument],
   // in the order of devices(). The caller keeps the arguments, except those that the module donates
   // (tf.aliasing_output): their memory is in the results now and the Buffers are deleted().
   // Arguments that are not donated may be destroyed at once; the plugin holds them until it is

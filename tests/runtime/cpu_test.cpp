@@ -83,6 +83,24 @@ TEST_F(CpuPlugin, CarriesScalarsAndEmptyArrays) {
               ElementsAre());
 }
 
+TEST_F(CpuPlugin, AProgramBeginsOnceTheOneBeforeHasEnded) {
+  const auto client = open_device("cpu");
+  const Executable product = client->compile(R"(
+module @product {
+  func.func public @main(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
+    %y = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+    %z = stablehlo.dot_general %y, %y, contracting_dims = [1] x [0] : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+    return %z : tensor<1000x1000xf32>
+  }
+})");
+  const Buffer x = to_device<float>(*client, std::vector<float>(1'000'000, 1e-3f),
+                                    {.dtype = DType::f32, .dims = {1000, 1000}});
+  const Execution first = product.execute({{&x}});
+  const Execution second = product.execute({{&x}});
+  EXPECT_TRUE(first.ended());
+  EXPECT_NEAR(second.results[0][0].to_host<float>()[0], 1e-3f, 1e-6f);
+}
+
 TEST_F(CpuPlugin, ADonatedArgumentIsConsumedAndTheOthersStay) {
   const auto client = open_device("cpu");
   const Executable add = client->compile(R"(
