@@ -32,8 +32,10 @@ const char* class_with(const LazyTensors& parameters) {
 }
 
 json original_config(const json& config, const std::string& where) {
-  if (!config.is_object() || text_field(config, "model_type", "") != "bert")
-    throw UsageError(str(where, ": not the config of a BERT model"), "model_type must be \"bert\"");
+  const std::string type = config.is_object() ? text_field(config, "model_type", "") : "";
+  if (type != "bert")
+    throw UsageError(str(where, ": not the config of a BERT model: model_type is '", type, "'"),
+                     "smelt reads bert, electra, t5 and mt5");
   check_encoder_form(config, where);
   const json left = with_heads_left(config, where);
   json original = json::object();

@@ -101,6 +101,11 @@ const LazyTensor& find(const LazyTensors& tensors, const std::string& name, cons
                        std::string_view where) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
+    if (std::ranges::any_of(tensors, [](const auto& t) { return t.first.ends_with(":0"); }))
+      throw UsageError(
+          str(where, ": no tensor '", name, "', but such as '", tensors.begin()->first,
+              "': these are TensorFlow's names"),
+          "save it by PyTorch's class of transformers, from_pretrained(…, from_tf=True)");
     std::vector<std::string> known;
     for (const auto& item : tensors) known.push_back(item.first);
     throw UsageError(str(where, ": no tensor '", name, "'"),

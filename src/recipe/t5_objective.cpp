@@ -186,7 +186,10 @@ Task task_of(const T5Recipe& c) {
 void check_t5(const Recipe& r) {
   const RecipeChecks checks(r);
   checks.require(is_sentencepiece(r.vocab), {"vocab.type", "vocab.file"},
-                 "a T5 learns SentencePiece's pieces, vocab.type is wordpiece",
+                 str("a T5 learns SentencePiece's pieces, ",
+                     r.vocab.file.empty() ? std::string("vocab.type is wordpiece")
+                                          : str("vocab.file ", r.vocab.file,
+                                                " is no *.model, nor a tokenizer.json")),
                  "set vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's "
                  "spiece.model");
   checks.at_least("model.vocab_size", 0);

@@ -5,8 +5,10 @@
 
 #include "format/config.h"
 #include "tasks/t5_answers.h"
+#include "tokenize/sentencepiece.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -23,22 +25,34 @@ class T5Text {
         sentinels_(sentinels_of(*tokenizer_, vocab,
                                 extra_ids.value_or(std::clamp<std::int64_t>(
                                     model.vocab_size - tokenizer_->size(), 0, kSentinelsOfT5)))),
-        end_(id_of_piece(*tokenizer_, vocab, "</s>")) {}
+        signs_(space_signs(vocab)),
+        end_(id_of_piece(*tokenizer_, vocab, "</s>")) {
+    if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin)
+      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin);
+  }
 
   std::vector<std::int32_t> encode(std::string_view text) const {
     std::vector<std::int32_t> out;
+    bool first = true;
+    const auto put = [&](std::string_view part) {
+      if (part.empty()) return;
+      const bool sign = (first ? signs_.at_begin : signs_.behind_sentinels) ||
+                        (signs_.of_spaces && part.front() == ' ');
+      (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(part, out);
+    };
     for (std::size_t at = text.find(kSentinel); at != text.npos;) {
       const auto sentinel = sentinel_at(text.substr(at));
       if (!sentinel) {  // text
         at = text.find(kSentinel, at + 1);
         continue;
       }
-      if (at > 0) tokenizer_->encode(text.substr(0, at), out);
+      put(text.substr(0, at));
+      first = false;
       out.push_back(sentinel->id);
       text.remove_prefix(at + sentinel->size);
       at = text.find(kSentinel);
     }
-    if (!text.empty()) tokenizer_->encode(text, out);
+    put(text);
     out.push_back(end_);
     return out;
   }
@@ -88,7 +102,9 @@ class T5Text {
   }
 
   std::unique_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<const Tokenizer> other_;  // with the other choice of a sign, where it is wanted
   Sentinels sentinels_;
+  SpaceSigns signs_;
   std::int32_t end_;
 };
 

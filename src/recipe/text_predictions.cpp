@@ -71,6 +71,14 @@ class ScoredRows {
     return row;
   }
 
+  // Of all records.
+  void end() {
+    std::string line;
+    if (lines_ && lines_->next(line))
+      throw UsageError(str(path_, ":", lines_->number(), ": more rows than the records beside it"),
+                       "remove it and the records: `smelt run` makes both again");
+  }
+
  private:
   std::string path_;
   const GenerateJob& job_;
@@ -138,6 +146,7 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
     first += count;
     progress.update(static_cast<std::int64_t>(first));
   }
+  if (all == source->size()) rows.end();
 }
 
 bool is_exact(const std::string& said, const nlohmann::ordered_json& row) {

@@ -254,6 +254,11 @@ Processes joined;
 std::shared_ptr<const Client> new_client(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
   if (device == "cpu") {
+    constexpr int kMostOfACpu = 256;  // with more, collectives were seen to starve
+    if (device_count > kMostOfACpu)
+      throw UsageError(str("device cpu: ", device_count,
+                           " devices are asked for; a CPU is split into ", kMostOfACpu, " at most"),
+                       "ask for as many as it has cores, or fewer");
     keep_freed_memory();  // first: the plugin's threads would have heaps of their own
     give_cpu_threads(device_count);
     // Left alone, the CPU plugin makes four devices.

@@ -140,13 +140,13 @@ Answers one_by_one(const Scope& s, const Search& search, const NextWords& next, 
       [&](Graph& body, std::span<const Tensor> in) -> std::vector<Tensor> {
         const Tensor position = in[0], ended = in[3];
         std::vector<Tensor> memory(in.begin() + kOwn, in.end());
-        const Tensor scores =
-            allowed(search, next, next.scores(body, in[2], position, memory), position);
+        const Tensor all = next.scores(body, in[2], position, memory);
+        const Tensor scores = allowed(search, next, all, position);
         const Tensor top = reduce_max(scores, {1});
         const Tensor word =
             search.sample ? drawn(s, body, search, scores, position) : first_of(scores, top);
         const Tensor token = where(ended, zeros_like(word), word);
-        const Tensor said = (search.sample ? score_of(scores, word) : top) - log_sum_exp(scores);
+        const Tensor said = (search.sample ? score_of(scores, word) : top) - log_sum_exp(all);
         const Tensor at_end =
             flags(compare(token, full_like(token, static_cast<double>(next.end)), Compare::eq));
         std::vector<Tensor> out{position + whole(body, 1), with_token(in[1], token, position),
@@ -163,14 +163,15 @@ struct Beams {
   Tensor position;
   Tensor ids, scores;                        // running: [B,K,T], [B,K]
   Tensor ended_ids, ended_scores, is_ended;  // finished: [B,K,T], [B,K], flags [B,K]
+  Tensor open;  // flags [B,1]: an answer may still be bettered; down it stays down
   std::vector<Tensor> memory;
 
-  static constexpr std::size_t kOwn = 6;
+  static constexpr std::size_t kOwn = 7;
   static Beams of(std::span<const Tensor> in) {
-    return {in[0], in[1], in[2], in[3], in[4], in[5], {in.begin() + kOwn, in.end()}};
+    return {in[0], in[1], in[2], in[3], in[4], in[5], in[6], {in.begin() + kOwn, in.end()}};
   }
   std::vector<Tensor> list() const {
-    std::vector<Tensor> out{position, ids, scores, ended_ids, ended_scores, is_ended};
+    std::vector<Tensor> out{position, ids, scores, ended_ids, ended_scores, is_ended, open};
     out.insert(out.end(), memory.begin(), memory.end());
     return out;
   }
@@ -217,6 +218,7 @@ class BeamSearch {
             none,
             constant(graph, kNever, DType::f32, beams),
             constant(graph, 0, DType::f32, beams),
+            reshape(live_, {B_, 1}),
             next_.memory};
   }
 
@@ -230,25 +232,22 @@ class BeamSearch {
   }
 
   Tensor goes_on(Graph& graph, const Beams& in) const {
-    const Tensor best = slice_axis(in.scores, 1, 0, 1);  // [B,1]
-    const bool at_longest = search_.early_stop == EarlyStop::never && search_.length_penalty > 0;
-    const Tensor bound =
-        best / powered(at_longest ? whole(graph, T_) : maximum(in.position, whole(graph, 1)), best);
-    const Tensor least = -reduce_max(-in.ended_scores, {1}, KeepDims::yes);
-    const Tensor worst =
-        where(in.is_ended, broadcast_to(least, in.scores.dims()), full_like(in.scores, kNever));
-    const Tensor better = flags(compare(broadcast_to(bound, worst.dims()), worst, Compare::gt)) *
-                          broadcast_to(reshape(graph.capture(live_), {B_, 1}), worst.dims());
-    Tensor open = reduce_max(better, {0, 1});
-    if (search_.early_stop == EarlyStop::yes) {
-      const Tensor running =
-          (1.0 - in.is_ended) * broadcast_to(reshape(graph.capture(live_), {B_, 1}), {B_, K_});
-      open = open * reduce_max(running, {0, 1});
-    }
-    const Tensor first = flags(compare(in.position, whole(graph, 0), Compare::eq));
     const Tensor more = compare(in.position, whole(graph, T_), Compare::lt);
-    const Tensor wanted = maximum(open, first);
-    return bitwise_and(more, compare(wanted, zeros_like(wanted), Compare::gt));
+    const Tensor open = reduce_max(in.open, {0, 1});
+    return bitwise_and(more, compare(open, zeros_like(open), Compare::gt));
+  }
+
+  // Flags [B,1]: the best running beam may yet score above the worst that has ended. Each row by
+  // itself, so that an answer does not depend on the others of its batch.
+  Tensor may_improve(Graph& graph, const Beams& in) const {
+    const Tensor best = slice_axis(in.scores, 1, 0, 1);
+    const bool at_longest = search_.early_stop == EarlyStop::never && search_.length_penalty > 0;
+    const Tensor bound = best / powered(at_longest ? whole(graph, T_) : in.position, best);
+    const Tensor all_ended = -reduce_max(-in.is_ended, {1}, KeepDims::yes);
+    const Tensor least = -reduce_max(-in.ended_scores, {1}, KeepDims::yes);
+    const Tensor better = flags(compare(bound, least, Compare::gt));
+    const Tensor open = search_.early_stop == EarlyStop::yes ? zeros_like(better) : better;
+    return maximum(open, 1.0 - all_ended);
   }
 
   // log p of each next word with what led to it: f32 [B,K V].
@@ -282,22 +281,21 @@ class BeamSearch {
     const Tensor among_best = flags(compare(iota(graph, {DType::s32, ends.dims()}, 1),
                                             full_like(word, static_cast<double>(K_)), Compare::lt));
     const Tensor just = ends * among_best;
-    Tensor refused = 1.0 - just;
-    if (search_.early_stop == EarlyStop::yes) {
-      const Tensor full = -reduce_max(-in.is_ended, {1}, KeepDims::yes);
-      refused = maximum(refused, broadcast_to(full, refused.dims()));
-    }
+    const Tensor refused = 1.0 - just * broadcast_to(in.open, just.dims());
     const Tensor length = in.position + whole(graph, 1);
     const Tensor ended = best[0] / powered(length, best[0]) + refused * kNever;
     const Tensor all_scores = concatenate({in.ended_scores, ended}, 1);
     const Tensor kept = top_k(all_scores, K_)[1];
-    return {length,
-            gather_items(ids, running[1]),
-            running[0],
-            gather_items(concatenate({in.ended_ids, ids}, 1), kept),
-            gather_items(all_scores, kept),
-            gather_items(concatenate({in.is_ended, just}, 1), kept),
-            std::move(memory)};
+    Beams out{length,
+              gather_items(ids, running[1]),
+              running[0],
+              gather_items(concatenate({in.ended_ids, ids}, 1), kept),
+              gather_items(all_scores, kept),
+              gather_items(concatenate({in.is_ended, just}, 1), kept),
+              in.open,
+              std::move(memory)};
+    out.open = in.open * may_improve(graph, out);
+    return out;
   }
 
   // What the model keeps of rows, as beams go on from one another: x [B K,…], which [B,K].

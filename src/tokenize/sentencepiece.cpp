@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "format/wire.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -29,9 +30,18 @@ std::int64_t first_other_piece(std::string_view model, std::string_view other) {
   return size == others ? -1 : std::min(size, others);
 }
 
-SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path)
+SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
+                                               std::optional<bool> begins_with_space)
     : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const std::string model = sentencepiece_model(path);
+  std::string model = sentencepiece_model(path);
+  if (begins_with_space) {
+    // A message of protobuf's goes on in whatever stands behind it: ModelProto.normalizer_spec 3,
+    // of it add_dummy_prefix 3.
+    WireWriter normalizer, more;
+    normalizer.varint(3, *begins_with_space);
+    more.message(3, normalizer);
+    model += more.take();
+  }
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok())
     throw UsageError(

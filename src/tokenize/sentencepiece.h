@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,10 @@ std::int64_t first_other_piece(std::string_view model, std::string_view other);
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   // Of a *.model, or of a tokenizer.json (tokenize/unigram_json.h). UsageError when the file is
-  // missing or no such model.
-  explicit SentencePieceTokenizer(const std::string& path);
+  // missing or no such model. `begins_with_space`: whether a text gets the sign of a space before
+  // its first piece; else as the model says.
+  explicit SentencePieceTokenizer(const std::string& path,
+                                  std::optional<bool> begins_with_space = std::nullopt);
   ~SentencePieceTokenizer() override;
 
   std::int32_t size() const override;

@@ -27,7 +27,8 @@ constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 // How text is cut before the pieces are looked for, as sentencepiece_model.proto has it.
 struct Normalizer {
   std::string charsmap;
-  bool squeezes_spaces = false, begins_with_space = false;
+  bool squeezes_spaces = false, strips_left = false;
+  SpaceSigns signs = {};
 };
 
 std::string from_base64(std::string_view text, const JsonField& field) {
@@ -66,8 +67,11 @@ Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
       out.charsmap = from_base64(map.as<std::string>(), map);
     } else if (type == "Replace") {
       field["pattern"]["Regex"].expect(" {2,}");
+      if (field["content"].value() != " ") field["content"].expect(kSpaceSign);
       out.squeezes_spaces = true;
-    } else if (type != "Strip") {
+    } else if (type == "Strip") {
+      out.strips_left = field["strip_left"].as_switch().value_or(true);
+    } else {
       throw UsageError(str(path, ": a normalizer ", type, ", which a T5's has not"), kUnigramHint);
     }
   }
@@ -75,24 +79,30 @@ Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
 }
 
 void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normalizer& out) {
-  bool found = false;
+  std::string scheme;
+  bool by_words = false;
   for (const json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
     const JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "WhitespaceSplit") {
-      out.squeezes_spaces = true;
+      by_words = out.squeezes_spaces = true;
     } else if (type == "Metaspace") {
       field["replacement"].expect(kSpaceSign);
-      const std::string scheme = field["prepend_scheme"].as<std::string>(
+      scheme = field["prepend_scheme"].as<std::string>(
           field["add_prefix_space"].as_switch().value_or(true) ? "always" : "never");
-      out.begins_with_space = scheme != "never";
-      found = true;
     } else {
       throw UsageError(str(path, ": a pre_tokenizer ", type, ", which a T5's has not"),
                        kUnigramHint);
     }
   }
-  if (!found) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
+  if (scheme.empty()) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
+  if (by_words && scheme != "always")
+    throw UsageError(str(path, ": a Metaspace that prepends ", scheme,
+                         " behind a WhitespaceSplit, which leaves words without spaces"),
+                     kUnigramHint);
+  out.signs = {.at_begin = scheme != "never",
+               .behind_sentinels = scheme == "always",
+               .of_spaces = scheme != "always" && !out.strips_left && out.squeezes_spaces};
 }
 
 bool is_extra_id(std::string_view piece) {
@@ -205,7 +215,7 @@ std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
   trainer.bytes(45, pieces[static_cast<std::size_t>(unknown)].text);
   out.message(2, trainer);
   normalizer.bytes(2, n.charsmap);
-  normalizer.varint(3, n.begins_with_space);
+  normalizer.varint(3, n.signs.at_begin);
   normalizer.varint(4, n.squeezes_spaces);
   normalizer.varint(5, true);
   out.message(3, normalizer);
@@ -239,6 +249,7 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
   UnigramJson out;
   out.extra_ids = take_extra_ids(root, path, pieces);
   out.model = model_bytes(pieces, normalizer);
+  out.signs = normalizer.signs;
   return out;
 }
 
@@ -253,6 +264,18 @@ bool is_sentencepiece_file(const std::string& path) {
 std::string sentencepiece_model(const std::string& path) {
   std::string bytes = read_file(path, kSmallFileBytes);
   return is_tokenizer_json(path) ? parse_unigram_json(bytes, path).model : bytes;
+}
+
+SpaceSigns space_signs(const std::string& path) {
+  if (is_tokenizer_json(path))
+    return parse_unigram_json(read_file(path, kSmallFileBytes), path).signs;
+  SpaceSigns out;
+  const std::string config = join_path(parent_path(path), "tokenizer_config.json");
+  if (!exists(config)) return out;
+  const json file = parsed(read_file(config, kSmallFileBytes));
+  const auto legacy = file.is_object() ? file.value("legacy", json()) : json();
+  out.behind_sentinels = legacy != false;
+  return out;
 }
 
 std::string vocabulary_bytes(const std::string& path) {

@@ -8,8 +8,16 @@
 
 namespace smelt {
 
+// Where a part of a text, cut at its sentinels, begins with the sign of a space.
+struct SpaceSigns {
+  bool at_begin = true;          // the text's first part does
+  bool behind_sentinels = true;  // so do the others
+  bool of_spaces = false;        // so does any that begins with a space
+};
+
 struct UnigramJson {
   std::string model;  // a SentencePiece model's bytes; the same text gives the same
+  SpaceSigns signs = {};
   // <extra_id_…> behind its pieces, which a spiece.model does not hold.
   std::int64_t extra_ids = 0;
 };
@@ -22,6 +30,9 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path);
 bool is_sentencepiece_file(const std::string& path);
 // The model's bytes, of either form. UsageError where a *.json holds none.
 std::string sentencepiece_model(const std::string& path);
+// As the tokenizer.json says, or, for a spiece.model, `legacy` of the tokenizer_config.json beside
+// it: transformers' T5Tokenizer puts no sign behind a sentinel where that is false.
+SpaceSigns space_signs(const std::string& path);
 // What a vocabulary's checksum is of: the model's bytes of either form, else the file's own.
 std::string vocabulary_bytes(const std::string& path);
 

@@ -248,10 +248,10 @@ TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
   config["model_type"] = "gpt2";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model"));
+              HasSubstr("config.json: not the config of a BERT model: model_type is '"));
   write_file(dir_.file("hf/config.json"), "{");
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model"));
+              HasSubstr("config.json: not the config of a BERT model: model_type is '"));
 }
 
 TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
@@ -262,6 +262,10 @@ TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
   write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("model.safetensors: no tensor 'cls.seq_relationship.weight'"));
+  TensorMap renamed;
+  for (auto& [name, tensor] : tensors) renamed[name + ":0"] = tensor;
+  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(renamed));
+  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr(":0': these are TensorFlow's names"));
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ TEST_F(T5Recipe, NamesWhatDoesNotFit) {
             "--set: a T5 learns SentencePiece's pieces, vocab.type is wordpiece\n  hint: set "
             "vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's "
             "spiece.model");
+  EXPECT_THAT(refusal({"vocab.type=wordpiece", "vocab.file=pieces"}),
+              HasSubstr("vocab.file pieces is no *.model, nor a tokenizer.json"));
   EXPECT_EQ(refusal({"data.extra_ids=20"}),
             "--set: windows of 568 tokens have 28 spans of noise, and the vocabulary has 20 "
             "sentinels\n  hint: raise data.extra_ids or data.mean_noise_span_length, or lower "

@@ -152,6 +152,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   EXPECT_EQ(e.measure("exact_match").value, 0);
   const std::string predictions = dir_.file("m/model/predictions.jsonl"),
                     kept = dir_.file("m/data/heldout.tfrecord.rows.jsonl");
+  const std::string made = read_file(kept);
   std::string answered;
   int lines = 0;
   LineReader told(predictions);
@@ -176,6 +177,10 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   remove_file(kept);
   (void)evaluate_model(recipe("m", few));
   EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl is not there: answers are compared with"));
+  write_file(kept, made + made);
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { evaluate_model(recipe("m", {"data.targets_length=4", "eval.steps=0"})); }),
+              HasSubstr("more rows than the records beside it"));
 }
 
 TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
@@ -278,6 +283,28 @@ TEST_F(TextToText, WhatIsNoSentinelIsText) {
   }
   const auto both = job.encode("a <extra_id_9> dog <extra_id_0> the cat");
   EXPECT_EQ(std::ranges::count(both, static_cast<std::int32_t>(pieces->size()) + 7), 1);
+}
+
+// As transformers' T5Tokenizer with legacy=False.
+TEST_F(TextToText, NoSpaceSignStandsBehindASentinelWhereTheFolderSaysSo) {
+  for (const char* form : {"old", "new"}) {
+    make_folders(dir_.file(form));
+    write_file(dir_.file(str(form, "/spiece.model")), read_file(dir_.file("base/vocab.model")));
+  }
+  write_file(dir_.file("new/tokenizer_config.json"), R"({"legacy": false})");
+  const auto pieces_of = [&](const char* form, std::string_view text) {
+    const std::string vocab = dir_.file(str(form, "/spiece.model"));
+    const auto config =
+        parse_config<T5Config>(load_latest_state(dir_.file("base/model"))->state["model"], "");
+    const auto pieces = load_tokenizer(vocab, {});
+    std::string out;
+    for (const std::int32_t id : t5_generate_job(config, vocab, {}, 8).encode(text))
+      out += id < pieces->size() ? pieces->token(id) : "<>";
+    return out;
+  };
+  EXPECT_EQ(pieces_of("old", "a dog <extra_id_0> the cat"), "▁a▁dog<>▁the▁cat</s>");
+  EXPECT_EQ(pieces_of("new", "a dog <extra_id_0> the cat"), "▁a▁dog<>the▁cat</s>");
+  EXPECT_EQ(pieces_of("new", "<extra_id_0>a"), "<>a</s>");
 }
 
 TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "runtime/executable.h"
+#include "support/error_of.h"
 #include "support/plugins.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -57,6 +58,11 @@ TEST_F(CpuPlugin, AddsTwoArrays) {
   EXPECT_EQ(run.results[0][0].shape(), kShape);
   EXPECT_THAT(run.results[0][0].to_host<float>(), ElementsAre(11, 22, 33, 44, 55, 66));
   EXPECT_FALSE(x.deleted());
+}
+
+TEST_F(CpuPlugin, IsNotSplitIntoMoreDevicesThanItCanServe) {
+  EXPECT_THAT(error_of<UsageError>([] { open_device("cpu", 1000); }),
+              HasSubstr("1000 devices are asked for; a CPU is split into 256 at most"));
 }
 
 TEST_F(CpuPlugin, CarriesEveryElementTypeThereAndBack) {

@@ -122,6 +122,21 @@ TEST_P(T5Answers, GreedyAndByBeamsAreTransformers) {
   }
 }
 
+// Above a penalty of 1 a later end may yet score best, so when a row ends must not be up to the
+// others.
+TEST_P(T5Answers, ByBeamsDoNotDependOnTheBatch) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenAnswers golden(GetParam());
+  Search search = golden.search("beams");
+  search.length_penalty = 3;
+  const Said all = golden.ask(client, search, 0, 200);
+  for (const std::int64_t first : {0, 60, 120, 196}) {
+    const Said few = golden.ask(client, search, first, 4);
+    const auto begin = all.ids.begin() + first * search.most_tokens;
+    EXPECT_EQ(few.ids, std::vector(begin, begin + 4 * search.most_tokens)) << first;
+  }
+}
+
 TEST_P(T5Answers, DoNotDependOnTheBatchNorOnTheDevices) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenAnswers golden(GetParam());

@@ -88,6 +88,30 @@ TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
   EXPECT_THAT(ids(file, "bab"), ElementsAre(5, 6)) << "is never cut";
 }
 
+// What transformers 4.57 tokenizes by the same files.
+TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
+  const auto signs = [](const json& file) {
+    const SpaceSigns s = parse_unigram_json(file.dump(), "t").signs;
+    return std::vector<int>{s.at_begin, s.behind_sentinels, s.of_spaces};
+  };
+  json file = small();
+  EXPECT_THAT(signs(file), ElementsAre(1, 1, 0));
+  const auto steps = [&](const char* scheme, bool strip_left) {
+    file["pre_tokenizer"] = {
+        {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", scheme}};
+    file["normalizer"] = {
+        {"type", "Sequence"},
+        {"normalizers",
+         {{{"type", "Strip"}, {"strip_left", strip_left}, {"strip_right", true}},
+          {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", "▁"}}}}};
+    return signs(file);
+  };
+  EXPECT_THAT(steps("always", false), ElementsAre(1, 1, 0));
+  EXPECT_THAT(steps("first", false), ElementsAre(1, 0, 1));
+  EXPECT_THAT(steps("never", false), ElementsAre(0, 0, 1));
+  EXPECT_THAT(steps("never", true), ElementsAre(0, 0, 0));
+}
+
 TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
   const auto with = [](const char* pointer, const json& value) {
     json file = small();
@@ -105,6 +129,12 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
               HasSubstr("t.json: a pre_tokenizer Digits, which a T5's has not"));
   EXPECT_THAT(with("/pre_tokenizer", nullptr),
               HasSubstr("pre_tokenizer is missing, not Metaspace"));
+  EXPECT_THAT(with("/pre_tokenizer/pretokenizers/1",
+                   {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}}),
+              HasSubstr("a Metaspace that prepends first behind a WhitespaceSplit"));
+  EXPECT_THAT(with("/normalizer",
+                   {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", "_"}}),
+              HasSubstr("t.json: content is \"_\""));
   EXPECT_THAT(with("/model/unk_id", 9), HasSubstr("model.unk_id is 9, no piece's number"));
   EXPECT_THAT(with("/model/vocab", {"a", "b"}),
               HasSubstr("model.vocab is no list of pieces with their scores"));
