@@ -11,9 +11,9 @@
 #include "console/text_flags.h"
 #include "data/inspect_tokens.h"
 #include "examples/token_stores.h"
-#include "format/crc32c.h"
 #include "store/file.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -76,7 +76,7 @@ void print_token_statistics(const InspectOptions& options, bool json) {
                          " pieces, first ", found.first_out_of_range),
                      "were the tokens made with this vocabulary?");
   if (tokenizer && found.vocabulary.crc32c &&
-      *found.vocabulary.crc32c != crc32c(read_file(options.vocab, kSmallFileBytes)))
+      *found.vocabulary.crc32c != vocabulary_crc32c(options.vocab))
     throw UsageError(str("inspect: the tokens were made with another vocabulary than ",
                          options.vocab, ", of CRC-32C ", *found.vocabulary.crc32c),
                      "give the vocabulary that they were made with");

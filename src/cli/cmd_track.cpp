@@ -50,21 +50,24 @@ std::string folder_of(const std::string& run, const TrackOptions& options) {
 
 bool has_begun(const std::string& run) { return exists(join_path(run, "model/metrics.jsonl")); }
 
-std::vector<std::string> begun_trials(const std::string& folder) {
+// With those that still make their data, where these are asked for.
+std::vector<std::string> begun_trials(const std::string& folder, bool with_data) {
   std::vector<std::string> out = trial_folders(folder);
-  std::erase_if(out, [](const std::string& run) { return !has_begun(run); });
+  std::erase_if(out, [&](const std::string& run) {
+    return !has_begun(run) && !(with_data && stage_before_training(run));
+  });
   return out;
 }
 
-// The folders of what was named; of several trials of a recipe the folder of each.
+// The folders of what was named, and of each of its trials.
 std::vector<std::string> run_folders(const TrackOptions& options, const char* command) {
   std::vector<std::string> out;
   bool of_recipe = false;
   for (const std::string& run : options.runs) {
     const std::string folder = folder_of(run, options);
-    const auto trials = has_begun(folder) ? std::vector<std::string>() : begun_trials(folder);
+    const auto trials = begun_trials(folder, std::string_view(command) == "status");
+    if (trials.empty() || has_begun(folder)) out.push_back(folder);
     out.insert(out.end(), trials.begin(), trials.end());
-    if (trials.empty()) out.push_back(folder);
     of_recipe = of_recipe || folder != run;
   }
   if (!options.settings.empty() && !of_recipe)

@@ -216,9 +216,9 @@ bool is_pruned_so(const PruneJob& job) {
   if (step.value("method", json()) != kMethod || step.value("asked", json()) != asked_of(job))
     return false;
   const SourceFolder source = open_source_folder(job.from);
-  return steps.size() == source.steps.size() + 1 &&
-         step.value("from", json::object()).value("weights_crc32c", json()) ==
-             crc32c_of_files(weights_files(source.folder));
+  const json from = step.value("from", json());
+  return steps.size() == source.steps.size() + 1 && from.is_object() &&
+         from.value("weights_crc32c", json()) == crc32c_of_files(weights_files(source.folder));
 }
 
 Pruned prune_model(const PruneJob& job) {

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "format/crc32c.h"
 #include "format/json_field.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -60,7 +60,7 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
              str("set ", name, " to ", said,
                  ", or make the data again, with `smelt run` or `smelt data`"));
   if (e.vocab.empty() || !d.vocabulary_crc32c) return;
-  if (const std::uint32_t crc = crc32c(read_file(e.vocab)); *d.vocabulary_crc32c != crc)
+  if (const std::uint32_t crc = vocabulary_crc32c(e.vocab); *d.vocabulary_crc32c != crc)
     differ(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), *d.vocabulary_crc32c,
            crc, str("make the data again with ", e.vocab, ", by `smelt run` or `smelt data`"));
 }

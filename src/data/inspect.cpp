@@ -10,8 +10,8 @@
 #include "data/description.h"
 #include "data/put_record.h"
 #include "data/record_features.h"
-#include "format/crc32c.h"
 #include "store/file.h"
+#include "tokenize/unigram_json.h"
 #include "tokenize/vocabulary.h"
 
 namespace smelt {
@@ -145,7 +145,7 @@ void compare(const DataDescription& description, const RecordIndex& index, const
   if (out.kind) compare_each(out.kind->settings());
   if (!vocab.empty() && description.vocabulary_crc32c)
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
-                crc32c(read_file(vocab)));
+                vocabulary_crc32c(vocab));
   if (const auto missing = left_out(description, index.files()); !missing.empty())
     out.contradictions.push_back(left_out_text(description, missing));
   if (description.files.size() != index.files().size())

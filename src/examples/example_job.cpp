@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "examples/require.h"
-#include "format/crc32c.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
 #include "text/unicode.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -44,7 +44,7 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
   std::vector<std::string> all_inputs = inputs;
   all_inputs.push_back(job.vocab);
   check_apart(files, all_inputs);
-  vocabulary_crc32c = crc32c(read_file(job.vocab));
+  vocabulary_crc32c = vocabulary_crc32c(job.vocab);
 }
 
 Json names_of(const std::vector<std::string>& paths) {

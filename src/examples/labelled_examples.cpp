@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "data/length_groups.h"
-#include "format/crc32c.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
 #include "tokenize/text_pair.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -142,7 +142,7 @@ nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const Labe
       {"cut", s.cut},
       {"lengths", s.lengths},
       {"vocabulary",
-       {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
+       {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
       {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
   if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
   return out;

@@ -12,11 +12,11 @@
 #include "base/words.h"
 #include "data/length_groups.h"
 #include "examples/questions.h"
-#include "format/crc32c.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -145,7 +145,7 @@ nlohmann::ordered_json description_of(const QuestionExamplesJob& job, const Ques
           {"cut", s.cut},
           {"lengths", s.lengths},
           {"vocabulary",
-           {{"file", job.vocab}, {"crc32c", crc32c(read_file(job.vocab, kSmallFileBytes))}}},
+           {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 

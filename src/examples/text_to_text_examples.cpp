@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "format/crc32c.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/path.h"
@@ -67,7 +66,7 @@ nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
           {"cut_targets", s.cut_targets},
           {"unknown_texts", s.unknown_texts},
           {"unknown_targets", s.unknown_targets},
-          {"vocabulary", {{"file", job.vocab}, {"crc32c", crc32c(vocabulary_bytes(job.vocab))}}},
+          {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 

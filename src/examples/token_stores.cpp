@@ -13,7 +13,6 @@
 #include "data/data_paths.h"
 #include "data/record_index.h"
 #include "data/snapshot_folder.h"
-#include "format/crc32c.h"
 #include "format/token_store.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -35,7 +34,7 @@ void check_free(const std::string& path, bool overwrite) {
 
 TokenVocabulary vocabulary_of(const std::string& path, const Tokenizer& tokenizer) {
   return {.size = static_cast<std::uint64_t>(tokenizer.size()),
-          .crc32c = crc32c(vocabulary_bytes(path))};
+          .crc32c = vocabulary_crc32c(path)};
 }
 
 std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTokensJob& job) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iomanip>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -25,6 +26,7 @@ namespace smelt {
 namespace {
 
 constexpr const char* kTrials = "trials";
+constexpr std::string_view kSeed = "seed-";
 constexpr const char* kAgainst = "against";
 
 // What each run has of its own.
@@ -58,8 +60,12 @@ std::vector<std::string> settings_of(const std::string& axis) {
 // Every choice of one value for each field of the grid.
 std::vector<std::vector<std::string>> choices(const std::vector<std::string>& grid) {
   std::vector<std::vector<std::string>> out{{}};
+  std::set<std::string> fields;
   for (const std::string& axis : grid) {
     const auto settings = settings_of(axis);
+    if (const std::string field = axis.substr(0, axis.find('=')); !fields.insert(field).second)
+      throw UsageError(str("--grid: ", field, " is given twice"),
+                       str("name all its values at once: --grid ", field, "=A,B"));
     std::vector<std::vector<std::string>> longer;
     for (const auto& before : out)
       for (const std::string& setting : settings) {
@@ -186,7 +192,7 @@ class Trials {
     std::vector<Kinds> out;
     for (const auto& choice : choices(job_.grid)) {
       out.push_back({.own = {name_of(choice), choice, place(kTrials, choice)}, .other = {}});
-      const Recipe own = load(choice);
+      const Recipe own = checked(choice);
       if (job_.against.empty() && !job_.against_fresh) continue;
       auto settings = choice;
       settings.insert(settings.end(), job_.against.begin(), job_.against.end());
@@ -195,12 +201,26 @@ class Trials {
         words.emplace_back("fresh");
         for (std::string& setting : fresh_settings(own)) settings.push_back(std::move(setting));
       }
-      (void)load(settings);
+      (void)checked(settings);
       out.back().other = {out.back().own.name, settings, place(kAgainst, words)};
     }
     return out;
   }
 
+  // One whose answers can be held to those of the others.
+  Recipe checked(const std::vector<std::string>& settings) const {
+    Recipe r = load(settings);
+    check_metric(r, metric_);
+    std::vector<std::string> of_rows{"validation", "test"};
+    if (r.data.value("validation", "").empty()) of_rows = {"train", "test", "validation_share"};
+    for (const std::string& field : of_rows)
+      if (r.data.contains(field) && r.data.at(field) != base_.data.at(field))
+        throw UsageError(str("finetune: data.", field, " is ", r.data.at(field).dump(),
+                             " in one run, ", base_.data.at(field).dump(),
+                             " in the recipe: other examples are held out"),
+                         "leave it out of --grid and --against");
+    return r;
+  }
   Recipe load(const std::vector<std::string>& settings) const {
     std::vector<std::string> all = job_.settings;
     all.insert(all.end(), settings.begin(), settings.end());
@@ -217,7 +237,7 @@ class Trials {
     trial.settings = kind.settings;
     std::vector<ScoreOf> scores;
     for (std::int64_t i = 0; i < job_.seeds; ++i) {
-      const std::string folder = join_path(kind.place, str("seed-", base_.train.seed + i));
+      const std::string folder = join_path(kind.place, str(kSeed, base_.train.seed + i));
       trial.folders.push_back(folder);
       scores.push_back(run_one(kind.settings, folder, base_.train.seed + i));
     }
@@ -274,8 +294,8 @@ std::string number(double value) {
 }
 
 void put_trial(const Trial& trial, const std::string& mark, std::ostringstream& out) {
-  out << "  " << std::left << std::setw(36) << (trial.name.empty() ? "all" : trial.name)
-      << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
+  out << "  " << std::left << std::setw(34) << (trial.name.empty() ? "all" : trial.name)
+      << "  " << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
       << number(trial.mean.low) << ", " << number(trial.mean.high) << "]" << mark << "\n";
 }
 
@@ -313,8 +333,13 @@ std::optional<std::string> best_folder(const TrialsSummary& s) {
 std::vector<std::string> trial_folders(const std::string& out) {
   std::vector<std::string> folders;
   for (const char* arm : {kTrials, kAgainst})
-    for (const std::string& kind : folders_in(join_path(out, arm)))
+    for (const std::string& kind : folders_in(join_path(out, arm))) {
+      if (path_name(kind).starts_with(kSeed)) {  // of a finetune without a grid
+        folders.push_back(kind);
+        continue;
+      }
       for (const std::string& run : folders_in(kind)) folders.push_back(run);
+    }
   return folders;
 }
 

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "checkpoint/layout.h"
 #include "data/fingerprint.h"
-#include "format/crc32c.h"
 #include "format/json_difference.h"
 #include "nn/state_names.h"
 #include "store/file.h"
@@ -97,7 +96,7 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
   if (!vocab.empty())
-    out[kVocabularyCrc32c] = crc32c(vocabulary_bytes(vocab));
+    out[kVocabularyCrc32c] = vocabulary_crc32c(vocab);
   else if (const auto crc = vocabulary_of_data(source))
     out[kVocabularyCrc32c] = *crc;
   out[kSchedule] = {
@@ -138,7 +137,7 @@ void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
 void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                       const std::string& where) {
   if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
-  const std::uint32_t found = crc32c(vocabulary_bytes(vocab));
+  const std::uint32_t found = vocabulary_crc32c(vocab);
   if (saved[kVocabularyCrc32c] != found)
     throw UsageError(str(where, ": ", vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",

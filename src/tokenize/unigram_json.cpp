@@ -278,6 +278,8 @@ SpaceSigns space_signs(const std::string& path) {
   return out;
 }
 
+std::uint32_t vocabulary_crc32c(const std::string& path) { return crc32c(vocabulary_bytes(path)); }
+
 std::string vocabulary_bytes(const std::string& path) {
   return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);
 }

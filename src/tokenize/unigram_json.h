@@ -35,5 +35,6 @@ std::string sentencepiece_model(const std::string& path);
 SpaceSigns space_signs(const std::string& path);
 // What a vocabulary's checksum is of: the model's bytes of either form, else the file's own.
 std::string vocabulary_bytes(const std::string& path);
+std::uint32_t vocabulary_crc32c(const std::string& path);
 
 }  // namespace smelt

@@ -51,7 +51,8 @@ void check_alike(const OpenedRun& run) {
   together.agree("program", "train",
                  {{"the step's program, by its crc32c",
                    hex_text(crc32c(emit_module(run.program.program, "step")))},
-                  {"the plugin", run.client->platform_version()}},
+                  {"the plugin", run.client->platform_version()},
+                  {"train.steps", run.last_step()}},  // of the rate, which the program is given
                  kHint);
 }
 

@@ -57,6 +57,14 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   fails(str("compress prune ", dir.file("large"), " --out ", dir.file("small"),
             " --keep-layers 1 --tune ", dir.file("taught")),
         "small is not what this command would cut\n  hint: name another folder");
+  fails(str("compress prune ", dir.file("large"), " --out ", dir.file("nosuch"),
+            " --keep-layers 1 --tune ", dir.file("taught")),
+        "nosuch is not what this command would cut\n  hint: name another folder\n");
+  // Another student's run is not this one's.
+  const std::string other = str("compress prune ", dir.file("large"), " --out ", dir.file("other"),
+                                " --keep-layers 0");
+  smelt(other);
+  fails(other + " --tune " + dir.file("taught"), "taught was begun from another student: ");
   const std::string distill =
       str("compress distill ", dir.file("large"), " ", dir.file("small"), " --out ");
   EXPECT_THAT(smelt(distill + dir.file("taught") + " --set distill.temperature=3"),

@@ -117,6 +117,20 @@ TEST(RandomBits, AreTheSameWhereTheSeedsKeysAreAnArgument) {
   }
 }
 
+TEST(RandomBits, OfTwoPlacesHaveKeysOfTheirOwn) {
+  const Case c{.dims = {11}, .takes_keys = true};
+  const Drawn both(c, [&](const Scope& s) {
+    return concatenate({random_bits(s, c.dims), random_bits(s / "other", c.dims)}, 0);
+  });
+  const Value got = both.by_interpreter();
+  Case other = c;
+  other.drawer.place += "/other";
+  for (std::int64_t i = 0; i < 11; ++i) {
+    EXPECT_EQ(got.bits[static_cast<std::size_t>(i)], twin(c, i)) << i;
+    EXPECT_EQ(got.bits[static_cast<std::size_t>(i + 11)], twin(other, i)) << i;
+  }
+}
+
 TEST(RandomBits, AreAFunctionOfTheRowInTheWholeBatch) {
   const Case whole{.dims = {12, 3, 5}};
   const auto bits = bits_of(whole).by_interpreter().bits;

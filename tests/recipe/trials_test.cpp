@@ -127,6 +127,20 @@ TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
   EXPECT_THAT(trial_folders(all[0]), IsEmpty());
 }
 
+TEST_F(TrialsTest, OfOneKindAreFoundBelowTheirFolder) {
+  const TrialsSummary s = run_trials(job());
+  EXPECT_THAT(trial_folders(dir_.file("t")), UnorderedElementsAreArray(s.trials[0].folders));
+}
+
+TEST_F(TrialsTest, AGridOfOtherExamplesOrOfAFieldTwiceIsRefusedBeforeAnythingRuns) {
+  auto grid = job();
+  grid.grid = {"data.validation_share=0.2,0.3"};
+  EXPECT_THAT(refusal(grid), HasSubstr("data.validation_share is 0.2 in one run"));
+  grid.grid = {"train.learning_rate=1e-3", "train.learning_rate=1e-2"};
+  EXPECT_THAT(refusal(grid), HasSubstr("--grid: train.learning_rate is given twice"));
+  EXPECT_FALSE(exists(dir_.file("t")));
+}
+
 TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   auto wrong = job();
   wrong.metric = "acuracy";

@@ -4,7 +4,7 @@
 //   of
 //                                                process POD_MEMBER_DIES, which ends there, none
 //   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
-//                                                process 1 does at step AT: die, stop, another
+//                                                process 1 does at step AT: die, stop, another, longer
 //                                                (seed)
 //   order NAMES                                  launches programs in this order
 #include <unistd.h>
@@ -108,6 +108,7 @@ TrainJob job_of(const std::vector<std::string>& words) {
   if (words.size() < 8 || process() != 1) return job;
   const std::string& what = words[7];
   if (what == "another") job.config.seed = 7;
+  if (what == "longer") job.config.schedule.total_steps *= 2;
   job.checked = [what, at = words.size() > 8 ? std::stoi(words[8]) : -1](const TrainCheck& check) {
     if (check.step != at) return;
     if (what == "die") ::_exit(9);

@@ -94,5 +94,13 @@ TEST_F(PodRun, OfUnequalSettingsIsRefusedByName) {
   EXPECT_FALSE(exists(dir_.file("pod")));
 }
 
+// The program is the same for any number of steps.
+TEST_F(PodRun, OfUnequalStepsIsRefusedByName) {
+  Pod pod({.processes = 2, .devices_each = 1});
+  EXPECT_THAT(pod.run(command("pod", "8 2 replicas unrolled longer")), Each(2));
+  EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train.steps"), HasSubstr("on host 1")));
+  EXPECT_FALSE(exists(dir_.file("pod/checkpoint-2")));
+}
+
 }  // namespace
 }  // namespace smelt
