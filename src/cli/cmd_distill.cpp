@@ -60,16 +60,16 @@ void check_distill(const DistillFlags& f, bool may_go_on) {
   (void)load_recipe(run_of_teacher(f.teacher), f.settings);
   if (exists(f.out) && may_go_on)
     if (const auto other = begun_with_other_weights(recipe_for(f)))
-      throw UsageError(str("compress distill: ", f.out, " was begun from another student: ", *other),
-                       "name another folder");
+      throw UsageError(
+          str("compress distill: ", f.out, " was begun from another student: ", *other),
+          "name another folder");
   if (exists(f.out) && !may_go_on)
-    throw UsageError(
-        str("compress distill: ", f.out, " exists already, and ", f.student,
-            " is not what this command would cut"),
-        exists(f.student) ? str("name another folder; `smelt compress distill ", quoted(f.teacher), " ",
-                                quoted(f.student), " --out ", quoted(f.out),
-                                "` goes on with a run there")
-                          : std::string("name another folder"));
+    throw UsageError(str("compress distill: ", f.out, " exists already, and ", f.student,
+                         " is not what this command would cut"),
+                     exists(f.student) ? str("name another folder; `smelt compress distill ",
+                                             quoted(f.teacher), " ", quoted(f.student), " --out ",
+                                             quoted(f.out), "` goes on with a run there")
+                                       : std::string("name another folder"));
 }
 
 void distill(const DistillFlags& f) {

@@ -141,8 +141,7 @@ nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const Labe
       {"of_class", s.of_class},
       {"cut", s.cut},
       {"lengths", s.lengths},
-      {"vocabulary",
-       {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+      {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
       {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
   if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
   return out;

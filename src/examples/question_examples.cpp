@@ -144,8 +144,7 @@ nlohmann::ordered_json description_of(const QuestionExamplesJob& job, const Ques
           {"stride", job.windows.stride},
           {"cut", s.cut},
           {"lengths", s.lengths},
-          {"vocabulary",
-           {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+          {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 

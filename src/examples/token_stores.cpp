@@ -33,8 +33,7 @@ void check_free(const std::string& path, bool overwrite) {
 }
 
 TokenVocabulary vocabulary_of(const std::string& path, const Tokenizer& tokenizer) {
-  return {.size = static_cast<std::uint64_t>(tokenizer.size()),
-          .crc32c = vocabulary_crc32c(path)};
+  return {.size = static_cast<std::uint64_t>(tokenizer.size()), .crc32c = vocabulary_crc32c(path)};
 }
 
 std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTokensJob& job) {

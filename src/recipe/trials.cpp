@@ -215,10 +215,10 @@ class Trials {
     if (r.data.value("validation", "").empty()) of_rows = {"train", "test", "validation_share"};
     for (const std::string& field : of_rows)
       if (r.data.contains(field) && r.data.at(field) != base_.data.at(field))
-        throw UsageError(str("finetune: data.", field, " is ", r.data.at(field).dump(),
-                             " in one run, ", base_.data.at(field).dump(),
-                             " in the recipe: other examples are held out"),
-                         "leave it out of --grid and --against");
+        throw UsageError(
+            str("finetune: data.", field, " is ", r.data.at(field).dump(), " in one run, ",
+                base_.data.at(field).dump(), " in the recipe: other examples are held out"),
+            "leave it out of --grid and --against");
     return r;
   }
   Recipe load(const std::vector<std::string>& settings) const {
@@ -294,8 +294,8 @@ std::string number(double value) {
 }
 
 void put_trial(const Trial& trial, const std::string& mark, std::ostringstream& out) {
-  out << "  " << std::left << std::setw(34) << (trial.name.empty() ? "all" : trial.name)
-      << "  " << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
+  out << "  " << std::left << std::setw(34) << (trial.name.empty() ? "all" : trial.name) << "  "
+      << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
       << number(trial.mean.low) << ", " << number(trial.mean.high) << "]" << mark << "\n";
 }
 

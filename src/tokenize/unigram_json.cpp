@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "format/crc32c.h"
 #include "format/json_field.h"
 #include "format/wire.h"
 #include "store/file.h"

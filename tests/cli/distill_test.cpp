@@ -61,8 +61,8 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
             " --keep-layers 1 --tune ", dir.file("taught")),
         "nosuch is not what this command would cut\n  hint: name another folder\n");
   // Another student's run is not this one's.
-  const std::string other = str("compress prune ", dir.file("large"), " --out ", dir.file("other"),
-                                " --keep-layers 0");
+  const std::string other =
+      str("compress prune ", dir.file("large"), " --out ", dir.file("other"), " --keep-layers 0");
   smelt(other);
   fails(other + " --tune " + dir.file("taught"), "taught was begun from another student: ");
   const std::string distill =

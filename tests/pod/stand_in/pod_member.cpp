@@ -4,8 +4,8 @@
 //   of
 //                                                process POD_MEMBER_DIES, which ends there, none
 //   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
-//                                                process 1 does at step AT: die, stop, another, longer
-//                                                (seed)
+//                                                process 1 does at step AT: die, stop, another,
+//                                                longer (seed)
 //   order NAMES                                  launches programs in this order
 #include <unistd.h>
 
