@@ -44,7 +44,7 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
   std::vector<std::string> all_inputs = inputs;
   all_inputs.push_back(job.vocab);
   check_apart(files, all_inputs);
-  vocabulary_crc32c = vocabulary_crc32c(job.vocab);
+  vocabulary_crc32c = smelt::vocabulary_crc32c(job.vocab);
 }
 
 Json names_of(const std::vector<std::string>& paths) {
