@@ -72,6 +72,15 @@ def model_of(kind, config, golden):
 
 
 def generate(model, inputs, search):
+    """Ids [rows, answers, TOKENS] and scores [rows, answers] of each input by itself where beams may be bettered by longer
+    ones: transformers goes on adding ends to rows that were done for as long as another row of the batch is open."""
+    if search.get("beams", 1) == 1 or search.get("early_stop", "no") != "no":
+        return generate_batch(model, inputs, search)
+    parts = [generate_batch(model, inputs[row:row + 1], search) for row in range(len(inputs))]
+    return tuple(np.concatenate(part) for part in zip(*parts))
+
+
+def generate_batch(model, inputs, search):
     beams, answers = search.get("beams", 1), search.get("answers", 1)
     out = model.generate(
         input_ids=tf.constant(inputs), attention_mask=tf.constant((inputs != 0).astype(np.int32)),
@@ -80,10 +89,10 @@ def generate(model, inputs, search):
         early_stopping=EARLY[search.get("early_stop", "no")], do_sample=False, return_dict_in_generate=True,
         output_scores=True)
     ids = out.sequences.numpy()[:, 1:]
-    whole = np.zeros([ROWS * answers, TOKENS], np.int32)
+    whole = np.zeros([len(inputs) * answers, TOKENS], np.int32)
     whole[:, :ids.shape[1]] = ids
-    scores = out.sequences_scores.numpy() if beams > 1 else None
-    return whole.reshape(ROWS, answers, TOKENS), scores
+    scores = out.sequences_scores.numpy().reshape(-1, answers) if beams > 1 else None
+    return whole.reshape(-1, answers, TOKENS), scores
 
 
 def main():
@@ -102,7 +111,7 @@ def main():
             ids, scores = generate(model, inputs, search)
             tensors[f"{kind}/{name}/ids"] = ids
             if scores is not None:
-                tensors[f"{kind}/{name}/scores"] = scores.reshape(ROWS, -1).astype(np.float32)
+                tensors[f"{kind}/{name}/scores"] = scores.astype(np.float32)
             print(kind, name, "ended", (ids == 1).any(-1).mean(), "different", len({x.tobytes() for x in ids}))
     save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, GOLDEN / "t5_answers.safetensors")
     (GOLDEN / "t5_answers.json").write_text(json.dumps({"tokens": TOKENS, "searches": SEARCHES}, indent=1) + "\n")
