@@ -192,8 +192,11 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
     if (!kind.lost.empty())
       std::cout << "    of the squares that a layer's " << kind.what << " add up to, at most "
                 << percent(std::ranges::max(kind.lost)) << " are missing, "
-                << percent(std::ranges::max(kind.lost_before))
-                << " before what stays was rescaled\n";
+                << percent(std::ranges::max(kind.lost_before)) << " before what stays was rescaled"
+                << (kind.not_rescaled > 0 ? str("; ", kind.not_rescaled, " of ", kind.lost.size(),
+                                                " stay as they were")
+                                          : "")
+                << "\n";
   }
   if (!f.tuned.empty()) distill(tune);
 }

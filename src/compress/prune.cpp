@@ -150,6 +150,7 @@ void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next
       scale_units(made, group, product, scales.factors);
       told.lost_before.push_back(scales.lost_before);
       told.lost.push_back(scales.lost);
+      if (!scales.taken) ++told.not_rescaled;
     }
 }
 
@@ -157,7 +158,8 @@ json units_json(const Pruned::Units& units) {
   json out{
       {"before", units.before}, {"after", units.after}, {"kept_importance", units.kept_importance}};
   if (!units.lost.empty())
-    out["output_lost"] = {{"before", units.lost_before}, {"after", units.lost}};
+    out["output_lost"] = {
+        {"before", units.lost_before}, {"after", units.lost}, {"not_rescaled", units.not_rescaled}};
   return out;
 }
 

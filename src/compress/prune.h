@@ -39,6 +39,7 @@ struct Pruned {
     std::vector<double> kept_importance;  // share, of each feed-forward or attention
     // Of each product's output, as MaskScales has it; empty where nothing was rescaled.
     std::vector<double> lost_before = {}, lost = {};
+    std::int64_t not_rescaled = 0;  // products for which least squares found no factors
   };
   std::vector<Stack> stacks;
   std::vector<Units> units;
