@@ -2,13 +2,16 @@
 """Checks every #include "room/file.h" of src/ and tests/ against the rooms' DEPS in CMakeLists.txt.
 
 A room may include itself and what its DEPS reach; tests may include any room; src/ never includes tests/.
-Prints one line per wrong include and exits 1 if there is any.
+No two headers of src/ may define a type of one name: each room is a library of its own, so the linker would take
+one's functions for the other's and say nothing. Prints one line per fault and exits 1 if there is any.
 """
 import re
 import sys
 from pathlib import Path
 
 ROOM = re.compile(r"^smelt_room\((\w+)(?:\s+DEPS((?:\s+(?!LIBS)\w+)+))?[^)]*\)", re.M)
+DEFINITION = re.compile(r"^(?:struct|class|enum class|enum) (\w+)(?: final)?[^;(]*\{", re.M)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -47,6 +50,18 @@ def wrong(root, path, name, allowed):
     return None
 
 
+def same_names(root):
+    first, errors = {}, []
+    for path in sorted((root / "src").rglob("*.h")):
+        text, place = path.read_text(), path.relative_to(root)
+        namespaces = "::".join(NAMESPACE.findall(text))
+        for name in DEFINITION.findall(text):
+            other = first.setdefault(f"{namespaces}::{name}", place)
+            if other != place:
+                errors.append(f"{place}: \"{namespaces}::{name}\" is also the name of a type in {other}")
+    return errors
+
+
 def check(root):
     allowed, errors = allowed_rooms((root / "CMakeLists.txt").read_text())
     if not allowed:
@@ -56,10 +71,10 @@ def check(root):
             for number, name in includes(path):
                 if reason := wrong(root, path, name, allowed):
                     errors.append(f"{path.relative_to(root)}:{number}: \"{name}\": {reason}")
-    return errors
+    return errors + same_names(root)
 
 
 if __name__ == "__main__":
     problems = check(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]).resolve())
-    print("\n".join(problems) or "rooms: every include follows the diagram")
+    print("\n".join(problems) or "rooms: every include follows the diagram, every type has a name of its own")
     sys.exit(bool(problems))

@@ -45,7 +45,7 @@ nlohmann::ordered_json source_json(const IdentitySource& source) {
 nlohmann::ordered_json describe_json(const std::vector<IdentitySource>& sources) {
   nlohmann::ordered_json out;
   try {
-    const Identity identity = identity_of(sources);
+    const PodIdentity identity = identity_of(sources);
     out = {{"process", identity.place.rank}, {"processes", identity.place.size},
            {"hub", identity.place.address},  {"slice", identity.slice},
            {"slices", identity.slices},      {"source", identity.source}};

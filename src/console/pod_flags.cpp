@@ -70,7 +70,7 @@ Ending ending_of(const std::exception_ptr& fault) try {
 
 class Member {
  public:
-  explicit Member(const Identity& identity)
+  explicit Member(const PodIdentity& identity)
       : hub_(Hub::connect(identity.place, {{"the program, by its crc32c", checksum_of_program()}},
                           {.times = pod_times_of(variable), .secret = variable(kSecret)})) {
     if (hub_->rank() > 0) quiet_.emplace(str("host ", hub_->rank()));
@@ -151,7 +151,7 @@ void run_in_pod(const PodWords& words, const std::function<std::string()>& devic
   } catch (const Error&) {
     fault = std::current_exception();  // which the others must hear of
   }
-  const Identity identity = identity_of(identity_sources(words, surroundings_of(meant)));
+  const PodIdentity identity = identity_of(identity_sources(words, surroundings_of(meant)));
   if (!identity.several()) {
     if (fault) std::rethrow_exception(fault);
     return work();

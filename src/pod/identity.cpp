@@ -61,13 +61,13 @@ class Asked {
   Ask ask_;
 };
 
-Identity identity_at(const char* source, int rank, int size, const std::string& hub,
+PodIdentity identity_at(const char* source, int rank, int size, const std::string& hub,
                      std::string incarnation = {}) {
   if (rank >= size)
     throw UsageError(
         str("pod: ", source, " say process ", rank, " of ", size, ", and the first is process 0"),
         "number the processes from 0");
-  Identity out;
+  PodIdentity out;
   out.place.rank = rank;
   out.place.size = size;
   out.place.incarnation = std::move(incarnation);
@@ -91,7 +91,7 @@ IdentitySource source_of(const char* name, Asked::Ask ask, const Read& read) {
   return out;
 }
 
-std::optional<Identity> by_flags(Asked& asked) {
+std::optional<PodIdentity> by_flags(Asked& asked) {
   const auto size = asked.number({"--processes"});
   if (size == 1) return identity_at(kFlags, 0, 1, "");
   const auto rank = asked.number({"--process"});
@@ -111,7 +111,7 @@ std::vector<std::string> hosts_in(const std::string& list) {
 }
 
 // Several slices are one pod, slice by slice.
-std::optional<Identity> with_slices(const char* source, Asked& asked, int rank,
+std::optional<PodIdentity> with_slices(const char* source, Asked& asked, int rank,
                                     const std::vector<std::string>& hosts) {
   const auto size = static_cast<int>(hosts.size());
   const std::string slices_text = asked.maybe("MEGASCALE_NUM_SLICES");
@@ -124,14 +124,14 @@ std::optional<Identity> with_slices(const char* source, Asked& asked, int rank,
   if (*slice >= slices)
     throw UsageError(str("pod: MEGASCALE_SLICE_ID is ", *slice, ", MEGASCALE_NUM_SLICES ", slices),
                      "number the slices from 0");
-  Identity out = identity_at(source, *slice * size + rank, slices * size,
+  PodIdentity out = identity_at(source, *slice * size + rank, slices * size,
                              parse_host_port("MEGASCALE_COORDINATOR_ADDRESS", coordinator).host);
   out.slice = *slice;
   out.slices = slices;
   return out;
 }
 
-std::optional<Identity> by_tpu_variables(Asked& asked) {
+std::optional<PodIdentity> by_tpu_variables(Asked& asked) {
   const std::string list = asked.text({"TPU_WORKER_HOSTNAMES", "TPU_PROCESS_ADDRESSES"});
   const auto rank = asked.number({"TPU_WORKER_ID", "CLOUD_TPU_TASK_ID"});
   const auto hosts = hosts_in(list);
@@ -140,7 +140,7 @@ std::optional<Identity> by_tpu_variables(Asked& asked) {
   return with_slices(kTpuVariables, asked, rank.value_or(0), hosts);
 }
 
-std::optional<Identity> by_metadata(Asked& asked) {
+std::optional<PodIdentity> by_metadata(Asked& asked) {
   const std::string list = asked.text({"worker-network-endpoints"});
   if (list.empty()) return std::nullopt;
   const auto rank = asked.number({"agent-worker-number"});
@@ -151,7 +151,7 @@ std::optional<Identity> by_metadata(Asked& asked) {
 }
 
 // Only what srun has started is in a step.
-std::optional<Identity> by_slurm(Asked& asked) {
+std::optional<PodIdentity> by_slurm(Asked& asked) {
   constexpr int kFirstPort = 61440, kPorts = 4096;
   const std::string nodes = asked.text({"SLURM_STEP_NODELIST"});
   if (nodes.empty()) return std::nullopt;
@@ -167,7 +167,7 @@ std::optional<Identity> by_slurm(Asked& asked) {
 }
 
 // MASTER_PORT is the launcher's own.
-std::optional<Identity> by_launcher(Asked& asked) {
+std::optional<PodIdentity> by_launcher(Asked& asked) {
   const auto size = asked.number({"WORLD_SIZE"});
   if (size == 1) return identity_at(kLauncher, 0, 1, "");
   const auto rank = asked.number({"RANK"});
@@ -262,7 +262,7 @@ std::vector<IdentitySource> identity_sources(const PodWords& words, const Surrou
   return out;
 }
 
-Identity identity_of(const std::vector<IdentitySource>& sources) {
+PodIdentity identity_of(const std::vector<IdentitySource>& sources) {
   const IdentitySource* chosen = nullptr;
   for (const IdentitySource& source : sources) {
     const bool by_flags = chosen != nullptr && chosen->name == kFlags;
@@ -277,10 +277,10 @@ Identity identity_of(const std::vector<IdentitySource>& sources) {
       refuse_conflict(*chosen, source);
     if (chosen == nullptr && (place.size > 1 || source.name == kFlags)) chosen = &source;
   }
-  return chosen == nullptr ? Identity() : *chosen->identity;
+  return chosen == nullptr ? PodIdentity() : *chosen->identity;
 }
 
-std::string identity_text(const Identity& identity) {
+std::string identity_text(const PodIdentity& identity) {
   if (!identity.several()) return "one process alone";
   const std::string slice =
       identity.slices > 1 ? str(", slice ", identity.slice, " of ", identity.slices) : "";

@@ -13,7 +13,7 @@
 
 namespace smelt {
 
-struct Identity {
+struct PodIdentity {
   PodPlace place = {};  // of one process alone size 1 and no address
   int slice = 0, slices = 1;
   std::string source = {};  // which of the sources says so; empty: none
@@ -45,7 +45,7 @@ struct IdentitySource {
   std::vector<std::pair<std::string, std::string>> found;  // by name
   std::vector<std::string> missing;  // beside what was found; nothing was found: all that it needs
   std::string fault;                 // what is found makes no identity: a whole message
-  std::optional<Identity> identity;  // where it is whole
+  std::optional<PodIdentity> identity;  // where it is whole
 
   bool is_half() const { return !identity && !found.empty(); }
 };
@@ -55,10 +55,10 @@ std::vector<IdentitySource> identity_sources(const PodWords& words, const Surrou
 
 // By the first source that names several processes. UsageError: one before it is half given, or
 // another says otherwise.
-Identity identity_of(const std::vector<IdentitySource>& sources);
+PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
 // "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".
-std::string identity_text(const Identity& identity);
+std::string identity_text(const PodIdentity& identity);
 
 // The first of SLURM's list of nodes: "n17" of "n[17-19,30],login".
 std::string first_node(const std::string& list);

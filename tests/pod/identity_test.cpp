@@ -112,7 +112,7 @@ TEST(PodIdentity, SlurmAndLaunchersSayItByVariables) {
                                                     {"SLURM_JOB_ID", "4100"},
                                                     {"SLURM_STEP_ID", "0"},
                                                     {"SLURM_RESTART_COUNT", "1"}}));
-  const Identity slurm = identity_of(sources);
+  const PodIdentity slurm = identity_of(sources);
   EXPECT_EQ(identity_text(slurm), "process 2 of 4, its hub at n017:61444, by SLURM's variables");
   EXPECT_EQ(slurm.place.incarnation, "4100.0.1");
   EXPECT_EQ(

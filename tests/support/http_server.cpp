@@ -42,6 +42,7 @@ ServedRequest parse_head(std::string_view head) {
       const auto words = split(line, ' ');
       request.method = words.at(0);
       request.target = words.at(1);
+      request.is_old = words.at(2) == "HTTP/1.0";
     } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
       std::string name(line.substr(0, colon));
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -124,7 +125,8 @@ bool HttpServer::serve_one(int socket, int connection, std::string& rest,
   text += str("Content-Length: ", answer.body.size(), "\r\n\r\n");
   if (request.method != "HEAD") text += answer.body;
   return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) ==
-         static_cast<::ssize_t>(text.size());
+             static_cast<::ssize_t>(text.size()) &&
+         !request.is_old;
 }
 
 }  // namespace smelt

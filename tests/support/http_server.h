@@ -18,6 +18,7 @@ struct ServedRequest {
   std::string method, target, body;
   std::map<std::string, std::string> headers;  // names in lower case
   int connection = 0;                          // counted from 0
+  bool is_old = false;                         // of HTTP/1.0: the answer ends the connection
 };
 
 struct ServedAnswer {
