@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/progress.h"
+#include "runtime/plugin_lock.h"
 
 namespace smelt {
 namespace {
@@ -56,12 +58,16 @@ std::optional<fs::path> folder_of(const char* variable) {
 }
 
 [[noreturn]] void throw_absent(const Place& place, const fs::path& program_folder) {
+  double size = 0;
+  if (place.device != "cpu")
+    for (const Wheel& wheel : plugin_wheels(place.device))
+      size += static_cast<double>(wheel.download_bytes);
   std::string looked = (program_folder.parent_path() / "lib/smelt").string();
   if (const auto folder = setup_folder(place.device)) looked += str(", ", *folder);
   throw UsageError(
       str("device ", place.device, ": its plugin ", place.file, " is not installed; looked in ",
           looked, " and every .venv at or above ", program_folder.string()),
-      place.hint);
+      str(place.hint, size > 0 ? str(", which downloads ", bytes_text(size)) : ""));
 }
 
 }  // namespace

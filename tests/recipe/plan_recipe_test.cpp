@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -242,6 +243,19 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
   EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);
   EXPECT_THAT(error_of<UsageError>([&] { told("cpu"); }),
               HasSubstr("run ran on 1 x cpu, no slice of TPUs"));
+}
+
+TEST_F(PlanRecipe, WithoutLibtpuItSaysHowToGetItAndHowLargeItIs) {
+  // A program that has no .venv above it, in a home that has none, either.
+  const std::string program = dir_.file("bin/smelt");
+  write_file(program, read_file(smelt_program()));
+  ASSERT_EQ(::chmod(program.c_str(), 0700), 0);
+  const CommandOutput told =
+      run_command(str("HOME=", dir_.file("home"), " XDG_DATA_HOME= ", "SMELT_TPU_PLUGIN= ", program,
+                      " plan ", path_, " 2>&1"));
+  EXPECT_EQ(told.status, 2);
+  EXPECT_THAT(told.text, ContainsRegex("libtpu.so is not installed; looked in .*\n"
+                                       "  hint: run smelt setup tpu, which downloads 0.[12] GB"));
 }
 
 TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
