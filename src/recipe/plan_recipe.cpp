@@ -9,55 +9,18 @@
 #include "step/model_flops.h"
 #include "step/program.h"
 #include "track/run_record.h"
+#include "train/form.h"
 #include "train/job_program.h"
 
 namespace smelt {
 namespace {
 
-struct Form {
-  std::optional<Layers> layers = {};
-  std::optional<Save> save = {};
-  std::int64_t micro_batches = 0;  // 0: as the run has it
-  std::string words;
-};
-
 const Form kOwn{};
-const Form kLoop{.layers = Layers::scan, .words = "loop"};
-const Form kUnrolled{.layers = Layers::unrolled, .words = "unrolled"};
-
-// From the fastest to the one that needs least memory; the run's own is tried before all.
-std::vector<Form> smaller_forms() {
-  std::vector<Form> out{
-      kLoop, {.layers = Layers::scan, .save = Save::layer, .words = "loop, layers saved"}};
-  for (const int parts : {2, 4, 8, 16})
-    out.push_back({.layers = Layers::scan,
-                   .save = Save::layer,
-                   .micro_batches = parts,
-                   .words = str("loop, layers saved, ", parts, " micro-batches")});
-  return out;
-}
-
-std::vector<std::string> settings_of(const Form& form, const Fields& fields) {
-  std::vector<std::string> out;
-  if (form.layers)
-    out.push_back(str(fields("layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
-  if (form.save) out.push_back(str(fields("save"), "=layer"));
-  if (form.micro_batches > 0) out.push_back(str(fields("micro_batches"), "=", form.micro_batches));
-  return out;
-}
 
 std::string own_words(const TrainJob& job) {
   const bool unrolled = compute_of(job, "tpu").layers == Layers::unrolled;
   const std::int64_t parts = job.config.micro_batches;
   return str(unrolled ? "unrolled" : "loop", parts > 1 ? str(", ", parts, " micro-batches") : "");
-}
-
-TrainJob in_form(TrainJob job, const Form& form) {
-  if (!job.on.compute) job.on.compute = ComputeChoice();
-  if (form.layers) job.on.compute->layers = form.layers;
-  if (form.save) job.on.compute->save = form.save;
-  if (form.micro_batches > 0) job.config.micro_batches = form.micro_batches;
-  return job;
 }
 
 double bytes_of(const Shape& shape) {
@@ -127,18 +90,18 @@ class Planner {
   std::vector<PlanRow> rows(const std::function<Plan(std::vector<PlanRow>)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
     if (told_.first && is_unrolled_by_itself()) {
-      compile_round(kLoop, any);
+      compile_round(kLoopedForm, any);
       told_.first(finish(rows_));
     }
     compile_round(kOwn, any);
     if (job_.all_forms)  // one of them is the run's own, whose figures are kept
-      for (const Form& form : {kUnrolled, kLoop}) compile_round(form, any);
-    for (const Form& form : smaller_forms())
+      for (const Form& form : {kUnrolledForm, kLoopedForm}) compile_round(form, any);
+    for (const Form& form : smaller_forms(any_job()))
       compile_round(form, [&](const PlanRow& row) {
         // Of a compiler that died or took too long a loop of layers alone asks less.
         const bool too_large = row.tried.empty() ||
                                row.tried.back().compiled.end == CompileEnd::does_not_fit ||
-                               form.words == kLoop.words;
+                               form.words == kLoopedForm.words;
         return !row.fits() && too_large;
       });
     compile_evaluation();
@@ -166,6 +129,13 @@ class Planner {
   } catch (const UsageError& error) {
     row.problem = str("on a ", row.type.name, ": ", error.what());
     return std::nullopt;
+  }
+
+  // They differ by their devices alone.
+  const TrainJob& any_job() const {
+    return std::ranges::find_if(runs_, [](const auto& run) { return run.has_value(); })
+        ->value()
+        .job;
   }
 
   bool is_unrolled_by_itself() const {

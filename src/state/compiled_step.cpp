@@ -15,18 +15,28 @@ MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) 
               fields("micro_batches"), "; more devices or ", fields("mesh"), " fsdp=… help, too")};
 }
 
-void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
+namespace {
+
+// In the plugin's own figures; nullopt for another error.
+std::optional<UsageError> want_of_memory(const PjrtError& error, const MemoryAdvice& advice) {
   const std::string_view text = error.what();
   // A late CPU error has no code.
   if (error.code() != pjrt::ErrorCode::resource_exhausted &&
       text.find(": Out of memory") == text.npos)
-    throw;
+    return std::nullopt;
   const auto begin = text.find("the total memory required");
   const std::string_view figures = begin == text.npos
                                        ? text.substr(0, text.find('\n'))
                                        : text.substr(begin, text.find(". ", begin) - begin);
-  throw UsageError(str(advice.what, " does not fit into the memory of a device: ", figures),
-                   advice.hint);
+  return UsageError(str(advice.what, " does not fit into the memory of a device: ", figures),
+                    advice.hint);
+}
+
+}  // namespace
+
+void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
+  if (const auto said = want_of_memory(error, advice)) throw *said;
+  throw;
 }
 
 HostShare own_share(const Placement& placement, const Client& client) {
@@ -53,6 +63,15 @@ std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgr
       client, program.placement, program.held, values.tensors, program.holds->where));
 }
 
+Executable compiled(const Client& client, const StepProgram& program,
+                    const MemoryAdvice& advice) try {
+  return compile_cached(client, emit_module(program.program, "step"),
+                        compile_options(program.placement));
+} catch (const PjrtError& error) {
+  if (const auto said = want_of_memory(error, advice)) throw ProgramDoesNotFit(*said);
+  throw;
+}
+
 std::int64_t batch_rows_of(const StepProgram& program) {
   const auto& arguments = program.program.graph.arguments();
   CHECK(!arguments.empty());
@@ -75,11 +94,7 @@ CompiledStep::CompiledStep(std::shared_ptr<const Client> client, const StepProgr
       takes_replica_(program.takes_replica),
       takes_wishes_(program.takes_wishes),
       rate_(program.rate),
-      executable_(fitting(advice_,
-                          [&] {
-                            return compile_cached(*client_, emit_module(program.program, "step"),
-                                                  compile_options(placement_));
-                          })),
+      executable_(compiled(*client_, program, advice_)),
       held_(held ? std::move(held)
                  : fitting(advice_, [&] { return put_held(*client_, program); })) {
   const Shape shape{DType::u32, {std::ssize(program.keys)}};

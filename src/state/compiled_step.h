@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "data/example_source.h"
 #include "runtime/executable.h"
 #include "state/model_state.h"
@@ -21,6 +22,11 @@ struct MemoryAdvice {
   std::string hint;  // what helps most, in the command's own words
 };
 MemoryAdvice advice_for_training(const std::string& what, const Fields& fields);
+
+// A compiler's word that a program takes more memory than a device has.
+struct ProgramDoesNotFit : UsageError {
+  explicit ProgramDoesNotFit(const UsageError& error) : UsageError(error) {}
+};
 
 // UsageError with the plugin's own figures. Another error is thrown on as it is: call it where it
 // was caught.
@@ -40,8 +46,8 @@ HostShare own_share(const Placement& placement, const Client& client);
 class CompiledStep {
  public:
   // The client has at least the placement's devices. What the program holds as it is given is read
-  // and put there, unless another step of the same has done it: `held`. UsageError for a program
-  // that does not fit.
+  // and put there, unless another step of the same has done it: `held`. ProgramDoesNotFit for one
+  // that does not.
   CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
                MemoryAdvice advice = advice_for_training("train: a step", recipe_field),
                std::shared_ptr<const ModelState> held = {});

@@ -7,6 +7,7 @@
 #include "base/stop_notice.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
+#include "train/form.h"
 #include "train/training_run.h"
 
 namespace smelt {
@@ -80,7 +81,8 @@ TrainSummary train(const TrainJob& of) {
   const StopNotice notice;  // until there are steps to save, and once they are saved
   TrainJob job = of;
   if (!job.together.several()) job.together = together_now("train");
-  const TrainSummary s = trained(job);
+  TrainSummary s;
+  in_a_form_that_fits(job, [&](const TrainJob& in_form) { s = trained(in_form); });
   if (s.last_step > s.first_step)
     spdlog::info(
         "train: {} in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the model is "

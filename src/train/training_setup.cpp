@@ -12,6 +12,7 @@
 #include "state/held_slices.h"
 #include "state/resume.h"
 #include "store/path.h"
+#include "train/form.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
 #include "train/rewind.h"
@@ -83,6 +84,12 @@ Placement sampling_placement(const OpenedRun& run) {
   return out;
 }
 
+StepPrograms compiled_steps(const OpenedRun& run) try {
+  return {run.client, run.job, run.program, run.advice("train: a step")};
+} catch (const ProgramDoesNotFit& error) {
+  throw StepDoesNotFit(error);
+}
+
 RunPrograms compiled_programs(const OpenedRun& run) {
   const TrainJob& job = run.job;
   std::optional<Scorer> scorer;
@@ -99,7 +106,7 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   auto sampler = job.track.sampler && !job.together.several()
                      ? job.track.sampler(run.client, sampling_placement(run))
                      : nullptr;
-  StepPrograms step(run.client, job, run.program, run.advice("train: a step"));
+  StepPrograms step = compiled_steps(run);
   std::optional<GradientValues> gradients;
   if (job.track.gradient_histograms && job.track.histograms_every > 0 && !job.together.several())
     gradients.emplace(run.client, job, step.held());

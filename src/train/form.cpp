@@ -1,0 +1,79 @@
+#include "train/form.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/str.h"
+#include "train/job_program.h"
+
+namespace smelt {
+
+std::vector<Form> smaller_forms(const TrainJob& job) {
+  std::vector<Form> out{
+      kLoopedForm, {.layers = Layers::scan, .save = Save::layer, .words = "loop, layers saved"}};
+  for (const int times : {2, 4, 8, 16}) {
+    const std::int64_t parts = times * job.config.micro_batches;
+    out.push_back({.layers = Layers::scan,
+                   .save = Save::layer,
+                   .micro_batches = parts,
+                   .words = str("loop, layers saved, ", parts, " micro-batches")});
+  }
+  return out;
+}
+
+TrainJob in_form(TrainJob job, const Form& form) {
+  if (!job.on.compute) job.on.compute = ComputeChoice();
+  if (form.layers) job.on.compute->layers = form.layers;
+  if (form.save) job.on.compute->save = form.save;
+  if (form.micro_batches > 0) job.config.micro_batches = form.micro_batches;
+  return job;
+}
+
+std::vector<std::string> settings_of(const Form& form, const Fields& fields) {
+  std::vector<std::string> out;
+  if (form.layers)
+    out.push_back(str(fields("layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
+  if (form.save) out.push_back(str(fields("save"), "=layer"));
+  if (form.micro_batches > 0) out.push_back(str(fields("micro_batches"), "=", form.micro_batches));
+  return out;
+}
+
+namespace {
+
+bool is_open(const TrainJob& job) {
+  return job.on.compute && !job.on.compute->layers && !job.on.compute->save;
+}
+
+// Not every batch has so many parts, and the job's own form may be a loop.
+bool is_another(const Form& form, const TrainJob& job) try {
+  const std::string& platform = job.on.device;
+  (void)training_program(in_form(job, form), platform);
+  return form.words != kLoopedForm.words || compute_of(job, platform).layers != Layers::scan;
+} catch (const UsageError&) {
+  return false;
+}
+
+std::vector<Form> forms_to_try(const TrainJob& job) {
+  std::vector<Form> out{Form()};
+  if (is_open(job))
+    for (const Form& form : smaller_forms(job))
+      if (is_another(form, job)) out.push_back(form);
+  return out;
+}
+
+}  // namespace
+
+void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run) {
+  std::optional<std::vector<Form>> forms;
+  for (std::size_t i = 0;; ++i) try {
+      return run(i == 0 ? job : in_form(job, forms->at(i)));
+    } catch (const StepDoesNotFit& error) {
+      if (!forms) forms = forms_to_try(job);
+      if (i + 1 == forms->size()) throw;
+      const Form& next = forms->at(i + 1);
+      const std::string said = error.what();
+      spdlog::warn("{}; trying {} ({} spares this)", said.substr(0, said.find('\n')), next.words,
+                   join(settings_of(next, job.fields), " "));
+    }
+}
+
+}  // namespace smelt

@@ -1,0 +1,41 @@
+// How a job's step may be made where the job leaves it open: what a run on devices tries, and what
+// smelt plan tries for devices that are not there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+struct Form {
+  std::optional<Layers> layers = {};
+  std::optional<Save> save = {};
+  std::int64_t micro_batches = 0;  // 0: as the job has it
+  std::string words = {};          // "loop, layers saved"
+};
+
+inline const Form kLoopedForm{.layers = Layers::scan, .words = "loop"};
+inline const Form kUnrolledForm{.layers = Layers::unrolled, .words = "unrolled"};
+
+// What is tried, one after another, where a job's own form does not fit: from the fastest to the
+// one that needs least memory.
+std::vector<Form> smaller_forms(const TrainJob& job);
+TrainJob in_form(TrainJob job, const Form& form);
+// That choose it, by the fields' names: {"train.layers=scan", "train.save=layer"}.
+std::vector<std::string> settings_of(const Form& form, const Fields& fields);
+
+// A compiler's word that a step takes more memory than a device has.
+struct StepDoesNotFit : UsageError {
+  explicit StepDoesNotFit(const UsageError& error) : UsageError(error) {}
+};
+
+// Runs a job; where its layers and what they save are left open and its step does not fit, in the
+// first of the smaller forms whose does, said in a warning. The last one's error where none does.
+void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run);
+
+}  // namespace smelt

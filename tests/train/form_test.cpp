@@ -1,0 +1,74 @@
+// A step that does not fit is made in smaller forms, as smelt plan tries them.
+#include "train/form.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error_of.h"
+#include "tasks/bert_task.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TrainJob job_of(std::int64_t batch) {
+  BertTask bert;
+  bert.model.vocab_size = 200;
+  bert.model.hidden_size = 16;
+  bert.model.num_hidden_layers = 2;
+  bert.model.num_attention_heads = 2;
+  bert.model.intermediate_size = 16;
+  TrainJob job;
+  job.task = bert_task(bert);
+  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeChoice()};
+  job.config.batch_size = batch;
+  job.config.schedule.total_steps = 20'000;
+  return job;
+}
+
+// Of each form that is tried until `fits` are: its settings.
+std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
+  std::vector<std::string> out;
+  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
+    const ComputeChoice& choice = *in_form.on.compute;
+    const Form form{.layers = choice.layers,
+                    .save = choice.save,
+                    .micro_batches = in_form.config.micro_batches};
+    out.push_back(join(settings_of(form, recipe_field), " "));
+    if (out.size() < fits) throw StepDoesNotFit(UsageError("train: a step does not fit", "none"));
+  });
+  return out;
+}
+
+TEST(Form, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake) {
+  EXPECT_THAT(tried(job_of(32), 5),
+              ElementsAre("train.micro_batches=1", "train.layers=scan train.micro_batches=1",
+                          "train.layers=scan train.save=layer train.micro_batches=1",
+                          "train.layers=scan train.save=layer train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=4"));
+  EXPECT_THAT(error_of<StepDoesNotFit>([] { tried(job_of(32), 6); }),
+              HasSubstr("train: a step does not fit"))
+      << "four examples of a device are no eight parts";
+}
+
+TEST(Form, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) {
+  TrainJob job = job_of(64);
+  job.config.micro_batches = 2;
+  job.config.schedule.total_steps = 100;
+  EXPECT_THAT(tried(job, 3),
+              ElementsAre("train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=4"));
+}
+
+TEST(Form, WhatAUserHasChosenStays) {
+  TrainJob job = job_of(32);
+  job.on.compute->layers = Layers::unrolled;
+  EXPECT_THAT(error_of<StepDoesNotFit>([&] { tried(job, 2); }),
+              HasSubstr("train: a step does not fit"));
+}
+
+}  // namespace
+}  // namespace smelt
