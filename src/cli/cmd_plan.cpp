@@ -18,15 +18,23 @@
 namespace smelt {
 namespace {
 
+constexpr std::string_view kAuto = "auto";
 constexpr std::array kPlannedOriginals{"run_pretraining", "electra", "jestimator"};
 
 struct PlanCommand {
   std::shared_ptr<RecipeOption> recipe;
   std::vector<std::string> more;  // words behind it: an original's flags
-  std::string on = "v2-8,v3-8,v2-32,v5litepod-8", prices, region, calibrate, html;
-  bool all_forms = false, largest_batch = false, json = false, again = false;
+  std::string on = "v2-8,v3-8,v2-32,v5litepod-8", batch, prices, region, calibrate, html;
+  bool all_forms = false, steps_only = false, json = false, again = false;
   std::int64_t minutes = 10;
 };
+
+// A recipe's settings, with a batch that --batch says.
+std::vector<std::string> settings_of(const PlanCommand& c) {
+  std::vector<std::string> out = c.recipe->settings;
+  if (!c.batch.empty() && c.batch != kAuto) out.push_back("train.batch_size=" + c.batch);
+  return out;
+}
 
 // Of a recipe, or of an original's command line.
 std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
@@ -34,13 +42,14 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
     if (!c.more.empty())
       throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
                        "`smelt plan --help` lists its flags; an original's stand behind --");
-    return [&c](const Accelerator& type) {
-      return planned_run(recipe_on(type, c.recipe->path, c.recipe->settings));
+    return [path = c.recipe->path, settings = settings_of(c)](const Accelerator& type) {
+      return planned_run(recipe_on(type, path, settings));
     };
   }
-  if (!c.recipe->settings.empty())
-    throw UsageError(str("smelt plan: --set with ", c.recipe->path),
-                     "--set is for recipes: change its own flags");
+  if (const bool set = !c.recipe->settings.empty(); set || settings_of(c).size() > 0)
+    throw UsageError(
+        str("smelt plan: ", set ? "--set" : "--batch " + c.batch, " with ", c.recipe->path),
+        str(set ? "--set is" : "a number is", " for recipes: change its own flags"));
   std::vector<std::string> words{c.recipe->path};
   words.insert(words.end(), c.more.begin(), c.more.end());
   return [job = original_job(words)](const Accelerator& type) {
@@ -48,11 +57,20 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   };
 }
 
+CLI::Validator batch_check() {
+  const auto check = [](std::string& word) -> std::string {
+    const std::string wrong = word == kAuto ? "" : number_from(1)(word);
+    return wrong.empty() ? "" : wrong + ", and not 'auto'";
+  };
+  return {check, "auto, or from 1"};
+}
+
 void run_plan(const PlanCommand& c) {
   PlanJob job{.run_on = run_of(c),
               .types = find_accelerators("--on", c.on),
               .all_forms = c.all_forms,
-              .largest_batch = c.largest_batch,
+              .largest_batch = c.batch == kAuto,
+              .steps_only = c.steps_only,
               .region = c.region};
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
   if (!c.region.empty()) prices.check_region(c.region);
@@ -96,8 +114,12 @@ void add_plan_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--all-forms", c->all_forms,
                     "also try unrolled layers, which take longer to compile, and a loop of them");
-  command->add_flag("--largest-batch", c->largest_batch,
-                    "also look for the largest batch that fits");
+  command
+      ->add_option("--batch", c->batch,
+                   "examples of a step instead of the recipe's; auto: its own, and the largest "
+                   "batch that fits is looked for")
+      ->check(batch_check());
+  command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/plan.md) before smelt's own");
   command->add_option("--calibrate", c->calibrate,

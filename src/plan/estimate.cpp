@@ -28,17 +28,17 @@ Telling telling(const Accelerator& type, const Compiled& step) {
   return out;
 }
 
-double work_seconds(const Accelerator& type, const Compiled& step, const StepProducts& products) {
-  if (!type.is_gpu()) return type.seconds_of(step.cycles);
-  return products.flops / type.flops_of(products.of, products.exact) + step.moved / type.bandwidth;
-}
-
 }  // namespace
 
 Estimate usual_factor(const Accelerator& type) { return type.is_gpu() ? kOfRoofline : kOfCycles; }
 
 double telling_seconds(const Accelerator& type, const SentBytes& sent) {
   return seconds_to_send(type, sent.all_reduce, sent.other);
+}
+
+double work_seconds(const Accelerator& type, const Compiled& step, const StepProducts& products) {
+  if (!type.is_gpu()) return type.seconds_of(step.cycles);
+  return products.flops / type.flops_of(products.of, products.exact) + step.moved / type.bandwidth;
 }
 
 std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,

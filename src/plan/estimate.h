@@ -34,11 +34,13 @@ struct StepProducts {
   bool exact = false;  // of f32, not by tf32
 };
 
+// A TPU compiler's cycles at the chip's clock, or a GPU's products at its peak and then all bytes
+// at its memory's bandwidth. 0 where the compiler gave no figures.
+double work_seconds(const Accelerator& type, const Compiled& step,
+                    const StepProducts& products = {});
 // Seconds of a step: its work, of which machines have been seen to need `factor`, and what devices
 // tell one another: what their compiler does not put beside other work comes behind it; at best all
-// goes beside, at worst all behind. The work is a TPU compiler's cycles at the chip's clock, or a
-// GPU's products at its peak and then all bytes at its memory's bandwidth. nullopt where the
-// compiler gave no figures.
+// goes beside, at worst all behind. nullopt where there is no work.
 std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
                                      const Estimate& factor, const StepProducts& products = {});
 // The likely factor by which a measured step is that; at least 0.05.

@@ -80,6 +80,7 @@ class Planner {
     for (const Accelerator& type : job_.types) {
       rows_.emplace_back();
       rows_.back().type = type;
+      rows_.back().factor = factor_of(job_, type);
       runs_.push_back(described(rows_.back()));
     }
     if (std::ranges::none_of(rows_, [](const PlanRow& row) { return row.problem.empty(); }))
@@ -112,6 +113,7 @@ class Planner {
  private:
   std::optional<PlannedRun> described(PlanRow& row) const try {
     PlannedRun run = job_.run_on(row.type);
+    if (job_.steps_only) run.evaluation.reset();
     run.job = as_on(row.type, std::move(run.job));
     const StepProgram step = training_program(run.job, "tpu");
     row.batch = run.job.config.batch_size;
@@ -210,7 +212,7 @@ class Planner {
                          .step = {}});
     forms_[row.type.name].push_back(form);
     if (compiled.end == CompileEnd::fits)
-      row.tried.back().step = step_seconds(row.type, compiled, factor_of(job_, row.type), products);
+      row.tried.back().step = step_seconds(row.type, compiled, row.factor, products);
     if (!row.tried.back().step) return;
     if (!row.best || row.tried.back().step->likely < row.form().step->likely)
       row.best = row.tried.size() - 1;
@@ -237,7 +239,7 @@ class Planner {
             PlanRow& row = rows_[i];
             row.evaluation = compiled;
             if (compiled.end == CompileEnd::fits)
-              row.scored = step_seconds(row.type, compiled, factor_of(job_, row.type), products);
+              row.scored = step_seconds(row.type, compiled, row.factor, products);
           });
   }
 

@@ -36,6 +36,7 @@ struct PlanJob {
   std::vector<Accelerator> types;
   bool all_forms = false;      // also those that need not be tried for the first that fits
   bool largest_batch = false;  // also look for the largest batch that fits
+  bool steps_only = false;     // not what the run scores besides training
   std::string region = {};     // of prices; empty: the first that is known
   // step_seconds()'s factor by generation, where it was measured.
   std::map<std::string, Estimate> factors = {};
@@ -65,6 +66,7 @@ struct PlanRow {
   std::int64_t batch = 0, tokens = 0;          // examples of a step, tokens of an example
   double flops = 0;                            // of a step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // on a device
+  Estimate factor;                             // of a step's work, as step_seconds() takes it
   RunWork work;
   std::optional<Compiled> evaluation;  // a batch of it, in the best form
   std::optional<Estimate> scored;      // its seconds

@@ -203,6 +203,7 @@ Json json(const PlannedForm& form, const Accelerator& type) {
           {"sent", sent},
           {"compile_seconds", c.compile_seconds},
           {"kept", c.kept},
+          {"work_seconds", work_seconds(type, c, form.products)},
           {"step_seconds", json(form.step)}};
 }
 
@@ -212,7 +213,8 @@ Json json(const PlanRow& row) {
            {"machines", row.type.hosts}, {"image", row.type.image},
            {"fits", row.fits()},         {"device_memory_bytes", row.memory()},
            {"batch", row.batch},         {"tokens_of_example", row.tokens},
-           {"rough", row.type.is_gpu()}, {"tried", Json::array()}};
+           {"rough", row.type.is_gpu()}, {"factor", json(row.factor)},
+           {"tried", Json::array()}};
   for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form, row.type));
   if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
   if (!row.fits()) {

@@ -50,7 +50,8 @@ class PlanRecipe : public testing::Test {
         {.run_on =
              [&](const Accelerator& type) { return planned_run(recipe_on(type, path_, settings)); },
          .types = find_accelerators("--on", on),
-         .largest_batch = largest_batch},
+         .largest_batch = largest_batch,
+         .steps_only = true},
         compiles(), prices_);
   }
 
@@ -147,8 +148,10 @@ TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
 
 TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   const Plan plan = this->plan("v2-8,v5litepod-4", {"train.mesh=data=2,fsdp=2"});
-  EXPECT_THAT(plan.rows[0].problem, HasSubstr("4"));
-  EXPECT_THAT(plan.rows[0].problem, HasSubstr("8"));
+  EXPECT_THAT(plan.rows[0].problem,
+              AllOf(HasSubstr("on a v2-8: train.mesh 'data=2,fsdp=2' has 4 devices, train.devices "
+                              "are 8"),
+                    HasSubstr("make the sizes of the axes multiply to the number of devices")));
   EXPECT_FALSE(plan.rows[0].fits());
   ASSERT_TRUE(plan.rows[1].fits());
   EXPECT_EQ(plan.fastest, 1u);
@@ -157,7 +160,10 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   EXPECT_GT(told["fsdp"].other, 0) << "parameters are gathered";
   EXPECT_GT(told["data"].all_reduce + told["data+fsdp"].all_reduce, 0);
   EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
-              HasSubstr("train.mesh"));
+              HasSubstr("on a v2-8: train.mesh 'data=3' has 3 devices, train.devices are 8"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=2,tensor=4"}); }),
+      AllOf(HasSubstr("on a v2-8: "), HasSubstr("which 4 devices of axis 'tensor' do not divide")));
 }
 
 TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
@@ -193,6 +199,8 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
   expect_refusal("plan" + flags + " --num_trian_steps=3",
                  HasSubstr("did you mean '--num_train_steps'?"));
   expect_refusal("plan --set train.steps=3" + flags, HasSubstr("plan: --set with run_pretraining"));
+  expect_refusal("plan --batch 64" + flags, HasSubstr("plan: --batch 64 with run_pretraining"));
+  expect_refusal("plan --batch more" + flags, HasSubstr("'more' is no number, and not 'auto'"));
   expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: --onn is not known"));
   expect_refusal("plan -- jestimator --module_imp=jestimator.models.bert.pretrain",
                  HasSubstr("give --max_train_steps"));
@@ -272,6 +280,8 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   EXPECT_EQ(figures.at("fastest"), "v5litepod-1");
   EXPECT_EQ(figures.at("rows").at(0).at("topology"), "v5e:1x1");
   EXPECT_EQ(figures.at("rows").at(0).at("tried").at(0).at("kept"), true);
+  const Json other = Json::parse(run_smelt(plan + " --batch 32 --json 2>/dev/null").text);
+  EXPECT_EQ(other.at("rows").at(0).at("batch"), 32);
   expect_refusal(plan + " --region mars", HasSubstr("--region: no price of 'mars' is known"));
   expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is no type of TPU"));
 }
