@@ -1,75 +1,212 @@
 #!/usr/bin/env python3
-"""Published runs of encoders beside what `smelt plan` says of them before they are made: docs/plan.md's table.
+"""Published runs of encoders and T5s beside what `smelt plan` says of them before they are made: docs/plan.md's tables.
 
-Each is planned as a recipe of its own: its model, sequences, batch of a step and precision. Runs marked "fit" are those by
-which src/plan/estimate.h's factors were set; the others check them: the printed range should hold at least 80 % of these.
+    bench/published_runs.py [--only NAME]… [--json FILE]
 
-    bench/published_runs.py [--only v3-32,a100-80gb] [--json FILE]
+Every run is here whose machine, model, length, batch and time are public, that is of a kind that smelt makes, and of a machine
+that it plans for; docs/plan.md says which ones were left out and why. Half of them, of TPUs and of GPUs each, set the factors of
+src/plan/estimate.h, the others check them: sorted by the SHA-256 of their names the first half is fitted. The factors: `likely`
+is the median of the fitted runs whose step was measured, `low` and `high` are the least and the most of all fitted ones, a tenth
+wider, as many times were told in days; of so many fitted runs that range should hold 80 % of others. The last lines say what the
+factors would be by the fitted runs, what they are, and how many of the other runs the printed range holds.
 
-Steps of the DeepLearningExamples' runs add up gradients over many batches before one update; here each batch has one.
+TPUs' steps are planned with unrolled layers, as those programs had them, of two and of four layers, and go on in a straight line
+from there: that takes a third of the time of compiling them whole. GPUs' are planned whole, layers in a loop. The evaluation is
+left out.
 """
 import argparse
+import hashlib
 import json
+import statistics
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LARGE = ["model.hidden_size=1024", "model.num_hidden_layers=24", "model.num_attention_heads=16",
-         "model.intermediate_size=4096", "train.optimizer=lamb", "vocab.size=30522"]
-MLPERF = LARGE + ["train.layers=unrolled", "data.seq_length=512", "data.max_predictions=76", "train.precision=bf16"]
-LARGE_512 = LARGE + ["data.seq_length=512", "data.max_predictions=80"]
-BERT, ELECTRA = "recipes/bert-from-scratch.yaml", "recipes/electra-small.yaml"
-ELECTRA_BASE = ["model.size=base", "train.precision=bf16"]
-# Who says so; the machine; what is trained; settings; sequences of a step, a second as reported; whether the factors know it.
-RUNS = [
-    ("MLPerf v0.7, Google", "v3-32", "BERT-large, 512, bf16", BERT, MLPERF, 448, 973, "fit"),
-    ("MLPerf v0.7, Google", "v4-16", "BERT-large, 512, bf16", BERT, MLPERF, 256, 1097, "fit"),
-    ("NVIDIA, TF2", "a100-80gb", "BERT-large, 128, AMP", BERT, LARGE + ["train.precision=bf16"], 312, 485.59, "fit"),
-    ("NVIDIA, TF2", "a100-80gb", "BERT-large, 128, TF32", BERT, LARGE, 176, 282.98, "check"),
-    ("NVIDIA, TF2", "a100-80gb", "BERT-large, 512, AMP", BERT, LARGE_512 + ["train.precision=bf16"], 40, 96.52, "check"),
-    ("NVIDIA, TF2", "a100-80gb", "BERT-large, 512, TF32", BERT, LARGE_512, 22, 54.92, "fit"),
-    ("NVIDIA, TF2", "a100-80gbx8", "BERT-large, 128, AMP", BERT, LARGE + ["train.precision=bf16"], 2496, 3799.24, "check"),
-    ("NVIDIA, TF2", "a100-80gb", "ELECTRA-base, 128, AMP", ELECTRA, ELECTRA_BASE, 176, 955, "check"),
-    ("NVIDIA, TF2", "a100-80gb", "ELECTRA-base, 512, AMP", ELECTRA, ELECTRA_BASE + ["data.seq_length=512"], 24, 171, "check"),
+BERT, ELECTRA, T5 = "recipes/bert-from-scratch.yaml", "recipes/electra-small.yaml", "recipes/t5-base.yaml"
+LARGE = ["model.hidden_size=1024", "model.num_attention_heads=16", "model.intermediate_size=4096", "train.optimizer=lamb"]
+BF16 = ["train.precision=bf16"]
+S512 = ["data.seq_length=512"]
+HOUR, DAY = 3600, 24 * 3600
+
+
+def bert(predictions, vocab=30522):
+    return [f"data.max_predictions={predictions}", f"vocab.size={vocab}"]
+
+
+@dataclass
+class Phase:
+    settings: list
+    batch: int  # sequences of a step
+    steps: int = 1
+
+
+@dataclass
+class Run:
+    name: str
+    source: str
+    on: str
+    recipe: str
+    layers: int
+    phases: list
+    seconds: float        # of all steps
+    measured: bool = True  # steps or sequences a second by a log; else the time of the whole run, in hours or days
+
+    def steps(self):
+        return sum(phase.steps for phase in self.phases)
+
+
+def dle(name, on, batch, rate, settings, tables):
+    """A table's line: sequences a second."""
+    source = f"NVIDIA/DeepLearningExamples: {tables} README, training performance on DGX A100"
+    recipe, layers = (ELECTRA, 12) if "ELECTRA" in name else (BERT, 24)
+    return Run(name, source, on, recipe, layers, [Phase(settings, batch)], batch / rate)
+
+
+MLPERF = LARGE + BF16 + S512 + bert(76)
+LOGS = "mlcommons/training_results_v0.7 Google/results"
+ELECTRA_BASE = ["model.size=base"] + S512
+ELECTRA_AMP = ["model.size=base"] + BF16
+T5_11 = BF16 + ["data.inputs_length=1024", "model.d_ff=2048", "model.feed_forward_proj=gated-gelu", "model.tie_word_embeddings=false",
+                "model.dropout_rate=0"]
+
+TPUS = [
+    Run("MLPerf v0.7, BERT-large, v3-32", f"{LOGS}/tpu-v3-32-TF2.0", "v3-32", BERT, 24, [Phase(MLPERF, 448)], 448 / 973),
+    Run("MLPerf v0.7, BERT-large, v4-16", f"{LOGS}/tpu-v4-16-TF", "v4-16", BERT, 24, [Phase(MLPERF, 256)], 256 / 1097),
+    Run("MLPerf v0.7, BERT-large, v4-128", f"{LOGS}/tpu-v4-128-TF: blocks of 163 steps and 4 of evaluation", "v4-128", BERT, 24,
+        [Phase(MLPERF, 3072)], 53.92 / 163),
+    Run("MLPerf v0.7, BERT-large, v4-512", f"{LOGS}/tpu-v4-512-TF: blocks of 163 steps and 4 of evaluation", "v4-512", BERT, 24,
+        [Phase(MLPERF, 3072)], 18.17 / 163),
+    Run("BERT-base, the paper's", "Devlin et al. 2018, A.2: 4 days on 16 chips; 90 % of steps at 128", "v2-32", BERT, 12,
+        [Phase(bert(20), 256, 900_000), Phase(S512 + bert(77), 256, 100_000)], 4 * DAY, False),
+    Run("BERT-large, the paper's", "Devlin et al. 2018, A.2: 4 days on 64 chips; 90 % of steps at 128", "v2-128", BERT, 24,
+        [Phase(LARGE + ["train.optimizer=bert_adamw"] + bert(20), 256, 900_000),
+         Phase(LARGE + ["train.optimizer=bert_adamw"] + S512 + bert(77), 256, 100_000)], 4 * DAY, False),
+    Run("ELECTRA-base, the paper's", "Clark et al. 2020, tables 1 and 6: 4 days on 16 TPUv3s", "v3-32", ELECTRA, 12,
+        [Phase(ELECTRA_BASE + ["vocab.size=30522"], 256, 766_000)], 4 * DAY, False),
+    Run("bert-japanese, BERT-base", "cl-tohoku/bert-japanese v1 README, issue 16: about 7 days", "v3-8", BERT, 12,
+        [Phase(S512 + bert(80, 32000), 256, 1_000_000)], 7 * DAY, False),
+    Run("turkish-bert, BERT-base", "stefan-it/turkish-bert CHEATSHEET.md, issue 4: 7 days for 2M steps", "v3-8", BERT, 12,
+        [Phase(S512 + bert(75, 32000), 128, 2_000_000)], 7 * DAY, False),
+    Run("AraBERT v1, BERT-base", "aubmindlab/bert-base-arabertv02 model card: 4 days", "v2-8", BERT, 12,
+        [Phase(bert(20, 64000), 512, 900_000), Phase(S512 + bert(80, 64000), 128, 300_000)], 4 * DAY, False),
+    Run("AraBERT v0.2, BERT-large", "aubmindlab/bert-base-arabertv02 model card: 7 days", "v3-128", BERT, 24,
+        [Phase(LARGE + bert(20, 64000), 13440, 250_000), Phase(LARGE + S512 + bert(80, 64000), 2056, 300_000)], 7 * DAY, False),
+    Run("KoELECTRA-base", "monologg/KoELECTRA README_EN.md: about 7 days", "v3-8", ELECTRA, 12,
+        [Phase(ELECTRA_BASE + ["vocab.size=32200"], 256, 700_000)], 7 * DAY, False),
+    Run("KoELECTRA-small", "monologg/KoELECTRA README_EN.md: about 3 days", "v3-8", ELECTRA, 12,
+        [Phase(S512 + ["vocab.size=32200", "model.generator_hidden_size=1.0"], 512, 300_000)], 3 * DAY, False),
+    Run("Chinese-ELECTRA-base", "ymcui/Chinese-ELECTRA issue 23: 7 minutes for 1000 steps on a TPUv3", "v3-8", ELECTRA, 12,
+        [Phase(ELECTRA_BASE + ["vocab.size=21128"], 256, 1000)], 7 * 60),
+    Run("AraELECTRA-base", "aubmindlab/araelectra-base-discriminator model card: 24 days", "v3-8", ELECTRA, 12,
+        [Phase(ELECTRA_BASE + ["vocab.size=64000"], 256, 2_000_000)], 24 * DAY, False),
+    Run("t5-base-dutch", "yhavinga/t5-base-dutch model card: 2 days 9 hours", "v3-8", T5, 12,
+        [Phase(BF16, 128, 528_481)], 57 * HOUR, False),
+    Run("t5-v1.1-base-dutch-uncased", "yhavinga/t5-base-dutch model card: 5 days 5 hours", "v3-8", T5, 12,
+        [Phase(T5_11, 64, 1_014_525)], 125 * HOUR, False),
+]
+TF1, TF2, TF2E = "TensorFlow BERT", "TensorFlow2 BERT", "TensorFlow2 ELECTRA"
+L128, L512 = LARGE + bert(20), LARGE + S512 + bert(80)
+GPUS = [
+    dle("BERT-large, 128, AMP, A100 80 GB", "a100-80gb", 312, 485.59, L128 + BF16, TF2),
+    dle("BERT-large, 128, TF32, A100 80 GB", "a100-80gb", 176, 282.98, L128, TF2),
+    dle("BERT-large, 512, AMP, A100 80 GB", "a100-80gb", 40, 96.52, L512 + BF16, TF2),
+    dle("BERT-large, 512, TF32, A100 80 GB", "a100-80gb", 22, 54.92, L512, TF2),
+    dle("BERT-large, 128, AMP, 8 A100 80 GB", "a100-80gbx8", 2496, 3799.24, L128 + BF16, TF2),
+    dle("ELECTRA-base, 128, AMP, A100 80 GB", "a100-80gb", 176, 955, ELECTRA_AMP, TF2E),
+    dle("ELECTRA-base, 512, AMP, A100 80 GB", "a100-80gb", 24, 171, ELECTRA_AMP + S512, TF2E),
+    dle("BERT-large, 128, AMP, A100 40 GB", "a100-40gb", 64, 356.845, L128 + BF16, TF1),
+    dle("BERT-large, 128, TF32, A100 40 GB", "a100-40gb", 64, 238.10, L128, TF1),
+    dle("BERT-large, 512, AMP, A100 40 GB", "a100-40gb", 16, 70.856, L512 + BF16, TF1),
+    dle("BERT-large, 512, TF32, A100 40 GB", "a100-40gb", 8, 39.96, L512, TF1),
+    dle("BERT-large, 128, AMP, 8 A100 40 GB", "a100-40gbx8", 512, 2871.89, L128 + BF16, TF1),
 ]
 
 
-def planned(smelt, on, recipe, settings, batch):
-    words = [w for s in settings + [f"train.batch_size={batch}", "train.reduction=global"] for w in ("--set", s)]
-    done = subprocess.run([smelt, "plan", recipe, "--on", on, "--json", "--minutes=60", *words],
-                          capture_output=True, text=True, cwd=ROOT)
+def fitted(runs):
+    """The names of those that set the factors."""
+    order = sorted(runs, key=lambda run: hashlib.sha256(run.name.encode()).hexdigest())
+    return {run.name for run in order[:(len(order) + 1) // 2]}
+
+
+def plan(smelt, run, phase, layers):
+    """low, likely, high, work and factor of the step that the plan tries first."""
+    depth = "model.num_layers" if run.recipe == T5 else "model.num_hidden_layers"
+    form = "scan" if run in GPUS else "unrolled"
+    words = phase.settings + [f"{depth}={layers}", f"train.batch_size={phase.batch}", f"train.layers={form}",
+                              "train.reduction=global"]
+    done = subprocess.run([smelt, "plan", run.recipe, "--on", run.on, "--json", "--minutes=60", "--steps-only",
+                           *(w for s in words for w in ("--set", s))], capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
-    return json.loads(done.stdout)["rows"][0]
+    row = json.loads(done.stdout)["rows"][0]
+    own = row["tried"][0]
+    if not own["step_seconds"]:
+        raise SystemExit(f"{run.name}: {row.get('problem', own['problem'])}")
+    return {**own["step_seconds"], "work": own["work_seconds"], "factor": row["factor"]}
+
+
+def planned(smelt, run):
+    """The same of a step of the run, in the mean of its phases."""
+    out = dict.fromkeys(("low", "likely", "high", "work"), 0.0)
+    for phase in run.phases:
+        if run in GPUS:
+            whole = plan(smelt, run, phase, run.layers)
+        else:
+            two, four = (plan(smelt, run, phase, layers) for layers in (2, 4))
+            whole = {k: two[k] + (four[k] - two[k]) * (run.layers - 2) / 2 for k in out} | {"factor": two["factor"]}
+        for k in out:
+            out[k] += whole[k] * phase.steps / run.steps()
+        out["factor"] = whole["factor"]
+    return out
+
+
+def shape(run):
+    return " and ".join(f"{p.batch} x {next((s.split('=')[1] for s in p.settings if 'length' in s), 512 if run.recipe == T5 else 128)}"
+                        for p in run.phases)
+
+
+def table(smelt, runs, only, results):
+    fit = fitted(runs)
+    print("| run | on | sequences of a step | reported | work | its factor | planned | part | |\n|---|---|---|---|---|---|---|---|---|")
+    ratios, measured, held, checked, factor = [], [], 0, 0, None
+    for run in runs:
+        if only and run.name not in only:
+            continue
+        p, reported = planned(smelt, run), run.seconds / run.steps()
+        factor = p["factor"]
+        behind = p["likely"] - factor["likely"] * p["work"]  # told behind the work
+        ratio = (reported - behind) / p["work"]
+        inside = p["low"] <= reported <= p["high"]
+        if run.name in fit:
+            ratios.append(ratio)
+            measured += [ratio] if run.measured else []
+        else:
+            held, checked = held + inside, checked + 1
+        results.append({"name": run.name, "source": run.source, "on": run.on, "reported": reported, **p,
+                        "fitted": run.name in fit, "inside": inside})
+        print(f"| {run.name} | {run.on} | {shape(run)} | {1e3 * reported:.0f} ms{'' if run.measured else ' *'} | {1e3 * p['work']:.0f} ms | "
+              f"{ratio:.2f} | {1e3 * p['likely']:.0f} ms ({1e3 * p['low']:.0f} to {1e3 * p['high']:.0f}) | "
+              f"{'fitted' if run.name in fit else 'checked'} | {'inside' if inside else 'outside'} |", flush=True)
+    if ratios:
+        print(f"\nBy the {len(ratios)} fitted runs: low {min(ratios) / 1.1:.2f}, likely {statistics.median(measured or ratios):.2f}, "
+              f"high {1.1 * max(ratios):.2f}; the plan's: {factor['low']}, {factor['likely']}, {factor['high']}.")
+    if checked:
+        print(f"Of the {checked} runs that were not fitted its range holds {held}.\n")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--only", default="", help="machines, comma separated")
+    p.add_argument("--only", metavar="NAME", default=[], action="append", help="of a run; may be given several times")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
-    p.add_argument("--json", metavar="FILE", help="write every plan here, too")
+    p.add_argument("--json", metavar="FILE", help="write every run here, too")
     args = p.parse_args()
-    print("| run | on | model | sequences of a step | reported | planned | of reported | |\n|---|---|---|---|---|---|---|---|")
-    plans, held, checked = [], 0, 0
-    for who, on, what, recipe, settings, batch, rate, part in RUNS:
-        if args.only and on not in args.only.split(","):
-            continue
-        row = planned(args.smelt, on, recipe, settings, batch)
-        plans.append(row)
-        own = row["tried"][0]
-        if not own["step_seconds"]:
-            print(f"| {who} | {on} | {what} | {batch} | {1e3 * batch / rate:.0f} ms | {row.get('problem', '')} | | {part} |", flush=True)
-            continue
-        step, reported = own["step_seconds"], batch / rate
-        inside = step["low"] <= reported <= step["high"]
-        if part == "check":
-            held, checked = held + inside, checked + 1
-        print(f"| {who} | {on} | {what} | {batch} | {1e3 * reported:.0f} ms | {1e3 * step['likely']:.0f} ms "
-              f"({1e3 * step['low']:.0f} to {1e3 * step['high']:.0f}) | {step['likely'] / reported:.2f} | "
-              f"{part}{'' if inside else ', outside'} |", flush=True)
-    print(f"\nOf {checked} runs that were not fitted the range holds {held}.")
+    results = []
+    for runs in (TPUS, GPUS):
+        table(args.smelt, runs, args.only, results)
     if args.json:
-        Path(args.json).write_text(json.dumps(plans, indent=1))
+        Path(args.json).write_text(json.dumps(results, indent=1))
 
 
-main()
+if __name__ == "__main__":
+    main()
