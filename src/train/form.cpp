@@ -37,11 +37,11 @@ std::vector<std::string> settings_of(const Form& form, const Fields& fields) {
   return out;
 }
 
-namespace {
-
-bool is_open(const TrainJob& job) {
+bool leaves_form_open(const TrainJob& job) {
   return job.on.compute && !job.on.compute->layers && !job.on.compute->save;
 }
+
+namespace {
 
 // Not every batch has so many parts, and the job's own form may be a loop.
 bool is_another(const Form& form, const TrainJob& job) try {
@@ -54,7 +54,7 @@ bool is_another(const Form& form, const TrainJob& job) try {
 
 std::vector<Form> forms_to_try(const TrainJob& job) {
   std::vector<Form> out{Form()};
-  if (is_open(job))
+  if (leaves_form_open(job))
     for (const Form& form : smaller_forms(job))
       if (is_another(form, job)) out.push_back(form);
   return out;
@@ -65,7 +65,10 @@ std::vector<Form> forms_to_try(const TrainJob& job) {
 void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run) {
   std::optional<std::vector<Form>> forms;
   for (std::size_t i = 0;; ++i) try {
-      return run(i == 0 ? job : in_form(job, forms->at(i)));
+      if (i == 0) return run(job);
+      TrainJob smaller = in_form(job, forms->at(i));
+      smaller.together = job.together.again(i);
+      return run(smaller);
     } catch (const StepDoesNotFit& error) {
       if (!forms) forms = forms_to_try(job);
       if (i + 1 == forms->size()) throw;

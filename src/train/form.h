@@ -34,6 +34,8 @@ struct StepDoesNotFit : UsageError {
   explicit StepDoesNotFit(const UsageError& error) : UsageError(error) {}
 };
 
+// Whether a job leaves its layers and what they save open.
+bool leaves_form_open(const TrainJob& job);
 // Runs a job; where its layers and what they save are left open and its step does not fit, in the
 // first of the smaller forms whose does, said in a warning. The last one's error where none does.
 void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run);

@@ -97,6 +97,16 @@ void require_alone(const std::string& what) {
                    "give it to one process alone, with --processes 1");
 }
 
+Together Together::again(std::size_t try_number) const {
+  Together out = *this;
+  if (several())
+    out.gather = [first = gather, end = str("/try-", try_number)](const std::string& key,
+                                                                  const std::string& payload) {
+      return first(key + end, payload);
+    };
+  return out;
+}
+
 std::string Together::told(const std::string& key, const std::function<std::string()>& say) const {
   if (!several()) return say();
   std::string mine;

@@ -37,6 +37,8 @@ struct Together {
   void meet(const std::string& key) const;
   // What the one that leads does alone, while the others wait for it.
   void led(const std::string& key, const std::function<void()>& work) const;
+  // The same processes, with keys of their own for another try at what they have begun.
+  Together again(std::size_t try_number) const;
 };
 
 // By a hub; the prefix begins all keys.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "optim/adamw.h"
 #include "support/error_of.h"
 #include "tasks/bert_task.h"
 
@@ -13,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TrainJob job_of(std::int64_t batch) {
+TrainJob job_with_batch(std::int64_t batch) {
   BertTask bert;
   bert.model.vocab_size = 200;
   bert.model.hidden_size = 16;
@@ -24,6 +25,7 @@ TrainJob job_of(std::int64_t batch) {
   job.task = bert_task(bert);
   job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeChoice()};
   job.config.batch_size = batch;
+  job.config.optimizer = adamw({});
   job.config.schedule.total_steps = 20'000;
   return job;
 }
@@ -43,18 +45,18 @@ std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
 }
 
 TEST(Form, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake) {
-  EXPECT_THAT(tried(job_of(32), 5),
+  EXPECT_THAT(tried(job_with_batch(32), 5),
               ElementsAre("train.micro_batches=1", "train.layers=scan train.micro_batches=1",
                           "train.layers=scan train.save=layer train.micro_batches=1",
                           "train.layers=scan train.save=layer train.micro_batches=2",
                           "train.layers=scan train.save=layer train.micro_batches=4"));
-  EXPECT_THAT(error_of<StepDoesNotFit>([] { tried(job_of(32), 6); }),
+  EXPECT_THAT(error_of<StepDoesNotFit>([] { tried(job_with_batch(32), 6); }),
               HasSubstr("train: a step does not fit"))
       << "four examples of a device are no eight parts";
 }
 
 TEST(Form, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) {
-  TrainJob job = job_of(64);
+  TrainJob job = job_with_batch(64);
   job.config.micro_batches = 2;
   job.config.schedule.total_steps = 100;
   EXPECT_THAT(tried(job, 3),
@@ -64,10 +66,24 @@ TEST(Form, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) {
 }
 
 TEST(Form, WhatAUserHasChosenStays) {
-  TrainJob job = job_of(32);
+  TrainJob job = job_with_batch(32);
   job.on.compute->layers = Layers::unrolled;
   EXPECT_THAT(error_of<StepDoesNotFit>([&] { tried(job, 2); }),
               HasSubstr("train: a step does not fit"));
+}
+
+TEST(Form, SeveralProcessesMeetAnewAtEachTry) {
+  TrainJob job = job_with_batch(32);
+  std::vector<std::string> keys;
+  job.together = {.rank = 1, .size = 2, .gather = [&](const std::string& key, const std::string&) {
+                    keys.push_back(key);
+                    return std::vector<std::string>(2);
+                  }};
+  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
+    in_form.together.meet("lock");
+    if (keys.size() < 3) throw StepDoesNotFit(UsageError("train: a step does not fit", "none"));
+  });
+  EXPECT_THAT(keys, ElementsAre("lock", "lock/try-1", "lock/try-2")) << "a key is used once";
 }
 
 }  // namespace
