@@ -29,6 +29,12 @@ struct PlanCommand {
   std::int64_t minutes = 10;
 };
 
+void check_batch(std::string word) {
+  if (word.empty() || word == kAuto || number_from(1)(word).empty()) return;
+  throw UsageError(str("smelt plan: --batch '", word, "' is no number from 1, and not 'auto'"),
+                   "give the examples of a step, or auto");
+}
+
 // A recipe's settings, with a batch that --batch says.
 std::vector<std::string> settings_of(const PlanCommand& c) {
   std::vector<std::string> out = c.recipe->settings;
@@ -57,15 +63,8 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   };
 }
 
-CLI::Validator batch_check() {
-  const auto check = [](std::string& word) -> std::string {
-    const std::string wrong = word == kAuto ? "" : number_from(1)(word);
-    return wrong.empty() ? "" : wrong + ", and not 'auto'";
-  };
-  return {check, "auto, or from 1"};
-}
-
 void run_plan(const PlanCommand& c) {
+  check_batch(c.batch);
   PlanJob job{.run_on = run_of(c),
               .types = find_accelerators("--on", c.on),
               .all_forms = c.all_forms,
@@ -114,11 +113,9 @@ void add_plan_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--all-forms", c->all_forms,
                     "also try unrolled layers, which take longer to compile, and a loop of them");
-  command
-      ->add_option("--batch", c->batch,
-                   "examples of a step instead of the recipe's; auto: its own, and the largest "
-                   "batch that fits is looked for")
-      ->check(batch_check());
+  command->add_option("--batch", c->batch,
+                      "examples of a step instead of the recipe's; auto: its own, and the largest "
+                      "batch that fits is looked for");
   command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/plan.md) before smelt's own");
