@@ -1,28 +1,27 @@
 #!/usr/bin/env python3
-"""Published runs of encoders and T5s beside what `smelt plan` says of them before they are made: docs/plan.md's tables.
+"""Published runs of encoders and T5s as `smelt plan` sees them before they are made: tests/golden/published_runs.json.
 
-    bench/published_runs.py [--only NAME]… [--json FILE]
+    bench/published_runs.py [--only NAME]…
 
 Every run is here whose machine, model, length, batch and time are public, that is of a kind that smelt makes, and of a machine
-that it plans for; docs/plan.md says which ones were left out and why. Half of them, of TPUs and of GPUs each, set the factors of
-src/plan/estimate.h, the others check them: sorted by the SHA-256 of their names the first half is fitted. The factors: `likely`
-is the median of the fitted runs whose step was measured, `low` and `high` are the least and the most of all fitted ones, a tenth
-wider, as many times were told in days; of so many fitted runs that range should hold 80 % of others. The last lines say what the
-factors would be by the fitted runs, what they are, and how many of the other runs the printed range holds.
+that it plans for; docs/plan.md says which ones were left out and why. For each the file gets, in seconds of a step, what was
+reported and what its work and what its devices tell one another come to. tests/plan/published_runs_test.cpp holds the factors of
+src/plan/estimate.h to one half of them, counts what the ranges hold of the other half, and writes docs/plan.md's table
+(SMELT_UPDATE_GOLDEN=1). The halves, of TPUs and of GPUs each, are those of the SHA-256 of the names: a run changes its half by
+no wish of ours.
 
 TPUs' steps are planned with unrolled layers, as those programs had them, of two and of four layers, and go on in a straight line
 from there: that takes a third of the time of compiling them whole. GPUs' are planned whole, layers in a loop. The evaluation is
-left out.
+left out. All of it takes one to two hours on two cores, and what was compiled is kept.
 """
 import argparse
-import hashlib
 import json
-import statistics
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "tests/golden/published_runs.json"
 BERT, ELECTRA, T5 = "recipes/bert-from-scratch.yaml", "recipes/electra-small.yaml", "recipes/t5-base.yaml"
 LARGE = ["model.hidden_size=1024", "model.num_attention_heads=16", "model.intermediate_size=4096", "train.optimizer=lamb"]
 BF16 = ["train.precision=bf16"]
@@ -123,14 +122,8 @@ GPUS = [
 ]
 
 
-def fitted(runs):
-    """The names of those that set the factors."""
-    order = sorted(runs, key=lambda run: hashlib.sha256(run.name.encode()).hexdigest())
-    return {run.name for run in order[:(len(order) + 1) // 2]}
-
-
 def plan(smelt, run, phase, layers):
-    """low, likely, high, work and factor of the step that the plan tries first."""
+    """work, told and behind of the step that the plan tries first."""
     depth = "model.num_layers" if run.recipe == T5 else "model.num_hidden_layers"
     form = "scan" if run in GPUS else "unrolled"
     words = phase.settings + [f"{depth}={layers}", f"train.batch_size={phase.batch}", f"train.layers={form}",
@@ -143,22 +136,21 @@ def plan(smelt, run, phase, layers):
     own = row["tried"][0]
     if not own["step_seconds"]:
         raise SystemExit(f"{run.name}: {row.get('problem', own['problem'])}")
-    return {**own["step_seconds"], "work": own["work_seconds"], "factor": row["factor"]}
+    return {"work": own["work_seconds"], "told": own["told_seconds"], "behind": own["told_behind_seconds"]}
 
 
 def planned(smelt, run):
     """The same of a step of the run, in the mean of its phases."""
-    out = dict.fromkeys(("low", "likely", "high", "work"), 0.0)
+    out = dict.fromkeys(("work", "told", "behind"), 0.0)
     for phase in run.phases:
         if run in GPUS:
             whole = plan(smelt, run, phase, run.layers)
         else:
             two, four = (plan(smelt, run, phase, layers) for layers in (2, 4))
-            whole = {k: two[k] + (four[k] - two[k]) * (run.layers - 2) / 2 for k in out} | {"factor": two["factor"]}
+            whole = {k: two[k] + (four[k] - two[k]) * (run.layers - 2) / 2 for k in out}
         for k in out:
             out[k] += whole[k] * phase.steps / run.steps()
-        out["factor"] = whole["factor"]
-    return out
+    return {k: float(f"{v:.4g}") for k, v in out.items()}
 
 
 def shape(run):
@@ -166,46 +158,26 @@ def shape(run):
                         for p in run.phases)
 
 
-def table(smelt, runs, only, results):
-    fit = fitted(runs)
-    print("| run | on | sequences of a step | reported | work | its factor | planned | part | |\n|---|---|---|---|---|---|---|---|---|")
-    ratios, measured, held, checked, factor = [], [], 0, 0, None
-    for run in runs:
-        if only and run.name not in only:
-            continue
-        p, reported = planned(smelt, run), run.seconds / run.steps()
-        factor = p["factor"]
-        behind = p["likely"] - factor["likely"] * p["work"]  # told behind the work
-        ratio = (reported - behind) / p["work"]
-        inside = p["low"] <= reported <= p["high"]
-        if run.name in fit:
-            ratios.append(ratio)
-            measured += [ratio] if run.measured else []
-        else:
-            held, checked = held + inside, checked + 1
-        results.append({"name": run.name, "source": run.source, "on": run.on, "reported": reported, **p,
-                        "fitted": run.name in fit, "inside": inside})
-        print(f"| {run.name} | {run.on} | {shape(run)} | {1e3 * reported:.0f} ms{'' if run.measured else ' *'} | {1e3 * p['work']:.0f} ms | "
-              f"{ratio:.2f} | {1e3 * p['likely']:.0f} ms ({1e3 * p['low']:.0f} to {1e3 * p['high']:.0f}) | "
-              f"{'fitted' if run.name in fit else 'checked'} | {'inside' if inside else 'outside'} |", flush=True)
-    if ratios:
-        print(f"\nBy the {len(ratios)} fitted runs: low {min(ratios) / 1.1:.2f}, likely {statistics.median(measured or ratios):.2f}, "
-              f"high {1.1 * max(ratios):.2f}; the plan's: {factor['low']}, {factor['likely']}, {factor['high']}.")
-    if checked:
-        print(f"Of the {checked} runs that were not fitted its range holds {held}.\n")
+def described(run):
+    return {"name": run.name, "source": run.source, "on": run.on, "sequences": shape(run), "measured": run.measured,
+            "reported": float(f"{run.seconds / run.steps():.4g}")}
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", metavar="NAME", default=[], action="append", help="of a run; may be given several times")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
-    p.add_argument("--json", metavar="FILE", help="write every run here, too")
     args = p.parse_args()
-    results = []
-    for runs in (TPUS, GPUS):
-        table(args.smelt, runs, args.only, results)
-    if args.json:
-        Path(args.json).write_text(json.dumps(results, indent=1))
+    known = {run["name"]: run for run in json.loads(FILE.read_text())["runs"]} if FILE.exists() else {}
+    for run in TPUS + GPUS:  # one that was never planned stands there without its figures
+        if "work" not in known.get(run.name, {}):
+            known[run.name] = described(run)
+    for run in TPUS + GPUS:
+        if args.only and run.name not in args.only:
+            continue
+        known[run.name] = described(run) | planned(args.smelt, run)
+        print(json.dumps(known[run.name]), flush=True)
+        FILE.write_text(json.dumps({"script": "bench/published_runs.py", "runs": [known[r.name] for r in TPUS + GPUS]}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,50 +15,45 @@ double seconds_to_send(const Accelerator& type, double all_reduce, double other)
   return (all_reduce + other * per_chip) / (interconnect_bytes(type.generation) / 2);
 }
 
-struct Telling {
-  double all = 0, behind = 0;  // seconds; of these what no other work goes beside
-};
-Telling telling(const Accelerator& type, const Compiled& step) {
-  Telling out;
+}  // namespace
+
+Estimate usual_factor(const Accelerator& type) {
+  if (type.is_gpu()) return kOfRoofline;
+  return type.generation == "v4" ? kOfV4Cycles : kOfCycles;
+}
+
+double longest_run(const Accelerator& type) { return type.is_gpu() ? 1 : kLongestRun; }
+
+double telling_seconds(const Accelerator& type, const SentBytes& sent) {
+  return seconds_to_send(type, sent.all_reduce, sent.other);
+}
+
+StepWork step_work(const Accelerator& type, const Compiled& step, const StepProducts& products) {
+  StepWork out;
+  out.work = type.is_gpu() ? products.flops / type.flops_of(products.of, products.exact) +
+                                 step.moved / type.bandwidth
+                           : type.seconds_of(step.cycles);
   for (const SentBytes& s : step.sent) {
-    out.all += telling_seconds(type, s);
+    out.told += telling_seconds(type, s);
     out.behind += seconds_to_send(type, s.all_reduce - s.asynchronous_all_reduce,
                                   s.other - s.asynchronous_other);
   }
   return out;
 }
 
-}  // namespace
-
-Estimate usual_factor(const Accelerator& type) { return type.is_gpu() ? kOfRoofline : kOfCycles; }
-
-double telling_seconds(const Accelerator& type, const SentBytes& sent) {
-  return seconds_to_send(type, sent.all_reduce, sent.other);
+std::optional<Estimate> step_seconds(const StepWork& of, const Estimate& factor) {
+  if (of.work <= 0) return std::nullopt;
+  return Estimate{.low = std::max(factor.low * of.work, of.told),
+                  .likely = factor.likely * of.work + of.behind,
+                  .high = factor.high * of.work + of.told};
 }
 
-double work_seconds(const Accelerator& type, const Compiled& step, const StepProducts& products) {
-  if (!type.is_gpu()) return type.seconds_of(step.cycles);
-  return products.flops / type.flops_of(products.of, products.exact) + step.moved / type.bandwidth;
-}
-
-std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
-                                     const Estimate& factor, const StepProducts& products) {
-  const double work = work_seconds(type, step, products);
-  if (work <= 0) return std::nullopt;
-  const Telling told = telling(type, step);
-  return Estimate{.low = std::max(factor.low * work, told.all),
-                  .likely = factor.likely * work + told.behind,
-                  .high = factor.high * work + told.all};
-}
-
-double measured_factor(const Accelerator& type, const Compiled& step, double seconds,
-                       const StepProducts& products) {
-  return std::max(0.05,
-                  (seconds - telling(type, step).behind) / work_seconds(type, step, products));
+double measured_factor(const StepWork& of, double seconds) {
+  return std::max(0.05, (seconds - of.behind) / of.work);
 }
 
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
-                    const std::optional<Estimate>& scored) {
+                    const std::optional<Estimate>& scored, double longest) {
   const auto steps = static_cast<double>(work.steps);
   double every = std::clamp(static_cast<double>(work.save_every), 1.0, std::max(steps, 1.0));
   if (work.save_minutes > 0)
@@ -68,6 +63,7 @@ RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork
   out.seconds = step.times(steps + kStallSteps * saves)
                     .plus(scored.value_or(Estimate()).times(work.evaluations))
                     .plus(kStartSeconds);
+  out.seconds.high = std::max(out.seconds.high, longest * out.seconds.likely);
   out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
   const double lost = every / 2;
   out.spot_seconds = Estimate{

@@ -19,13 +19,19 @@ struct Estimate {
   Estimate plus(const Estimate& e) const { return {low + e.low, likely + e.likely, high + e.high}; }
 };
 
-// Seconds of steps over those of the compiler's cycles, fitted once to published runs
-// (docs/plan.md).
-constexpr Estimate kOfCycles{0.6, 1.05, 1.5};
-
-// And over those of a GPU's roofline.
+// Seconds of a step over those of its work, by the fitted half of the published runs
+// (docs/plan.md): of TPUs over the compiler's cycles, a v4 apart, whose chip runs as one device
+// what is compiled for its two cores; of GPUs over their roofline. One log alone of others than v4
+// is in that half: it says what is likely, and the range around it is assumed.
+constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
+constexpr Estimate kOfV4Cycles{0.58, 0.68, 0.75};
 constexpr Estimate kOfRoofline{1, 1.6, 2.2};
 Estimate usual_factor(const Accelerator& type);
+
+// Whole published runs on TPUs took up to so many times their likely steps: with what else they
+// did, what they waited for, and told in whole days. Of GPUs no such run is known.
+constexpr double kLongestRun = 5.7;
+double longest_run(const Accelerator& type);
 
 // The matrix products of one device's step, and of what type their factors are.
 struct StepProducts {
@@ -34,18 +40,20 @@ struct StepProducts {
   bool exact = false;  // of f32, not by tf32
 };
 
-// A TPU compiler's cycles at the chip's clock, or a GPU's products at its peak and then all bytes
-// at its memory's bandwidth. 0 where the compiler gave no figures.
-double work_seconds(const Accelerator& type, const Compiled& step,
-                    const StepProducts& products = {});
-// Seconds of a step: its work, of which machines have been seen to need `factor`, and what devices
-// tell one another: what their compiler does not put beside other work comes behind it; at best all
-// goes beside, at worst all behind. nullopt where there is no work.
-std::optional<Estimate> step_seconds(const Accelerator& type, const Compiled& step,
-                                     const Estimate& factor, const StepProducts& products = {});
+// What a step's seconds are made of.
+struct StepWork {
+  // A TPU compiler's cycles at the chip's clock, or a GPU's products at its peak and then all bytes
+  // at its memory's bandwidth. 0 where the compiler gave no figures.
+  double work = 0;
+  double told = 0, behind = 0;  // what devices tell one another, of it what no work goes beside
+};
+StepWork step_work(const Accelerator& type, const Compiled& step,
+                   const StepProducts& products = {});
+// The work, of which machines have been seen to need `factor`, and behind it what is told behind
+// it; at best all is told beside it, at worst all behind. nullopt where there is no work.
+std::optional<Estimate> step_seconds(const StepWork& of, const Estimate& factor);
 // The likely factor by which a measured step is that; at least 0.05.
-double measured_factor(const Accelerator& type, const Compiled& step, double seconds,
-                       const StepProducts& products = {});
+double measured_factor(const StepWork& of, double seconds);
 
 // Seconds that devices tell one another along some axes of their mesh, at the links' full speed.
 double telling_seconds(const Accelerator& type, const SentBytes& sent);
@@ -70,9 +78,10 @@ struct RunTime {
   Estimate spot_seconds;   // with those expected
   double preemptions = 0;  // expected of the slice, on spot
 };
-// `scored`: seconds of a batch of an evaluation; without it none is counted.
+// `scored`: seconds of a batch of an evaluation; without it none is counted. `longest`: how many
+// times what is likely the run may take at least, for what is not counted at all.
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
-                    const std::optional<Estimate>& scored = {});
+                    const std::optional<Estimate>& scored = {}, double longest = 1);
 
 // US dollars; nullopt where the price is not known.
 struct RunCost {

@@ -170,8 +170,9 @@ void add_plan(const PlanRow& row, Lines& lines) {
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
                     bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));
-  for (const std::string& setting : row.form().settings)
-    lines.lack(str("it fits with --set ", setting, " alone"));
+  if (!row.takes_form_by_itself())
+    for (const std::string& setting : row.form().settings)
+      lines.lack(str("it fits with --set ", setting, " alone"));
   lines.add("time", planned_run_text(row));
 }
 

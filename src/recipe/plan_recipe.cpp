@@ -1,6 +1,7 @@
 #include "recipe/plan_recipe.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "base/figures.h"
@@ -40,9 +41,11 @@ void add_state(PlanRow& row, const StepProgram& step) {
   }
 }
 
-Estimate factor_of(const PlanJob& job, const Accelerator& type) {
-  const auto found = job.factors.find(type.generation);
-  return found == job.factors.end() ? usual_factor(type) : found->second;
+void add_factor(PlanRow& row, const PlanJob& job) {
+  const auto found = job.factors.find(row.type.generation);
+  const bool measured = found != job.factors.end();
+  row.factor = measured ? found->second : usual_factor(row.type);
+  row.longest_run = measured ? 1 : longest_run(row.type);
 }
 
 // A TPU's program is what a GPU's operations and bytes are counted in, so layers that are not
@@ -80,7 +83,7 @@ class Planner {
     for (const Accelerator& type : job_.types) {
       rows_.emplace_back();
       rows_.back().type = type;
-      rows_.back().factor = factor_of(job_, type);
+      add_factor(rows_.back(), job_);
       runs_.push_back(described(rows_.back()));
     }
     if (std::ranges::none_of(rows_, [](const PlanRow& row) { return row.problem.empty(); }))
@@ -120,6 +123,8 @@ class Planner {
     for (const Feature& feature : step.features) row.tokens = std::max(row.tokens, feature.count());
     row.flops = static_cast<double>(row.batch) * training_flops(run.job.task);
     add_state(row, step);
+    row.unknown = run.unknown;
+    row.open_form = leaves_form_open(run.job);
     row.work.steps = run.job.config.schedule.total_steps;
     row.work.save_every = run.job.save_every;
     row.work.save_minutes = run.job.save_minutes;
@@ -209,13 +214,13 @@ class Planner {
                          .words = form.words.empty() ? own_words(runs_[at]->job) : form.words,
                          .compiled = compiled,
                          .products = products,
+                         .work = step_work(row.type, compiled, products),
                          .step = {}});
     forms_[row.type.name].push_back(form);
-    if (compiled.end == CompileEnd::fits)
-      row.tried.back().step = step_seconds(row.type, compiled, row.factor, products);
-    if (!row.tried.back().step) return;
-    if (!row.best || row.tried.back().step->likely < row.form().step->likely)
-      row.best = row.tried.size() - 1;
+    PlannedForm& tried = row.tried.back();
+    if (compiled.end == CompileEnd::fits) tried.step = step_seconds(tried.work, row.factor);
+    if (!tried.step) return;
+    if (!row.best || tried.step->likely < row.form().step->likely) row.best = row.tried.size() - 1;
   }
 
   TrainJob best_job(std::size_t i) const {
@@ -239,25 +244,41 @@ class Planner {
             PlanRow& row = rows_[i];
             row.evaluation = compiled;
             if (compiled.end == CompileEnd::fits)
-              row.scored = step_seconds(row.type, compiled, row.factor, products);
+              row.scored = step_seconds(step_work(row.type, compiled, products), row.factor);
           });
   }
 
-  // Doubles the batch until one does not fit.
+  // Doubles the batch until one does not fit; halves one that fits in no form.
   void find_largest() {
     for (PlanRow& row : rows_)
       if (row.fits()) row.largest_batch = row.batch;
-    for (std::int64_t factor = 2; factor <= 1024; factor *= 2)
-      round([&](const PlanRow& row) { return row.largest_batch == row.batch * factor / 2; },
-            [&](std::size_t i) {
-              TrainJob job = best_job(i);
-              job.config.batch_size *= factor;
-              return request(rows_[i], job);
-            },
-            [&](std::size_t i, const Compiled& compiled, const StepProducts&) {
-              if (compiled.end == CompileEnd::fits)
-                rows_[i].largest_batch = rows_[i].batch * factor;
-            });
+    for (std::int64_t factor = 2; factor <= 1024; factor *= 2) {
+      find_batch([&](const PlanRow& row) { return row.largest_batch == row.batch * factor / 2; },
+                 [&](std::int64_t batch) { return batch * factor; });
+      find_batch(
+          [&](const PlanRow& row) {
+            return !row.largest_batch && row.batch % factor == 0 && !row.tried.empty() &&
+                   row.tried.back().compiled.end == CompileEnd::does_not_fit;
+          },
+          [&](std::int64_t batch) { return batch / factor; });
+    }
+  }
+
+  // In the best form, or in the one that needs least.
+  template <class Wanted>
+  void find_batch(const Wanted& wanted, const std::function<std::int64_t(std::int64_t)>& other) {
+    round(
+        wanted,
+        [&](std::size_t i) {
+          TrainJob job = rows_[i].fits()
+                             ? best_job(i)
+                             : in_form(runs_[i]->job, forms_.at(rows_[i].type.name).back());
+          job.config.batch_size = other(job.config.batch_size);
+          return request(rows_[i], job);
+        },
+        [&](std::size_t i, const Compiled& compiled, const StepProducts&) {
+          if (compiled.end == CompileEnd::fits) rows_[i].largest_batch = other(rows_[i].batch);
+        });
   }
 
   const PlanJob& job_;
@@ -290,6 +311,14 @@ void choose(Plan& plan) {
 
 }  // namespace
 
+bool PlanRow::takes_form_by_itself() const {
+  if (!fits()) return false;
+  const auto none = [](const PlannedForm& form) {
+    return form.compiled.end == CompileEnd::does_not_fit;
+  };
+  return *best == 0 || (open_form && std::ranges::all_of(std::span(tried).first(*best), none));
+}
+
 double PlanRow::share_of_peak() const {
   if (!fits()) return 0;
   const StepProducts& p = form().products;
@@ -319,7 +348,7 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
   const PlannedForm& own = plan.rows.front().tried.front();
   if (own.compiled.end != CompileEnd::fits)
     throw UsageError(str(where, ": ", own.compiled.problem), "take a run with its own program");
-  const double factor = measured_factor(*type, own.compiled, seconds, own.products);
+  const double factor = measured_factor(own.work, seconds);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }
 
@@ -331,7 +360,7 @@ Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& pri
     for (PlanRow& row : plan.rows) {
       if (!row.fits()) continue;
       row.price = prices.find(row.type.generation, job.region);
-      row.time = run_seconds(row.type, *row.form().step, row.work, row.scored);
+      row.time = run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
       row.cost = run_cost(row.type, row.time, row.price);
     }
     choose(plan);

@@ -28,6 +28,7 @@ struct PlannedEvaluation {
 struct PlannedRun {
   TrainJob job;
   std::optional<PlannedEvaluation> evaluation = {};
+  std::string unknown = {};  // what is not known before the data are: "train.epochs 3 are …"
 };
 
 struct PlanJob {
@@ -38,7 +39,7 @@ struct PlanJob {
   bool largest_batch = false;  // also look for the largest batch that fits
   bool steps_only = false;     // not what the run scores besides training
   std::string region = {};     // of prices; empty: the first that is known
-  // step_seconds()'s factor by generation, where it was measured.
+  // step_seconds()'s factor by generation, where smelt's own runs have shown it.
   std::map<std::string, Estimate> factors = {};
 };
 
@@ -54,12 +55,14 @@ struct PlannedForm {
   std::vector<std::string> settings;  // that choose it: {"train.layers=scan", "train.save=layer"}
   std::string words;                  // "unrolled", "loop, layers saved"
   Compiled compiled;
-  StepProducts products;         // of a device; none are counted for TPUs
+  StepProducts products;  // of a device; none are counted for TPUs
+  StepWork work = {};
   std::optional<Estimate> step;  // seconds; nothing where it does not fit
 };
 
 struct PlanRow {
   Accelerator type;
+  std::string unknown;                         // as PlannedRun has it
   std::string problem;                         // why no form could be compiled at all
   std::vector<PlannedForm> tried;              // in order
   std::optional<std::size_t> best;             // of tried: the fastest that fits
@@ -67,6 +70,7 @@ struct PlanRow {
   double flops = 0;                            // of a step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // on a device
   Estimate factor;                             // of a step's work, as step_seconds() takes it
+  double longest_run = 1;                      // of a run's seconds, as run_seconds() takes it
   RunWork work;
   std::optional<Compiled> evaluation;  // a batch of it, in the best form
   std::optional<Estimate> scored;      // its seconds
@@ -75,7 +79,11 @@ struct PlanRow {
   RunCost cost;
   const Price* price = nullptr;  // of the Prices given
 
+  bool open_form = false;  // the run takes the first form that fits, where its own does not
+
   bool fits() const { return best.has_value(); }
+  // Whether the best form is what a run takes without being told.
+  bool takes_form_by_itself() const;
   const PlannedForm& form() const { return tried.at(*best); }
   // Of the peak of all devices, that the model's products take.
   double share_of_peak() const;

@@ -125,6 +125,54 @@ std::string evaluation_words(const PlanRow& row) {
                  : "how many batches is not known, and none is in the run's time");
 }
 
+// What chooses the form, unless it is the run's own.
+std::string form_words(const PlanRow& row) {
+  std::vector<std::string> words;
+  for (const std::string& setting : row.form().settings)
+    words.push_back(str(setting.starts_with("--") ? "" : "--set ", setting));
+  if (words.empty()) return "";
+  if (!row.takes_form_by_itself()) return str("  needs      ", join(words, " "), "\n");
+  return str("  form       a run takes it by itself, as ", counted(*row.best, "form"),
+             " before did not fit; ", join(words, " "), " spares compiling ",
+             *row.best == 1 ? "it" : "them", "\n");
+}
+
+std::string speed_words(const PlanRow& row) {
+  const double examples = static_cast<double>(row.batch) / row.form().step->likely;
+  return str("  speed      ", rounded(examples, 0), " examples/s, ",
+             rounded(examples * static_cast<double>(row.tokens), 0), " tokens/s\n");
+}
+
+// What preemptions add to the time and the bill on spot.
+std::string spot_words(const PlanRow& row) {
+  const double more = row.time.spot_seconds.likely - row.time.seconds.likely;
+  const bool priced = row.price != nullptr && row.price->spot;
+  return str("  on spot    ", time_words(row.time.spot_seconds.likely), " with about ",
+             rounded(row.time.preemptions, 1), " preemptions, which cost ", time_words(more),
+             priced ? str(" and ", dollars(*row.price->spot * row.type.chips * more / 3600)) : "",
+             "\n");
+}
+
+std::string price_words(const PlanRow& row, std::string_view now) {
+  if (row.price == nullptr) return "  price      not known: give one by --prices\n";
+  const Price& price = *row.price;
+  const int age = age_in_months(price, now);
+  const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
+    return of_chip ? str(dollars(*of_chip * row.type.chips), " an hour ", how, ", ")
+                   : std::string();
+  };
+  return str("  price      ", rented("on demand", price.on_demand), rented("on spot", price.spot),
+             rented("committed", price.committed), "in ", price.region, ": ", price.source, ", ",
+             price.date, age > kOldMonths ? str(", ", age, " months old: check it") : "", "\n");
+}
+
+std::string run_words(const PlanRow& row) {
+  const Estimate steps = row.form().step->times(static_cast<double>(row.work.steps));
+  return str("  run        ", time_words(row.time.seconds.low), " to ",
+             time_words(row.time.seconds.high), ", its steps ", time_words(steps.low), " to ",
+             time_words(steps.high), "\n");
+}
+
 std::string row_text(const PlanRow& row, std::string_view now) {
   std::ostringstream out;
   out << row.type.name << "  " << (row.type.is_gpu() ? "by " : "") << row.type.topology << ", "
@@ -135,29 +183,22 @@ std::string row_text(const PlanRow& row, std::string_view now) {
       << "\n";
   if (!row.fits()) {
     out << "  does not do: " << why_not(row) << "\n";
+    if (row.largest_batch)
+      out << "  batch      " << *row.largest_batch << " fits as " << row.tried.back().words << "\n";
     return out.str();
   }
   out << "  memory     " << parts(row) << "\n";
-  for (const std::string& setting : row.form().settings)
-    out << "  needs      " << (setting.starts_with("--") ? "" : "--set ") << setting << "\n";
+  out << form_words(row);
   for (const SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
-  if (row.largest_batch) out << "  batch      up to " << *row.largest_batch << " fit\n";
-  out << "  run        " << time_words(row.time.seconds.low) << " to "
-      << time_words(row.time.seconds.high) << "; on spot about " << rounded(row.time.preemptions, 1)
-      << " preemptions, " << time_words(row.time.spot_seconds.likely) << "\n";
+  if (row.largest_batch)
+    out << "  batch      up to " << *row.largest_batch << " fit in this form\n";
+  out << speed_words(row) << run_words(row) << spot_words(row);
   if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
   const double save = seconds_to_save(row.type, row.work.checkpoint_bytes);
   out << "  checkpoint " << bytes_text(row.work.checkpoint_bytes) << ", about " << time_words(save)
       << " to write" << (save > 30 ? ": longer than the 30 s of a preemption's notice" : "")
       << "\n";
-  if (row.price == nullptr) {
-    out << "  price      not known: give one by --prices\n";
-  } else {
-    const int age = age_in_months(*row.price, now);
-    out << "  price      " << row.price->region << ", " << row.price->source << ", "
-        << row.price->date << (age > kOldMonths ? str(", ", age, " months old: check it") : "")
-        << "\n";
-  }
+  out << price_words(row, now);
   return out.str();
 }
 
@@ -203,18 +244,36 @@ Json json(const PlannedForm& form, const Accelerator& type) {
           {"sent", sent},
           {"compile_seconds", c.compile_seconds},
           {"kept", c.kept},
-          {"work_seconds", work_seconds(type, c, form.products)},
+          {"work_seconds", form.work.work},
+          {"told_seconds", form.work.told},
+          {"told_behind_seconds", form.work.behind},
           {"step_seconds", json(form.step)}};
 }
 
+Json evaluation_json(const PlanRow& row) {
+  return {{"fits", row.evaluation->end == CompileEnd::fits},
+          {"problem", row.evaluation->problem},
+          {"device_bytes", row.evaluation->bytes()},
+          {"batch_seconds", json(row.scored)},
+          {"batches", row.work.evaluations}};
+}
+
 Json json(const PlanRow& row) {
-  Json out{{"type", row.type.name},      {"topology", row.type.topology},
-           {"chips", row.type.chips},    {"devices", row.type.devices},
-           {"machines", row.type.hosts}, {"image", row.type.image},
-           {"fits", row.fits()},         {"device_memory_bytes", row.memory()},
-           {"batch", row.batch},         {"tokens_of_example", row.tokens},
-           {"rough", row.type.is_gpu()}, {"factor", json(row.factor)},
+  Json out{{"type", row.type.name},
+           {"topology", row.type.topology},
+           {"chips", row.type.chips},
+           {"devices", row.type.devices},
+           {"machines", row.type.hosts},
+           {"image", row.type.image},
+           {"fits", row.fits()},
+           {"device_memory_bytes", row.memory()},
+           {"batch", row.batch},
+           {"tokens_of_example", row.tokens},
+           {"rough", row.type.is_gpu()},
+           {"factor", json(row.factor)},
+           {"longest_run", row.longest_run},
            {"tried", Json::array()}};
+  if (!row.unknown.empty()) out["unknown"] = row.unknown;
   for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form, row.type));
   if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
   if (!row.fits()) {
@@ -222,6 +281,7 @@ Json json(const PlanRow& row) {
     return out;
   }
   out.update(Json{{"form", row.form().words},
+                  {"taken_by_itself", row.takes_form_by_itself()},
                   {"step_seconds", json(*row.form().step)},
                   {"share_of_peak", row.share_of_peak()},
                   {"examples_per_second", static_cast<double>(row.batch) / row.form().step->likely},
@@ -231,12 +291,7 @@ Json json(const PlanRow& row) {
                   {"checkpoint_bytes", row.work.checkpoint_bytes},
                   {"on_demand_dollars", json(row.cost.on_demand)},
                   {"spot_dollars", json(row.cost.spot)}});
-  if (row.evaluation)
-    out["evaluation"] = {{"fits", row.evaluation->end == CompileEnd::fits},
-                         {"problem", row.evaluation->problem},
-                         {"device_bytes", row.evaluation->bytes()},
-                         {"batch_seconds", json(row.scored)},
-                         {"batches", row.work.evaluations}};
+  if (row.evaluation) out["evaluation"] = evaluation_json(row);
   if (row.price != nullptr)
     out["price"] = {
         {"region", row.price->region}, {"source", row.price->source}, {"date", row.price->date}};
@@ -253,6 +308,23 @@ std::string this_month() {
   return out.str();
 }
 
+// All types' runs lack the same.
+std::string unknown_words(const Plan& plan) {
+  for (const PlanRow& row : plan.rows)
+    if (!row.unknown.empty()) return row.unknown + "\n";
+  return "";
+}
+
+std::string longest_words(const Plan& plan) {
+  double longest = 1;
+  for (const PlanRow& row : plan.rows)
+    if (row.fits()) longest = std::max(longest, row.longest_run);
+  if (longest <= 1) return "";
+  return str("A run's range ends at ", rounded(longest, 1),
+             " times what is likely: so long "
+             "published runs took, with all that they did besides and waited for.\n");
+}
+
 }  // namespace
 
 std::string plan_table(const Plan& plan) { return table(plan); }
@@ -264,6 +336,7 @@ std::string plan_text(const Plan& plan) {
   return out + "\n" + advice(plan) +
          str("Times are the TPU compiler's own cycles by a model with stated assumptions "
              "(docs/plan.md); nothing was run.\n",
+             longest_words(plan), unknown_words(plan),
              std::ranges::any_of(plan.rows, [](const PlanRow& r) { return r.type.is_gpu(); })
                  ? "~ is rougher: a GPU's time by the roofline of the operations and bytes of a "
                    "TPU's program.\n"

@@ -1,5 +1,6 @@
 // What of a recipe a plan needs.
 #include "base/error.h"
+#include "recipe/epochs.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -42,7 +43,7 @@ PlannedRun planned_run(const Recipe& recipe) {
   const Recipe r = with_given_size(recipe);
   if (!r.program->job)
     throw UsageError("this type of model builds no step before its data are there");
-  PlannedRun out{.job = *r.program->job, .evaluation = {}};
+  PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = uncounted_epochs(r)};
   if (r.ready.records.empty() || !r.ready.heldout.empty())
     out.evaluation = {
         .batch = r.eval.batch_size,

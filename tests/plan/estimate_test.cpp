@@ -17,17 +17,19 @@ TEST(StepSeconds, OfATpuAreItsCyclesAndWhatDevicesTellBehindThem) {
   const double second = 328e9;
   Compiled step;
   step.cycles = 3 * 938.4e6;
-  EXPECT_NEAR(step_seconds(v3, step, kFactor)->likely, 3, 1e-3);
+  EXPECT_NEAR(step_seconds(step_work(v3, step), kFactor)->likely, 3, 1e-3);
   step.sent = {{.axes = "data", .all_reduce = second, .asynchronous_all_reduce = second / 4},
                {.axes = "fsdp", .other = second}};
   EXPECT_NEAR(telling_seconds(v3, step.sent[0]), 1, 1e-9);
   EXPECT_NEAR(telling_seconds(v3, step.sent[1]), 2, 1e-9);
-  const Estimate seconds = *step_seconds(v3, step, kFactor);
+  const StepWork work = step_work(v3, step);
+  const Estimate seconds = *step_seconds(work, kFactor);
   EXPECT_NEAR(seconds.low, 3, 1e-3) << "nothing is faster than the links";
   EXPECT_NEAR(seconds.likely, 3 + 2.75, 1e-3);
   EXPECT_NEAR(seconds.high, 6 + 3, 1e-3);
-  EXPECT_NEAR(measured_factor(v3, step, seconds.likely), 1, 1e-6);
-  EXPECT_FALSE(step_seconds(v3, Compiled(), kFactor)) << "a compiler that estimates nothing";
+  EXPECT_NEAR(measured_factor(work, seconds.likely), 1, 1e-6);
+  EXPECT_FALSE(step_seconds(step_work(v3, Compiled()), kFactor))
+      << "a compiler that estimates nothing";
 }
 
 TEST(StepSeconds, OfAGpuAreItsRoofline) {
@@ -35,12 +37,25 @@ TEST(StepSeconds, OfAGpuAreItsRoofline) {
   Compiled step;
   step.moved = 3350e9;
   const auto likely = [&](const StepProducts& products) {
-    return step_seconds(h100, step, kFactor, products)->likely;
+    return step_seconds(step_work(h100, step, products), kFactor)->likely;
   };
   EXPECT_NEAR(likely({.flops = 989e12, .of = DType::bf16}), 2, 1e-9);
   EXPECT_NEAR(likely({.flops = 988e12, .of = DType::f32}), 3, 1e-9);
   EXPECT_NEAR(likely({.flops = 67e12, .of = DType::f32, .exact = true}), 2, 1e-9);
-  EXPECT_NEAR(measured_factor(h100, step, 5, {.flops = 989e12, .of = DType::bf16}), 2.5, 1e-9);
+  EXPECT_NEAR(measured_factor(step_work(h100, step, {.flops = 989e12, .of = DType::bf16}), 5), 2.5,
+              1e-9);
+}
+
+TEST(RunSeconds, GoUpToWhatWholeRunsTookAtMost) {
+  const Estimate step{1, 2, 3};
+  const RunWork work{.steps = 1000, .save_every = 1000, .checkpoint_bytes = 1};
+  const Estimate plain = run_seconds(of("v3-8"), step, work).seconds;
+  EXPECT_NEAR(plain.likely, kStartSeconds + 2 * (1000 + kStallSteps), 1e-6);
+  EXPECT_NEAR(plain.high, kStartSeconds + 3 * (1000 + kStallSteps), 1e-6);
+  const Estimate seen = run_seconds(of("v3-8"), step, work, {}, 5).seconds;
+  EXPECT_EQ(seen.low, plain.low);
+  EXPECT_EQ(seen.likely, plain.likely);
+  EXPECT_NEAR(seen.high, 5 * plain.likely, 1e-6);
 }
 
 }  // namespace
