@@ -62,7 +62,7 @@ class Asked {
 };
 
 PodIdentity identity_at(const char* source, int rank, int size, const std::string& hub,
-                     std::string incarnation = {}) {
+                        std::string incarnation = {}) {
   if (rank >= size)
     throw UsageError(
         str("pod: ", source, " say process ", rank, " of ", size, ", and the first is process 0"),
@@ -112,7 +112,7 @@ std::vector<std::string> hosts_in(const std::string& list) {
 
 // Several slices are one pod, slice by slice.
 std::optional<PodIdentity> with_slices(const char* source, Asked& asked, int rank,
-                                    const std::vector<std::string>& hosts) {
+                                       const std::vector<std::string>& hosts) {
   const auto size = static_cast<int>(hosts.size());
   const std::string slices_text = asked.maybe("MEGASCALE_NUM_SLICES");
   const int slices =
@@ -125,7 +125,7 @@ std::optional<PodIdentity> with_slices(const char* source, Asked& asked, int ran
     throw UsageError(str("pod: MEGASCALE_SLICE_ID is ", *slice, ", MEGASCALE_NUM_SLICES ", slices),
                      "number the slices from 0");
   PodIdentity out = identity_at(source, *slice * size + rank, slices * size,
-                             parse_host_port("MEGASCALE_COORDINATOR_ADDRESS", coordinator).host);
+                                parse_host_port("MEGASCALE_COORDINATOR_ADDRESS", coordinator).host);
   out.slice = *slice;
   out.slices = slices;
   return out;
