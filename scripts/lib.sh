@@ -121,6 +121,16 @@ install_tpu_compiler() {
   echo "$want" >.venv/.stamp-libtpu
 }
 
+# Schemas that tests read out of packages which are not run, into the environment that reads them.
+install_schemas() {
+  local lock=requirements/schemas.lock want
+  want="$lock $(sha256sum <"$lock")"
+  up_to_date .venv-oracle/.stamp-schemas "$want" && return
+  say "installing $lock"
+  pip_install .venv-oracle "$lock" --no-deps
+  echo "$want" >.venv-oracle/.stamp-schemas
+}
+
 # build PRESET [CMAKE BUILD OPTIONS]
 build() {
   local preset=$1

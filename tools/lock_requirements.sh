@@ -13,7 +13,7 @@ for input in *.in; do
   only=()
   case $input in
     tpu.in) python=3.11 ;; # it has none for 3.10; scripts/lib.sh says how that is met
-    gpu.in) only=(--no-deps) ;; # it names what of the plugin's dependencies is wanted
+    gpu.in | schemas.in) only=(--no-deps) ;; # they name all that is wanted
   esac
   "$environment/bin/uv" pip compile -q --universal --python-version $python --generate-hashes --only-binary :all: \
     "${only[@]}" --custom-compile-command tools/lock_requirements.sh "$@" -o "${input%.in}.lock" "$input"

@@ -9,14 +9,13 @@ namespace smelt {
 namespace {
 
 constexpr std::array kEnding{SIGTERM, SIGINT, SIGHUP};
-constexpr int kStopped = 75;  // as the command's exit code of a Stopped
 constexpr std::string_view kNotice =
     "\nstopped: the same command goes on, what is finished is kept\n";
 
 // Only what a signal's handler may do.
 void say_and_end(int) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());
-  ::_exit(kStopped);
+  ::_exit(kStoppedExit);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 namespace smelt {
 
+// A command's exit code when a signal has ended it and the same command goes on.
+inline constexpr int kStoppedExit = 75;
+
 // While it lasts, these signals say that the same command goes on, and end the process at once with
 // exit code 75: what is under way has no name yet, and the same command clears it away.
 class StopNotice {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/log.h"
+#include "base/stop_notice.h"
 #include "console/number_check.h"
 #include "format/crc32c.h"
 #include "runtime/hardware.h"
@@ -91,12 +92,12 @@ class Member {
 
   [[noreturn]] void end_by(const std::exception_ptr& fault) {
     const Ending ending = ending_of(fault);
-    if (ending.code == 75)
+    if (ending.code == kStoppedExit)
       hub_->bye();  // all stop at the same step
     else
       hub_->abort(ending.text, ending.code);
     if (!quiet_) std::rethrow_exception(fault);
-    if (ending.code != 75) spdlog::error("{}", ending.text);  // with this host's name
+    if (ending.code != kStoppedExit) spdlog::error("{}", ending.text);  // with this host's name
     throw ExitStatus(ending.code);
   }
 

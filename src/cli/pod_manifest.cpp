@@ -1,0 +1,183 @@
+#include "cli/pod_manifest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/run_program.h"
+#include "base/stop_notice.h"
+#include "cli/recipe_option.h"
+#include "pod/hub.h"
+#include "store/file.h"
+
+namespace smelt {
+namespace {
+
+// A text as YAML has it: what JSON writes.
+std::string yaml(const std::string& text) { return nlohmann::json(text).dump(); }
+
+std::string run_command(const PodPlan& plan, const std::string& recipe) {
+  std::string out = "smelt run " + recipe;
+  for (const std::string& setting : plan.settings) out += " --set " + quoted(setting);
+  return out;
+}
+
+std::string what(const PodPlan& plan) {
+  if (!plan.machine.is_gpu())
+    return str("a ", plan.machine.name, ": ", plan.hosts, plan.hosts == 1 ? " host" : " hosts");
+  return str(plan.hosts, " x ", plan.machine.name);
+}
+
+std::string indented(const std::string& text, const std::string& margin) {
+  std::string out;
+  for (const std::string_view line : split(trim(text), '\n'))
+    out += line.empty() ? "\n" : str(margin, line, "\n");
+  return out;
+}
+
+// Google's names of GKE's node pools.
+std::string gke_accelerator(const Accelerator& machine) {
+  static const std::map<std::string, std::string> kNames{{"v3", "tpu-v3-slice"},
+                                                         {"v4", "tpu-v4-podslice"},
+                                                         {"v5e", "tpu-v5-lite-podslice"},
+                                                         {"v5p", "tpu-v5p-slice"},
+                                                         {"v6e", "tpu-v6e-slice"}};
+  const auto found = kNames.find(machine.generation);
+  if (found == kNames.end() || (machine.generation == "v3" && machine.hosts == 1))
+    throw UsageError(str("pod manifest: GKE has no multi-host node pool for a ", machine.name),
+                     "--kind tpu-vm, or another type by --on");
+  return found->second;
+}
+
+std::string skypilot_accelerator(const Accelerator& machine) {
+  if (!machine.is_gpu()) return str("tpu-", machine.name, ":1");
+  std::string model = machine.generation;
+  if (model == "a100-40gb") model = "a100";
+  std::ranges::transform(model, model.begin(), [](unsigned char c) { return std::toupper(c); });
+  return str(model, ":", machine.chips);
+}
+
+// Of JobSet's, one host's.
+std::string host_template(const PodPlan& plan) {
+  const std::string topology = plan.machine.topology.substr(plan.machine.topology.find(':') + 1);
+  const std::string spot = plan.spot ? "                cloud.google.com/gke-spot: \"true\"\n" : "";
+  const std::string command = "exec " + run_command(plan, "/recipe/recipe.yaml");
+  return str(
+      "          template:\n            spec:\n              restartPolicy: Never\n"
+      "              terminationGracePeriodSeconds: 120  # a step, and a save\n"
+      "              nodeSelector:\n                cloud.google.com/gke-tpu-accelerator: ",
+      gke_accelerator(plan.machine),
+      "\n                cloud.google.com/gke-tpu-topology: ", yaml(topology), "\n", spot,
+      "              volumes:\n                - name: recipe\n"
+      "                  configMap:\n                    name: ",
+      plan.name,
+      "\n              containers:\n                - name: smelt\n"
+      "                  image: ",
+      yaml(plan.image), "\n                  command: [sh, -c, ", yaml(command),
+      "]\n                  resources:\n"
+      "                    limits:\n                      google.com/tpu: ",
+      plan.machine.chips / plan.hosts,
+      "\n                  volumeMounts:\n                    - name: recipe\n"
+      "                      mountPath: /recipe\n");
+}
+
+}  // namespace
+
+std::string run_name(const std::string& out) {
+  std::string name;
+  for (const unsigned char c : std::filesystem::path(out + "/").parent_path().filename().string())
+    if (std::isalnum(c) != 0)
+      name += static_cast<char>(std::tolower(c));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  while (name.ends_with('-')) name.pop_back();
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+    name = name.empty() ? "smelt" : "smelt-" + name;
+  name.resize(std::min<std::size_t>(name.size(), 40));
+  return name;
+}
+
+std::string tpu_vm_manifest(const PodPlan& plan) {
+  const std::string there = plan.name + ".yaml";
+  const std::string command =
+      str("while :; do ", run_command(plan, there), "; code=$?; [ $code = ", kPodExit,
+          " ] || exit $code; sleep 5; done");
+  const std::string tpu = "gcloud compute tpus tpu-vm ",
+                    where = str(" --zone=", quoted(plan.zone), " --worker=all");
+  return str(
+      "#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ", plan.name,
+      " --type ", plan.machine.name, " --zone ", plan.zone, plan.spot ? " --spot" : "",
+      "\n# smelt must be in the PATH of each host (docs/pod.md). A host that is lost ends "
+      "the others with ",
+      kPodExit, ":\n# they wait for it and go on. After Ctrl-C or a preemption (", kStoppedExit,
+      ") the same script goes on.\nset -e\n", tpu, "scp ", quoted(plan.recipe), " ", plan.name, ":",
+      there, where, "\n", tpu, "ssh ", plan.name, where, " --command=", shell_word(command), "\n");
+}
+
+std::string jobset_manifest(const PodPlan& plan) {
+  return str(
+      "# ", plan.recipe, " on ", what(plan),
+      " of GKE with JobSet: kubectl apply -f this file\n"
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ",
+      plan.name, "\ndata:\n  recipe.yaml: |\n", indented(read_file(plan.recipe), "    "),
+      "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: ", plan.name,
+      "\n  annotations:  # a slice for itself\n"
+      "    alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool\n"
+      "spec:\n  network:  # the headless service by which the hosts know each other\n"
+      "    enableDNSHostnames: true\n    subdomain: ",
+      plan.name,
+      "\n  failurePolicy:\n    maxRestarts: 1000\n    rules:\n"
+      "      - name: nothing-to-restart-for\n        action: FailJobSet\n"
+      "        onJobFailureReasons: [PodFailurePolicy]\n"
+      "  replicatedJobs:\n    - name: hosts\n      replicas: 1\n      template:\n"
+      "        spec:\n          parallelism: ",
+      plan.hosts, "\n          completions: ", plan.hosts,
+      "\n          completionMode: Indexed\n          backoffLimit: 0\n"
+      "          podFailurePolicy:\n            rules:\n"
+      "              - action: Count  # an eviction: all begin anew, and go on\n"
+      "                onPodConditions:\n                  - type: DisruptionTarget\n"
+      "                    status: \"True\"\n"
+      "              - action: FailJob  # an error that another start does not mend\n"
+      "                onExitCodes:\n                  containerName: smelt\n"
+      "                  operator: NotIn\n                  values: [",
+      kStoppedExit, ", ", kPodExit, ", 137, 143]\n", host_template(plan));
+}
+
+std::string slurm_manifest(const PodPlan& plan) {
+  return str("#!/bin/bash\n# ", plan.recipe, " on ", what(plan), ": sbatch this file\n",
+             "#SBATCH --job-name=", plan.name, "\n#SBATCH --nodes=", plan.hosts,
+             "\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=", plan.machine.chips,
+             "\n#SBATCH --signal=TERM@120\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\n",
+             "# Stopped (", kStoppedExit,
+             ": its time is nearly up, or it was preempted) or left "
+             "by a host (",
+             kPodExit, "), it is queued again and goes on.\n", "srun --kill-on-bad-exit=0 ",
+             run_command(plan, quoted(plan.recipe)), "\ncode=$?\ncase $code in ", kStoppedExit, "|",
+             kPodExit, ") scontrol requeue \"$SLURM_JOB_ID\" ;; esac\nexit $code\n");
+}
+
+std::string skypilot_manifest(const PodPlan& plan) {
+  const bool gpu = plan.machine.is_gpu();
+  const std::string there = str("~/", plan.name, ".yaml");
+  // Of a slice's hosts each knows itself by the machine's metadata.
+  const std::string who = gpu && plan.hosts > 1 ? " --processes \"$SKYPILOT_NUM_NODES\" --process "
+                                                  "\"$SKYPILOT_NODE_RANK\" --hub "
+                                                  "\"$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)\""
+                                                : "";
+  return str("# ", plan.recipe, " on ", what(plan),
+             ": sky jobs launch this file\nname: ", plan.name,
+             "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
+             plan.zone.empty() ? "" : str("  infra: gcp/*/", plan.zone, "\n"),
+             "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
+             gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
+             "  use_spot: ", plan.spot ? "true" : "false",
+             "\n  job_recovery:  # stopped, or left by a host: the same command goes on\n"
+             "    recover_on_exit_codes: [",
+             kStoppedExit, ", ", kPodExit, "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
+             "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
+             yaml(run_command(plan, there) + who), "\n");
+}
+
+}  // namespace smelt

@@ -1,0 +1,162 @@
+// smelt pod manifest: each file is read by the program or the published schema of what it is for,
+// and what it starts is smelt with the words that were meant.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/missing.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class PodManifest : public testing::Test {
+ protected:
+  PodManifest() {
+    // The first of them is left by a host, as process 1 would be.
+    fake("smelt", str("echo smelt; printf '<%s>\\n' \"$@\"; [ -e ", file("left"), " ] || { touch ",
+                      file("left"), "; exit 76; }"));
+  }
+  std::string file(const std::string& name) const { return dir_.file(name); }
+  void fake(const std::string& name, const std::string& body) const {
+    write_file(file(name), str("#!/bin/bash\n", body, "\n"));
+    ASSERT_EQ(::chmod(file(name).c_str(), 0755), 0);
+  }
+  // The file that is printed for these words.
+  std::string manifest(const std::string& words) const {
+    const CommandOutput out = run_smelt("pod manifest " + words);
+    EXPECT_EQ(out.status, 0) << out.text;
+    write_file(file("manifest"), out.text);
+    return file("manifest");
+  }
+  CommandOutput run_with_fakes(const std::string& command) const {
+    return run_command(str("cd ", dir_.path(), " && PATH=", dir_.path(), ":$PATH ", command));
+  }
+  json documents(const std::string& kind, const std::string& path) const {
+    const CommandOutput out = run_command(
+        str(oracle_python(), " ", source_path("tests/cli/check_manifest.py "), kind, " ", path));
+    EXPECT_EQ(out.status, 0) << out.text;
+    return json::parse(out.text, nullptr, false);
+  }
+
+  const TempDir dir_;
+  const std::string recipe_ = source_path("recipes/jestimator-bert-base.yaml");
+  const std::string on_tpu_ =
+      str(recipe_, " --on v2-32 --set out=gs://b/jes --set text.input=\"gs://b/it's \\$HOME/*\"");
+};
+
+constexpr const char *kOut = "<out=gs://b/jes>", *kText = "<text.input=gs://b/it's $HOME/*>";
+
+TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainWhenAHostWasLost) {
+  fake("gcloud",
+       "echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
+       "\"${word#--command=}\";; esac; done");
+  const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
+  EXPECT_THAT(read_file(path), HasSubstr("smelt cloud up jes --type v2-32 --zone us-central1-a"));
+  const CommandOutput out = run_with_fakes("sh " + path);
+  EXPECT_EQ(out.status, 0) << out.text;
+  const std::string run = str("smelt\n<run>\n<jes.yaml>\n<--set>\n", kOut, "\n<--set>\n", kText,
+                              "\n<--set>\n<train.devices=32>\n");
+  EXPECT_EQ(out.text, str("gcloud compute tpus tpu-vm scp ", recipe_,
+                          "\ngcloud compute tpus tpu-vm ssh jes\n", run, run));
+}
+
+TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
+  REQUIRE_ORACLE();
+  const json found =
+      documents("jobset", manifest(str(recipe_,
+                                       " --set out=gs://b/JES_1/ --kind jobset --on v5litepod-16 "
+                                       "--spot --image r.example/smelt:1")));
+  ASSERT_EQ(found.size(), 2u) << found;
+  EXPECT_EQ(found[0]["data"]["recipe.yaml"], read_file(recipe_));
+  EXPECT_EQ(found[1]["metadata"]["name"], "jes-1");
+  const json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
+  EXPECT_EQ(job["parallelism"], 4);
+  const json pod = job["template"]["spec"];
+  EXPECT_EQ(pod["nodeSelector"],
+            (json{{"cloud.google.com/gke-tpu-accelerator", "tpu-v5-lite-podslice"},
+                  {"cloud.google.com/gke-tpu-topology", "4x4"},
+                  {"cloud.google.com/gke-spot", "true"}}));
+  EXPECT_EQ(pod["containers"][0]["resources"]["limits"]["google.com/tpu"], 4);
+  EXPECT_EQ(pod["containers"][0]["command"][2],
+            "exec smelt run /recipe/recipe.yaml --set 'out=gs://b/JES_1/' --set "
+            "'train.devices=16'");
+}
+
+TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
+  fake("srun", "shift; exec \"$@\"");
+  fake("scontrol", "echo scontrol \"$@\"");
+  const std::string path =
+      manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
+  write_file(file("slurm.conf"),
+             "ClusterName=x\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nAuthType=auth/"
+             "none\nGresTypes=gpu\nMessageTimeout=1\n");
+  const std::string sbatch = str("SLURM_CONF=", file("slurm.conf"), " sbatch --test-only ");
+  if (run_command("command -v sbatch").status != 0)
+    SKIP_OR_FAIL_WITHOUT("oracle", "there is no sbatch; scripts/test installs it");
+  // All that it has to say of a file that it can read.
+  EXPECT_THAT(run_command(sbatch + path).text, HasSubstr("Unable to contact slurm controller"));
+  const CommandOutput out = run_with_fakes("SLURM_JOB_ID=7 bash " + path);
+  EXPECT_EQ(out.status, 76);
+  EXPECT_EQ(out.text, str("smelt\n<run>\n<", recipe_,
+                          ">\n<--set>\n<out=/net/jes>\n<--set>\n<train.device=gpu>\n<--set>\n"
+                          "<train.devices=16>\nscontrol requeue 7\n"));
+  EXPECT_EQ(run_with_fakes("bash " + path).status, 0);  // the second time it is not left
+}
+
+TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
+  REQUIRE_ORACLE();
+  const json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
+  EXPECT_EQ(tpu["resources"]["accelerators"], "tpu-v2-32:1");
+  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"], (json{75, 76}));
+  EXPECT_EQ(tpu["num_nodes"], 1);
+  EXPECT_EQ(tpu["file_mounts"], (json{{"~/jes.yaml", recipe_}}));
+  const json gpu = documents("skypilot", manifest(str(recipe_,
+                                                      " --kind skypilot --on a100-80gbx8 "
+                                                      "--hosts 2 --set out=s3://b/j")))[0];
+  EXPECT_EQ(gpu["resources"]["accelerators"], "A100-80GB:8");
+  EXPECT_EQ(gpu["num_nodes"], 2);
+  write_file(file("left"), "");
+  write_file(file("run"), gpu["run"].get<std::string>());
+  EXPECT_EQ(run_with_fakes("HOME=/home/me SKYPILOT_NUM_NODES=2 SKYPILOT_NODE_RANK=1 "
+                           "SKYPILOT_NODE_IPS=\"$(printf '10.0.0.1\\n10.0.0.2')\" bash run")
+                .text,
+            "smelt\n<run>\n</home/me/j.yaml>\n<--set>\n<out=s3://b/j>\n<--set>\n<train.device=gpu>"
+            "\n<--set>\n<train.devices=16>\n<--processes>\n<2>\n<--process>\n<1>\n<--hub>\n"
+            "<10.0.0.1>\n");
+}
+
+TEST_F(PodManifest, WhatCannotBeStartedIsRefused) {
+  const auto refused = [&](const std::string& words, const std::string& text) {
+    expect_refusal(str("pod manifest ", recipe_, " ", words), HasSubstr(text));
+  };
+  refused("--kind tpu-vm --on v2-32 --set out=gs://b/x",
+          "--kind tpu-vm needs a zone\n  hint: --zone");
+  refused("--kind jobset --on v4-32 --set out=gs://b/x",
+          "needs a container's image that holds smelt");
+  refused("--kind jobset --on v2-32 --image i --set out=gs://b/x",
+          "GKE has no multi-host node pool for a v2-32\n  hint: --kind tpu-vm");
+  refused(
+      "--kind tpu-vm --on v2-32 --zone z",
+      "out is jestimator-bert-base, which each machine has for itself\n  hint: --set out=gs://");
+  refused("--kind slurm --on v2-32", "--kind slurm is for GPUs, a v2-32 has none");
+  refused("--kind slurm", "'s 8 devices are of is not said\n  hint: --on h100x8");
+  refused("--kind tpu-vm --on h100x8", "--kind tpu-vm is for TPUs, a h100x8 is none");
+  refused("--kind skypilot --on v2-32,v3-32", "names 2 types");
+  refused("--kind skypilot --on v2-33", "'v2-33' is no type of TPU or GPU");
+  refused("--kind skypilot --on v2-32 --hosts 3", "--hosts 3 with --on v2-32, which has 4");
+  refused("--kind skypilot --on v2-32 --set out=gs://b/x --name A_b", "hint: --name a-b");
+  refused("--kind pbs", "--kind");
+}
+
+}  // namespace
+}  // namespace smelt
