@@ -19,7 +19,10 @@ CompiledMemory CompiledProgram::memory() const {
           .output_bytes = args.output_size_in_bytes,
           .alias_bytes = args.alias_size_in_bytes,
           .temporary_bytes = args.temp_size_in_bytes,
-          .peak_bytes = args.peak_memory_in_bytes};
+          // The CPU compiler counts what goes in and comes out alone, which is no peak.
+          .peak_bytes = args.peak_memory_in_bytes < args.temp_size_in_bytes
+                            ? 0
+                            : args.peak_memory_in_bytes};
 }
 
 std::map<std::string, double> CompiledProgram::cost() const {
