@@ -128,7 +128,7 @@ void check_classify(const Recipe& r) {
   const RecipeChecks checks(r);
   const ClassifyData data = classify_data(r);
   checks.at_least("data.seq_length", 5);
-  checks.within("data.validation_share", 0, 0.5, RecipeChecks::Ends::without);
+  checks.within("data.validation_share", 0, 1, RecipeChecks::Ends::without);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet", "conll", "squad"});
