@@ -28,10 +28,10 @@ eval: {{batch_size: 16, steps: 1}}
 """
 
 
-def run(work, pod, out, steps, platform):
+def run(work, pod, out, steps, platform, command="pretrain"):
     processes, devices = PODS[pod]
     begin = time.monotonic()
-    ended = subprocess.run([ROOT / "tools/pod", "--as", platform, str(processes), str(devices), "--", "smelt", "pretrain",
+    ended = subprocess.run([ROOT / "tools/pod", "--as", platform, str(processes), str(devices), "--", "smelt", command,
                             work / "r.yaml", "--set", f"out={out}", "--set", f"train.device={platform}",
                             "--set", f"train.steps={steps}"], capture_output=True, text=True)
     seconds = time.monotonic() - begin
@@ -55,7 +55,7 @@ def main():
     work = Path(tempfile.mkdtemp(prefix="smelt-bench-pod-"))
     try:
         (work / "r.yaml").write_text(RECIPE)
-        run(work, "one", work / "made", 2, args.platform)  # texts, vocabulary, examples
+        run(work, "one", work / "made", 2, args.platform, "run")  # texts, vocabulary, examples
         shutil.rmtree(work / "made/model")
         figures = {pod: {"start_stop_s": [], "step_ms": []} for pod in PODS}
         for round_ in range(args.rounds):

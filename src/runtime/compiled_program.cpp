@@ -20,9 +20,8 @@ CompiledMemory CompiledProgram::memory() const {
           .alias_bytes = args.alias_size_in_bytes,
           .temporary_bytes = args.temp_size_in_bytes,
           // The CPU compiler counts what goes in and comes out alone, which is no peak.
-          .peak_bytes = args.peak_memory_in_bytes < args.temp_size_in_bytes
-                            ? 0
-                            : args.peak_memory_in_bytes};
+          .peak_bytes =
+              args.peak_memory_in_bytes < args.temp_size_in_bytes ? 0 : args.peak_memory_in_bytes};
 }
 
 std::map<std::string, double> CompiledProgram::cost() const {
