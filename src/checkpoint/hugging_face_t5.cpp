@@ -50,7 +50,7 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
   config["tokenizer_class"] = "T5Tokenizer";
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
-  config["legacy"] = true;  // the sign of a space behind a sentinel
+  config.update(json::parse(tokenizer_config_of(space_signs(vocab))));
   return {{kT5VocabularyFile, sentencepiece_model(vocab)},
           {"tokenizer_config.json", config.dump(2) + "\n"},
           {"special_tokens_map.json", special.dump(2) + "\n"}};

@@ -217,7 +217,10 @@ void add_rows(CLI::App& command, PruneFlags& f) {
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
-  number("--seq-length", data.seq_length, 5, "tokens of a text");
+  command
+      .add_option("--seq-length", data.seq_length,
+                  "tokens of a text; without it 128, or as many as the model takes")
+      ->check(number_from(5));
   number("--target-length", data.target_length, 1, "tokens of a T5's answer");
   number("--examples", data.examples, 1, "rows that are looked at, at most");
   number("--batch", data.batch_size, 1, "rows at a time");

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/progress.h"
 #include "cli/recipe_option.h"
 #include "console/number_check.h"
 #include "originals/original_job.h"
 #include "recipe/plan_text.h"
 #include "store/file.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -29,9 +32,14 @@ struct PlanCommand {
   std::int64_t minutes = 10;
 };
 
-void check_batch(std::string word) {
-  if (word.empty() || word == kAuto || number_from(1)(word).empty()) return;
-  throw UsageError(str("smelt plan: --batch '", word, "' is no number from 1, and not 'auto'"),
+void check_batch(const std::string& word) {
+  constexpr std::int64_t kMost = 1 << 24;
+  std::int64_t number = 0;
+  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_number = fault == std::errc() && end == word.data() + word.size();
+  if (word.empty() || word == kAuto || (is_number && number >= 1 && number <= kMost)) return;
+  throw UsageError(str("smelt plan: --batch '", word, "' is no whole number from 1 to ", kMost,
+                       ", and not 'auto'"),
                    "give the examples of a step, or auto");
 }
 
@@ -42,14 +50,30 @@ std::vector<std::string> settings_of(const PlanCommand& c) {
   return out;
 }
 
+// Flags that are none of plan's, behind a recipe or a command that is not planned.
+void refuse_words(const PlanCommand& c) {
+  if (c.more.empty()) return;
+  if (is_remote(c.recipe->path) || exists(c.recipe->path))
+    throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
+                     "`smelt plan --help` lists its flags; an original's stand behind --");
+  const std::vector<std::string> planned(kPlannedOriginals.begin(), kPlannedOriginals.end());
+  throw UsageError(str("smelt plan: '", c.recipe->path, "' is no command that is planned"),
+                   did_you_mean(c.recipe->path, planned));
+}
+
 // Of a recipe, or of an original's command line.
 std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   if (std::ranges::find(kPlannedOriginals, c.recipe->path) == kPlannedOriginals.end()) {
-    if (!c.more.empty())
-      throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
-                       "`smelt plan --help` lists its flags; an original's stand behind --");
-    return [path = c.recipe->path, settings = settings_of(c)](const Accelerator& type) {
-      return planned_run(recipe_on(type, path, settings));
+    refuse_words(c);
+    return [path = c.recipe->path, settings = settings_of(c),
+            is_open = c.batch == kAuto](const Accelerator& type) {
+      auto on = settings;
+      if (is_open) {  // which begins with the recipe's own where that divides
+        const std::int64_t batch = load_recipe(path, settings).train.batch_size;
+        if (const std::int64_t over = batch % type.devices; over != 0)
+          on.push_back(str("train.batch_size=", batch - over + type.devices));
+      }
+      return planned_run(recipe_on(type, path, on));
     };
   }
   if (const bool set = !c.recipe->settings.empty(); set || settings_of(c).size() > 0)

@@ -70,7 +70,10 @@ void describe(const DescribeFlags& flags) {
   for (const IdentitySource& source : sources)
     std::cout << source.name << ": " << state_of(source) << "\n";
   std::cout << std::flush;
-  std::cout << "so this is " << identity_text(identity_of(sources)) << "\n";
+  const std::string text = identity_text(identity_of(sources));
+  std::cout << "so this is " << text << "\n";
+  if (sources.size() == 1)
+    std::cout << "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n";
 }
 
 struct ManifestFlags {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "checkpoint/stored_classifier.h"
 #include "compress/mask_fisher.h"
@@ -76,13 +78,20 @@ std::vector<MaskedProduct> products_of(const std::vector<CutGroup>& groups) {
   return out;
 }
 
+PruneData with_length(PruneData data, const SourceFolder& source) {
+  constexpr std::int64_t kMost = 128;
+  if (data.seq_length == 0)
+    data.seq_length = std::min(kMost, source.config.value("max_position_embeddings", kMost));
+  return data;
+}
+
 }  // namespace
 
 struct PruneRows::Opened {
   Opened(const SourceFolder& source, const PruneData& d, const std::string& job)
       : model(open_stored_model(source.folder, "compress")),
         work(temporary_work_folder("compress", job)),
-        data(d),
+        data(with_length(d, source)),
         where(source.where) {
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");

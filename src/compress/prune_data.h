@@ -16,7 +16,7 @@ namespace smelt {
 struct PruneData {
   LabelledFiles rows = {};          // rows.input empty: none are given
   std::string prefix = {};          // of a T5: before each text
-  std::int64_t seq_length = 128;    // tokens of a text
+  std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or as many as the model takes
   std::int64_t target_length = 64;  // of a T5's answer
   std::int64_t examples = 2048;     // at most
   std::int64_t batch_size = 16;

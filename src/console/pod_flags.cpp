@@ -28,12 +28,14 @@ std::string variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-// A machine that is none of Google's has nobody who answers.
+// A machine that is none of Google's has nobody who answers. One of a slice would train alone if it
+// took a server that is too busy for that.
 std::optional<std::string> attribute(const std::string& name) try {
-  return metadata_server_value("instance/attributes/" + name, std::chrono::seconds(3));
-} catch (const SystemError& error) {
-  spdlog::warn("{}", error.what());
-  return std::nullopt;
+  return metadata_server_value("instance/attributes/" + name, std::chrono::seconds(15));
+} catch (const SystemError&) {
+  throw UsageError(str("pod: the metadata server is there, but does not say ", name),
+                   "run the command again; or say it with --processes, --process and --hub, "
+                   "--processes 1: alone");
 }
 
 // Two that differ make other programs of the same recipe.

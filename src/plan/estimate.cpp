@@ -60,10 +60,10 @@ RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork
     every = std::min(every, std::max(1.0, 60 * work.save_minutes / step.likely));
   const double saves = steps / every;
   RunTime out;
-  out.seconds = step.times(steps + kStallSteps * saves)
-                    .plus(scored.value_or(Estimate()).times(work.evaluations))
-                    .plus(kStartSeconds);
-  out.seconds.high = std::max(out.seconds.high, longest * out.seconds.likely);
+  const Estimate stepping = step.times(steps + kStallSteps * saves);
+  const Estimate beside = scored.value_or(Estimate()).times(work.evaluations).plus(kStartSeconds);
+  out.seconds = stepping.plus(beside);
+  out.seconds.high = std::max(out.seconds.high, longest * stepping.likely + beside.high);
   out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
   const double lost = every / 2;
   out.spot_seconds = Estimate{

@@ -117,6 +117,12 @@ bool Gathers::waits_for_first_alone(const Gather& gather) {
                      [](const auto& payload) { return payload.has_value(); });
 }
 
+bool Gathers::all_wait_for_first() const {
+  return std::ranges::any_of(gathers_, [](const auto& one) {
+    return one.second.failed.empty() && waits_for_first_alone(one.second);
+  });
+}
+
 std::vector<std::string> Gathers::waiting(Clock::time_point now, Clock::duration at_least) const {
   std::vector<std::string> out;
   for (const auto& [key, gather] : gathers_)

@@ -43,6 +43,8 @@ class Gathers {
   std::optional<Clock::time_point> next_deadline() const;
   // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
   // not where they wait for host 0 alone, which tells by itself what it does meanwhile.
+  // Whether all but process 0 are in one: what it makes for all may take its time.
+  bool all_wait_for_first() const;
   std::vector<std::string> waiting(Clock::time_point now, Clock::duration at_least) const;
 
  private:

@@ -195,6 +195,7 @@ void HubServer::say_waiting(Clock::time_point now) {
 // Nobody has begun anything new for a while, and not all do the same: those who do what the fewest
 // do keep the others waiting.
 std::vector<std::string> HubServer::standstill(Clock::time_point now) const {
+  if (gathers_.all_wait_for_first()) return {};
   std::map<std::string, std::vector<int>> by_doing;
   for (int rank = 0; rank < own_.size; ++rank) {
     const Peer* peer = member(rank);

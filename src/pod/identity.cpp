@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -21,12 +22,16 @@ constexpr const char* kLauncher = "a launcher's variables";
 constexpr const char* kSayAll =
     "say it with --processes, --process and --hub; --processes 1: alone";
 
-std::int64_t number_of(const std::string& name, const std::string& text) {
+constexpr std::int64_t kMostProcesses = 1'000'000;
+
+std::int64_t number_of(const std::string& name, const std::string& text,
+                       std::int64_t most = kMostProcesses) {
   std::int64_t out = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (fault == std::errc() && end == text.data() + text.size() && out >= 0 && out <= 1'000'000)
-    return out;
-  throw UsageError(str("pod: ", name, " is '", text, "', no whole number"), kSayAll);
+  if (fault != std::errc() || end != text.data() + text.size() || out < 0)
+    throw UsageError(str("pod: ", name, " is '", text, "', no whole number"), kSayAll);
+  if (out > most) throw UsageError(str("pod: ", name, " is ", text, ", above ", most), kSayAll);
+  return out;
 }
 
 // What a source has been asked for, and has said.
@@ -160,7 +165,10 @@ std::optional<PodIdentity> by_slurm(Asked& asked) {
   const auto rank = asked.number({"SLURM_PROCID"});
   const std::string job = asked.text({"SLURM_JOB_ID"});
   if (asked.misses_any()) return std::nullopt;
-  const int port = kFirstPort + static_cast<int>(number_of("SLURM_JOB_ID", job) % kPorts);
+  const int port =
+      kFirstPort +
+      static_cast<int>(number_of("SLURM_JOB_ID", job, std::numeric_limits<std::int64_t>::max()) %
+                       kPorts);
   return identity_at(
       kSlurm, *rank, *size, str(first_node(nodes), ":", port),
       str(job, ".", asked.maybe("SLURM_STEP_ID"), ".", asked.maybe("SLURM_RESTART_COUNT")));
@@ -244,8 +252,7 @@ std::string first_node(const std::string& list) {
   if (open == list.npos || comma < open) return list.substr(0, comma);
   const std::string numbers = list.substr(open + 1, list.find(']') - open - 1);
   const std::string rest = list.substr(std::min(list.size(), list.find(']') + 1));
-  return list.substr(0, open) + numbers.substr(0, numbers.find_first_of("-,")) +
-         rest.substr(0, rest.find(','));
+  return list.substr(0, open) + numbers.substr(0, numbers.find_first_of("-,")) + first_node(rest);
 }
 
 std::vector<IdentitySource> identity_sources(const PodWords& words, const Surroundings& around) {

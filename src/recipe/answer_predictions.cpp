@@ -13,6 +13,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -40,8 +41,8 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
                  paths.scored);
     return {};
   }
-  Classifier classifier =
-      classifier_of(r, {.batch_size = r.eval.batch_size, .devices = r.train.devices});
+  Classifier classifier = classifier_of(
+      r, {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
   const bool may_have_none = classifier.job().labels.no_answer;
   OutputFile out(paths.predictions);
   AnswerScore sum;

@@ -14,6 +14,7 @@
 #include "recipe/encoder_source.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -228,8 +229,8 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   const RecipePaths paths(r);
   const auto source =
       open_examples({.input = paths.scored, .features = classify_task(task).features});
-  Classifier classifier =
-      classifier_of(r, {.batch_size = r.eval.batch_size, .devices = r.train.devices});
+  Classifier classifier = classifier_of(
+      r, {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
   const bool of_words = task.labels.problem == Problem::token_labels;
   ToldExamples all;
   OutputFile file(paths.predictions);

@@ -92,7 +92,7 @@ Teacher teacher_of(const Recipe& r) {
   const std::shared_ptr<const LazyTensors> values(model, &model->tensors);
   Teacher out = r.type->teacher(
       r, *model, {.where = str(kField, ": ", model->where), .values = values, .dim_names = {}});
-  out.settings = {{"model", out.settings}, {"crc32c", crc}};
+  out.settings = {{"model", out.settings}, {"values_crc32c", crc}};
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/tensorflow.h"
 #include "format/crc32c.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
@@ -66,6 +67,7 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
 }
 
 std::optional<SavedState> begun_state(const Recipe& r) {
+  check_kept_type(r);
   return r.anew ? std::nullopt : load_latest_state(RecipePaths(r).model_dir);
 }
 

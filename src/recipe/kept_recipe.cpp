@@ -1,8 +1,12 @@
 #include "recipe/kept_recipe.h"
 
+#include <yaml-cpp/yaml.h>
+
 #include <filesystem>
 #include <sstream>
 
+#include "base/error.h"
+#include "recipe/objective_type.h"
 #include "recipe/row_commands.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -33,6 +37,16 @@ std::string absolute_paths(const std::string& patterns) {
 }  // namespace
 
 std::string kept_recipe_path(const std::string& run) { return join_path(run, kKeptName); }
+
+void check_kept_type(const Recipe& r) {
+  if (r.anew || is_remote(r.out) || !keeps_recipe(r.out)) return;
+  const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
+  const YAML::Node type = kept["model"] ? kept["model"]["type"] : YAML::Node();
+  if (!type || !type.IsScalar() || type.Scalar() == r.type->name) return;
+  throw UsageError(str(r.origin({"out"}), ": out: ", r.out, " holds a run of model.type ",
+                       type.Scalar(), ", this recipe's is ", r.type->name),
+                   "choose another folder with --set out=…");
+}
 
 void keep_recipe(const Recipe& r) {
   auto sections = r.sections;

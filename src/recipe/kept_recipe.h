@@ -16,6 +16,9 @@ void keep_recipe(const Recipe& recipe);
 // nullopt where no run has kept its recipe.
 std::optional<std::string> run_named_by(const std::string& path);
 
+// UsageError where a run of another model.type has kept its recipe in the recipe's folder.
+void check_kept_type(const Recipe& recipe);
+
 // Where the run's recipe lies.
 std::string kept_recipe_path(const std::string& run);
 

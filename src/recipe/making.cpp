@@ -23,7 +23,14 @@ namespace {
 // Where nothing says it, as the vocabulary's pieces are.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab;
-  if (is_sentencepiece(r.vocab)) return write_file(to, sentencepiece_model(file));
+  if (is_sentencepiece(r.vocab)) {
+    write_file(to, sentencepiece_model(file));
+    // Beside it, as the model file says nothing of it.
+    const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
+    const SpaceSigns signs = space_signs(file);
+    if (signs != SpaceSigns()) return write_file(beside, tokenizer_config_of(signs));
+    return remove_file(beside);
+  }
   TokenizerFlags flags = tokenizer_flags(r);
   if (!flags.lower_case && !load_tokenizer_config(file))
     flags.lower_case = !is_cased(Vocabulary::load(file));

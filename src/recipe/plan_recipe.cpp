@@ -1,7 +1,8 @@
 #include "recipe/plan_recipe.h"
 
 #include <algorithm>
-#include <span>
+#include <map>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/figures.h"
@@ -124,7 +125,6 @@ class Planner {
     row.flops = static_cast<double>(row.batch) * training_flops(run.job.task);
     add_state(row, step);
     row.unknown = run.unknown;
-    row.open_form = leaves_form_open(run.job);
     row.work.steps = run.job.config.schedule.total_steps;
     row.work.save_every = run.job.save_every;
     row.work.save_minutes = run.job.save_minutes;
@@ -194,17 +194,41 @@ class Planner {
 
   template <class Wanted>
   void compile_round(const Form& form, const Wanted& wanted) {
-    round([&](const PlanRow& row) { return wanted(row) && !is_tried(row, form); },
-          [&](std::size_t i) { return request(rows_[i], in_form(runs_[i]->job, form)); },
-          [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
-            add(i, form, compiled, products);
-          });
+    round(
+        wanted,
+        [&](std::size_t i) -> std::optional<Made> {
+          if (is_tried(i, form)) return std::nullopt;
+          return request(rows_[i], in_form(runs_[i]->job, form));
+        },
+        [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+          add(i, form, compiled, products);
+        });
   }
 
-  // "loop" is the run's own form, too, where that is a loop.
-  bool is_tried(const PlanRow& row, const Form& form) const {
-    return !form.words.empty() &&
-           std::ranges::find(row.tried, form.words, &PlannedForm::words) != row.tried.end();
+  // Two that make one program are one form: "loop" is the run's own, too, where that is a loop.
+  static bool same_form(const TrainJob& job, const Form& a, const Form& b) {
+    const auto key = [&](const Form& form) {
+      const TrainJob made = in_form(job, form);
+      const Compute compute = compute_of(made, "tpu");
+      return std::tuple(compute.layers, compute.save, made.config.micro_batches);
+    };
+    return key(a) == key(b);
+  }
+  bool is_tried(std::size_t at, const Form& form) const {
+    const auto tried = forms_.find(rows_[at].type.name);
+    return tried != forms_.end() && std::ranges::any_of(tried->second, [&](const Form& other) {
+             return same_form(runs_[at]->job, form, other);
+           });
+  }
+  std::optional<std::size_t> turn_of(std::size_t at, const Form& form) const {
+    const TrainJob& job = runs_[at]->job;
+    std::vector<Form> order{kOwn};
+    if (leaves_form_open(job))
+      for (Form& smaller : smaller_forms(job)) order.push_back(std::move(smaller));
+    const auto found =
+        std::ranges::find_if(order, [&](const Form& other) { return same_form(job, other, form); });
+    if (found == order.end()) return std::nullopt;
+    return found - order.begin();
   }
 
   void add(std::size_t at, const Form& form, const Compiled& compiled,
@@ -212,6 +236,7 @@ class Planner {
     PlanRow& row = rows_[at];
     row.tried.push_back({.settings = settings_of(form, runs_[at]->job.fields),
                          .words = form.words.empty() ? own_words(runs_[at]->job) : form.words,
+                         .turn = turn_of(at, form),
                          .compiled = compiled,
                          .products = products,
                          .work = step_work(row.type, compiled, products),
@@ -277,7 +302,10 @@ class Planner {
           return request(rows_[i], job);
         },
         [&](std::size_t i, const Compiled& compiled, const StepProducts&) {
-          if (compiled.end == CompileEnd::fits) rows_[i].largest_batch = other(rows_[i].batch);
+          if (compiled.end == CompileEnd::fits)
+            rows_[i].largest_batch = other(rows_[i].batch);
+          else if (compiled.end != CompileEnd::does_not_fit)
+            rows_[i].larger_unknown = compiled.problem;
         });
   }
 
@@ -311,20 +339,6 @@ void choose(Plan& plan) {
 
 }  // namespace
 
-bool PlanRow::takes_form_by_itself() const {
-  if (!fits()) return false;
-  const auto none = [](const PlannedForm& form) {
-    return form.compiled.end == CompileEnd::does_not_fit;
-  };
-  return *best == 0 || (open_form && std::ranges::all_of(std::span(tried).first(*best), none));
-}
-
-double PlanRow::share_of_peak() const {
-  if (!fits()) return 0;
-  const StepProducts& p = form().products;
-  return flops / (form().step->likely * type.flops_of(p.of, p.exact) * type.devices);
-}
-
 std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles) {
   const RunRecord told = read_run(run);
   const std::string kind = told.start.value("device", "");
@@ -345,10 +359,12 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
       {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
        .types = {*type}},
       compiles, Prices());
-  const PlannedForm& own = plan.rows.front().tried.front();
-  if (own.compiled.end != CompileEnd::fits)
-    throw UsageError(str(where, ": ", own.compiled.problem), "take a run with its own program");
-  const double factor = measured_factor(own.work, seconds);
+  const PlanRow& row = plan.rows.front();
+  const auto taken = row.taken();
+  if (!taken)
+    throw UsageError(str(where, ": ", row.tried.front().compiled.problem),
+                     "take a run with its own program");
+  const double factor = measured_factor(row.tried[*taken].work, seconds);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }
 

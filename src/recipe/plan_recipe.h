@@ -54,6 +54,8 @@ Recipe recipe_on(const Accelerator& type, const std::string& recipe,
 struct PlannedForm {
   std::vector<std::string> settings;  // that choose it: {"train.layers=scan", "train.save=layer"}
   std::string words;                  // "unrolled", "loop, layers saved"
+  // When a run that is told nothing tries it: 0 is its own form. Nothing: never.
+  std::optional<std::size_t> turn = {};
   Compiled compiled;
   StepProducts products;  // of a device; none are counted for TPUs
   StepWork work = {};
@@ -75,15 +77,16 @@ struct PlanRow {
   std::optional<Compiled> evaluation;  // a batch of it, in the best form
   std::optional<Estimate> scored;      // its seconds
   std::optional<std::int64_t> largest_batch;
+  std::string larger_unknown = {};  // why the compiler did not say whether the next one fits
   RunTime time;
   RunCost cost;
   const Price* price = nullptr;  // of the Prices given
 
-  bool open_form = false;  // the run takes the first form that fits, where its own does not
-
   bool fits() const { return best.has_value(); }
-  // Whether the best form is what a run takes without being told.
-  bool takes_form_by_itself() const;
+  // Of tried: what a run takes without being told, the first in its order that fits. Nothing where
+  // the compiler has not said so of those before it.
+  std::optional<std::size_t> taken() const;
+  bool takes_form_by_itself() const { return best && taken() == best; }
   const PlannedForm& form() const { return tried.at(*best); }
   // Of the peak of all devices, that the model's products take.
   double share_of_peak() const;

@@ -132,9 +132,13 @@ std::string form_words(const PlanRow& row) {
     words.push_back(str(setting.starts_with("--") ? "" : "--set ", setting));
   if (words.empty()) return "";
   if (!row.takes_form_by_itself()) return str("  needs      ", join(words, " "), "\n");
-  return str("  form       a run takes it by itself, as ", counted(*row.best, "form"),
+  if (row.form().turn == 0) return "";
+  const auto before = std::ranges::count_if(row.tried, [&](const PlannedForm& form) {
+    return form.turn && *form.turn < *row.form().turn;
+  });
+  return str("  form       a run takes it by itself, as ", counted(before, "form"),
              " before did not fit; ", join(words, " "), " spares compiling ",
-             *row.best == 1 ? "it" : "them", "\n");
+             before == 1 ? "it" : "them", "\n");
 }
 
 std::string speed_words(const PlanRow& row) {
@@ -190,8 +194,11 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   out << "  memory     " << parts(row) << "\n";
   out << form_words(row);
   for (const SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
-  if (row.largest_batch)
+  if (row.largest_batch && row.larger_unknown.empty())
     out << "  batch      up to " << *row.largest_batch << " fit in this form\n";
+  else if (row.largest_batch)
+    out << "  batch      at least " << *row.largest_batch << " fit in this form; of twice as many "
+        << row.larger_unknown << "\n";
   out << speed_words(row) << run_words(row) << spot_words(row);
   if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
   const double save = seconds_to_save(row.type, row.work.checkpoint_bytes);
@@ -276,6 +283,7 @@ Json json(const PlanRow& row) {
   if (!row.unknown.empty()) out["unknown"] = row.unknown;
   for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form, row.type));
   if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
+  if (!row.larger_unknown.empty()) out["larger_unknown"] = row.larger_unknown;
   if (!row.fits()) {
     out["problem"] = why_not(row);
     return out;

@@ -190,17 +190,27 @@ Files files_of(const nlohmann::json& states) {
   return out;
 }
 
+std::string names_of(const nlohmann::json& states) {
+  std::vector<std::string> names;
+  for (const auto& state : states) names.push_back(state.at(0));
+  return join(names, ", ");
+}
+
 // Of inputs from elsewhere. Those of the recipe's own folder are made again by their stages.
 std::optional<std::string> other_input(const std::string& out, const Stage& stage,
-                                       const nlohmann::json& recorded_inputs,
-                                       nlohmann::json inputs) {
+                                       nlohmann::json recorded_inputs, nlohmann::json inputs) {
   if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;
-  Files was = files_of(recorded_inputs), is = files_of(inputs);
+  std::set<std::string> own;
   for (const std::string& path : stage.inputs())
-    if (path.starts_with(join_path(out, ""))) {
-      was.erase(name_in(out, path));
-      is.erase(name_in(out, path));
-    }
+    if (path.starts_with(join_path(out, ""))) own.insert(name_in(out, path));
+  const auto foreign = [&](nlohmann::json states) {
+    std::erase_if(states.get_ref<nlohmann::json::array_t&>(),
+                  [&](const auto& state) { return own.contains(state.at(0)); });
+    return states;
+  };
+  recorded_inputs = foreign(std::move(recorded_inputs));
+  inputs = foreign(std::move(inputs));
+  Files was = files_of(recorded_inputs), is = files_of(inputs);
   const auto count = [&](const std::string& which) {
     return str(stage.name, " had ", counted(was.size(), "input file"), ", has ", is.size(), ": ",
                which);
@@ -217,6 +227,9 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
   }
   for (const auto& [name, file] : was)
     if (!is.contains(name)) return count(name + " is not there");
+  // One may stand where another did: rows to learn from for rows to evaluate on.
+  if (const std::string before = names_of(recorded_inputs), now = names_of(inputs); before != now)
+    return str(stage.name, ": its files were, in this order, ", before, ", are ", now);
   return std::nullopt;
 }
 

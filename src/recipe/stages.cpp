@@ -9,6 +9,7 @@
 #include "recipe/compress_stage.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -294,6 +295,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
 void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
+  if (!beginning.overwrite) check_kept_type(r);
   check_weights_stay(r.train.init, model_dir, beginning.overwrite);
   if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
   if (beginning.overwrite || !latest_checkpoint(model_dir)) {

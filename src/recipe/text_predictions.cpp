@@ -21,6 +21,7 @@
 #include "store/folder.h"
 #include "text/lines.h"
 #include "tokenize/text_pair.h"
+#include "train/together.h"
 
 namespace smelt {
 namespace {
@@ -46,9 +47,12 @@ std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
 // Texts and labels of records, in their order.
 class ScoredRows {
  public:
-  ScoredRows(const std::string& records, const GenerateJob& job)
+  ScoredRows(const std::string& records, std::uint64_t count, const GenerateJob& job)
       : path_(rows_beside(records)), job_(job) {
-    if (exists(path_)) lines_.emplace(path_);
+    if (exists(path_)) {
+      check_count(count);  // before the first answer, as all of them may take hours
+      lines_.emplace(path_);
+    }
     if (!lines_)
       spdlog::warn(
           "eval: {} is not there: answers are compared with what is left of the labels in pieces "
@@ -71,15 +75,17 @@ class ScoredRows {
     return row;
   }
 
-  // Of all records.
-  void end() {
-    std::string line;
-    if (lines_ && lines_->next(line))
-      throw UsageError(str(path_, ":", lines_->number(), ": more rows than the records beside it"),
+ private:
+  void check_count(std::uint64_t records) const {
+    LineReader lines(path_);
+    std::uint64_t rows = 0;
+    for (std::string line; lines.next(line);) ++rows;
+    if (rows != records)
+      throw UsageError(str(path_, ": ", counted(rows, "row"), ", and ", counted(records, "record"),
+                           " beside it"),
                        "remove it and the records: `smelt run` makes both again");
   }
 
- private:
   std::string path_;
   const GenerateJob& job_;
   std::optional<LineReader> lines_;
@@ -91,10 +97,11 @@ std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
 }
 
 GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
+  const std::int64_t devices = answering_devices(r.train.devices);
   GenerateOptions out{.most_inputs = of.inputs_length,
                       .batch_size = r.eval.batch_size,
-                      .devices = r.train.devices,
-                      .mesh = run_on(r.train).mesh,
+                      .devices = devices,
+                      .mesh = devices == r.train.devices ? run_on(r.train).mesh : MeshChoice(),
                       .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
   out.search.most_tokens = of.targets_length;
   return out;
@@ -131,7 +138,7 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
                  const std::string& records, Watchdog* watchdog, const Answered& give) {
   const GenerateJob& job = generator.job();
   const auto source = open_examples({.input = records, .features = features});
-  ScoredRows rows(records, job);
+  ScoredRows rows(records, source->size(), job);
   const std::uint64_t all = scored_rows(r, source->size());
   Progress progress("eval", static_cast<std::int64_t>(all), "answers");
   for (std::uint64_t first = 0; first < all;) {
@@ -146,7 +153,6 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
     first += count;
     progress.update(static_cast<std::int64_t>(first));
   }
-  if (all == source->size()) rows.end();
 }
 
 bool is_exact(const std::string& said, const nlohmann::ordered_json& row) {

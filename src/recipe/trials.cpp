@@ -212,7 +212,8 @@ class Trials {
     Recipe r = load(settings);
     check_metric(r, metric_);
     std::vector<std::string> of_rows{"validation", "test"};
-    if (r.data.value("validation", "").empty()) of_rows = {"train", "test", "validation_share"};
+    if (r.data.value("validation", "").empty())
+      of_rows = {"validation", "train", "test", "validation_share", "seed"};
     for (const std::string& field : of_rows)
       if (r.data.contains(field) && r.data.at(field) != base_.data.at(field))
         throw UsageError(

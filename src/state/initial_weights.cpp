@@ -98,7 +98,7 @@ std::string other_vocabulary(const GivenWeights& given, const std::string& vocab
   const std::string mine = vocabulary_bytes(vocab);
   const std::string way = "; embeddings are taken by the row's number";
   if (given.vocab_txt.empty()) {
-    const std::uint32_t crc = crc32c(mine);
+    const std::uint32_t crc = vocabulary_crc32c(vocab);
     if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
     return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
                ", not ", crc, way);

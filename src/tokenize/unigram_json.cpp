@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpaces = "of_spaces";
 constexpr std::string_view kUnigramHint =
     "give the tokenizer.json of a T5, or its spiece.model, which says all of it";
 constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
@@ -274,12 +275,29 @@ SpaceSigns space_signs(const std::string& path) {
   const std::string config = join_path(parent_path(path), "tokenizer_config.json");
   if (!exists(config)) return out;
   const json file = parsed(read_file(config, kSmallFileBytes));
-  const auto legacy = file.is_object() ? file.value("legacy", json()) : json();
-  out.behind_sentinels = legacy != false;
+  if (!file.is_object()) return out;
+  out.behind_sentinels = file.value("legacy", json()) != false;
+  if (const json own = file.value(kOwnSigns, json()); own.is_object()) {
+    out.at_begin = own.value(kAtBegin, json()) != false;
+    out.of_spaces = own.value(kOfSpaces, json()) == true;
+  }
   return out;
 }
 
-std::uint32_t vocabulary_crc32c(const std::string& path) { return crc32c(vocabulary_bytes(path)); }
+std::string tokenizer_config_of(const SpaceSigns& signs) {
+  json out{{"tokenizer_class", "T5Tokenizer"}, {"legacy", signs.behind_sentinels}};
+  if (const SpaceSigns usual;
+      signs.at_begin != usual.at_begin || signs.of_spaces != usual.of_spaces)
+    out[kOwnSigns] = {{kAtBegin, signs.at_begin}, {kOfSpaces, signs.of_spaces}};
+  return out.dump(2) + "\n";
+}
+
+std::uint32_t vocabulary_crc32c(const std::string& path) {
+  const std::uint32_t crc = crc32c(vocabulary_bytes(path));
+  if (!is_sentencepiece_file(path)) return crc;
+  const SpaceSigns signs = space_signs(path);
+  return signs == SpaceSigns() ? crc : crc32c(tokenizer_config_of(signs), crc);
+}
 
 std::string vocabulary_bytes(const std::string& path) {
   return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);

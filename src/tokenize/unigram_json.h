@@ -13,6 +13,8 @@ struct SpaceSigns {
   bool at_begin = true;          // the text's first part does
   bool behind_sentinels = true;  // so do the others
   bool of_spaces = false;        // so does any that begins with a space
+
+  bool operator==(const SpaceSigns&) const = default;
 };
 
 struct UnigramJson {
@@ -33,7 +35,11 @@ std::string sentencepiece_model(const std::string& path);
 // As the tokenizer.json says, or, for a spiece.model, `legacy` of the tokenizer_config.json beside
 // it: transformers' T5Tokenizer puts no sign behind a sentinel where that is false.
 SpaceSigns space_signs(const std::string& path);
-// What a vocabulary's checksum is of: the model's bytes of either form, else the file's own.
+// A tokenizer_config.json that says so beside a spiece.model; what transformers has no word for
+// stands below a name of its own.
+std::string tokenizer_config_of(const SpaceSigns& signs);
+// The model's bytes of either form, else the file's own; and their checksum, of which unusual signs
+// of spaces are a part.
 std::string vocabulary_bytes(const std::string& path);
 std::uint32_t vocabulary_crc32c(const std::string& path);
 

@@ -91,6 +91,8 @@ Together together_now(const std::string& what) {
 
 bool leads_now() { return pod == nullptr || pod->rank() == 0; }
 
+std::int64_t answering_devices(std::int64_t devices) { return pod == nullptr ? devices : 1; }
+
 void require_alone(const std::string& what) {
   if (pod == nullptr) return;
   throw UsageError(str(what, " is for one process, these are ", pod->size()),

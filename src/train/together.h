@@ -58,6 +58,9 @@ class TrainsTogether {
 Together together_now(const std::string& what);
 // Whether this process does what is done once: writes files that are no checkpoint's, prints.
 bool leads_now();
+// Of so many devices, those that answer what this process asks the model by itself: its first one
+// where it is one of several, as a program over all of them is only run by all.
+std::int64_t answering_devices(std::int64_t devices);
 // UsageError that `what` is not for several processes where this is one of several.
 void require_alone(const std::string& what);
 

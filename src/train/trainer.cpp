@@ -181,7 +181,7 @@ SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
                           spikes_);
     return str(found->step);
   });
-  return found ? *std::move(found) : load_sliced_checkpoint(job_.model_dir, std::stoll(step));
+  return found ? *std::move(found) : open_sliced_checkpoint(job_.model_dir, std::stoll(step));
 }
 
 void Trainer::rewind() {

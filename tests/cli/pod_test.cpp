@@ -53,7 +53,8 @@ TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
 
 TEST_F(PodDescribe, OfACpuOnlyFlagsCount) {
   EXPECT_EQ(run_smelt("pod describe --device cpu").text,
-            "the flags: nothing (--processes, --process, --hub)\nso this is one process alone\n");
+            "the flags: nothing (--processes, --process, --hub)\nso this is one process alone\n"
+            "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n");
   EXPECT_TRUE(metadata_.requests().empty());
 }
 
@@ -61,6 +62,7 @@ TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
   const ScopedVariable id("TPU_WORKER_ID", "3");
   const CommandOutput out = run_smelt("pod describe --device tpu");
   EXPECT_EQ(out.status, 2);
+  EXPECT_THAT(out.text, testing::Not(HasSubstr("so this is")));
   EXPECT_THAT(out.text, AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
                               HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
                                         "TPU_WORKER_HOSTNAMES is not there\n  hint: say it")));

@@ -109,12 +109,13 @@ TEST(PodIdentity, SlurmAndLaunchersSayItByVariables) {
   const auto sources = identity_sources({}, around({{"SLURM_STEP_NODELIST", "n[017-019,30],login"},
                                                     {"SLURM_NTASKS", "4"},
                                                     {"SLURM_PROCID", "2"},
-                                                    {"SLURM_JOB_ID", "4100"},
+                                                    {"SLURM_JOB_ID", "12345678"},
                                                     {"SLURM_STEP_ID", "0"},
                                                     {"SLURM_RESTART_COUNT", "1"}}));
+  EXPECT_EQ(first_node("rack[1-2]n[03-04,7],login"), "rack1n03");
   const PodIdentity slurm = identity_of(sources);
-  EXPECT_EQ(identity_text(slurm), "process 2 of 4, its hub at n017:61444, by SLURM's variables");
-  EXPECT_EQ(slurm.place.incarnation, "4100.0.1");
+  EXPECT_EQ(identity_text(slurm), "process 2 of 4, its hub at n017:61774, by SLURM's variables");
+  EXPECT_EQ(slurm.place.incarnation, "12345678.0.1");
   EXPECT_EQ(
       told({{"MASTER_ADDR", "m"}, {"MASTER_PORT", "29500"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}}),
       "process 0 of 2, its hub at m:8487, by a launcher's variables");

@@ -107,6 +107,22 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
               HasSubstr("model.dropout 0.1, this run has 0.3"));
 }
 
+TEST_F(ClassifyRun, RowsToLearnFromAndToEvaluateOnDoNotChangePlaces) {
+  const std::string a = rows_file("a.tsv", read_file(dir_.file("train.tsv"))),
+                    b = rows_file("b.tsv", read_file(a) + "dogs\tdog w9\tcat\n");
+  run("m", {"data.train=" + a, "data.validation=" + b});
+  const std::string before = read_file(dir_.file("m/data/train.tfrecord"));
+  const auto refused = [&](const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { run("m", settings); });
+  };
+  EXPECT_THAT(refused({"data.train=" + b, "data.validation=" + a}),
+              HasSubstr(str("holds a model of other data: data: its files were, in this order, ", a,
+                            ", ", b, ", are ", b, ", ", a)));
+  EXPECT_THAT(refused({"data.train=" + a, "data.validation=" + a}),
+              HasSubstr("holds a model of other data: data"));
+  EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), before);
+}
+
 TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
   const std::vector<std::string> two{"data.lengths=4,6", "train.steps=2"},
       four{"data.lengths=4,6", "train.steps=4"};

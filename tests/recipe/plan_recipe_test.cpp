@@ -180,12 +180,13 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
   EXPECT_TRUE(small.takes_form_by_itself());
   small.tried.insert(small.tried.begin(), row.tried.front());
   small.tried.back().settings = {"train.save=layer"};
+  small.tried.back().turn = 1;
   small.best = 1;
   const auto text = [&] { return plan_text({.rows = {small}, .cheapest = {}, .fastest = {}}); };
   EXPECT_THAT(text(),
               HasSubstr("form       a run takes it by itself, as 1 form before did not fit; "
                         "--set train.save=layer spares compiling it"));
-  small.open_form = false;
+  small.tried.back().turn.reset();
   EXPECT_THAT(text(), HasSubstr("needs      --set train.save=layer"));
 }
 
@@ -245,8 +246,13 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
                  HasSubstr("did you mean '--num_train_steps'?"));
   expect_refusal("plan --set train.steps=3" + flags, HasSubstr("plan: --set with run_pretraining"));
   expect_refusal("plan --batch 64" + flags, HasSubstr("plan: --batch 64 with run_pretraining"));
-  expect_refusal("plan --batch more" + flags,
-                 HasSubstr("plan: --batch 'more' is no number from 1, and not 'auto'"));
+  expect_refusal(
+      "plan --batch more" + flags,
+      HasSubstr("plan: --batch 'more' is no whole number from 1 to 16777216, and not 'auto'"));
+  expect_refusal("plan --batch 1e3 " + path_, HasSubstr("--batch '1e3' is no whole number from 1"));
+  expect_refusal("plan -- run_pretrainin --num_train_steps=3",
+                 HasSubstr("plan: 'run_pretrainin' is no command that is planned\n  hint: did you "
+                           "mean 'run_pretraining'?"));
   expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: --onn is not known"));
   expect_refusal("plan -- jestimator --module_imp=jestimator.models.bert.pretrain",
                  HasSubstr("give --max_train_steps"));

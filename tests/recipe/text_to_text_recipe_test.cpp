@@ -26,6 +26,7 @@
 #include "support/plugins.h"
 #include "text/lines.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 #include "track/metrics_file.h"
 
 namespace smelt {
@@ -169,7 +170,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   EXPECT_EQ(evaluate_model(recipe("m", few)).measure("exact_match").value, 0.75);
 
   // The scored figures are kept, whatever becomes of the answers.
-  write_file(kept, "{}\n");
+  write_file(kept, "{}" + made.substr(made.find('\n')));
   remove_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
               HasSubstr("heldout.tfrecord.rows.jsonl:1: no row of the record beside it"));
@@ -178,9 +179,8 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   (void)evaluate_model(recipe("m", few));
   EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl is not there: answers are compared with"));
   write_file(kept, made + made);
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { evaluate_model(recipe("m", {"data.targets_length=4", "eval.steps=0"})); }),
-              HasSubstr("more rows than the records beside it"));
+  EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
+              HasSubstr("rows.jsonl: 8 rows, and 4 records beside it"));
 }
 
 TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
@@ -305,6 +305,14 @@ TEST_F(TextToText, NoSpaceSignStandsBehindASentinelWhereTheFolderSaysSo) {
   EXPECT_EQ(pieces_of("old", "a dog <extra_id_0> the cat"), "▁a▁dog<>▁the▁cat</s>");
   EXPECT_EQ(pieces_of("new", "a dog <extra_id_0> the cat"), "▁a▁dog<>the▁cat</s>");
   EXPECT_EQ(pieces_of("new", "<extra_id_0>a"), "<>a</s>");
+  // A run keeps what the folder says, and so does what it exports.
+  run("m", {"vocab.file=" + dir_.file("new/spiece.model"), "train.steps=1"});
+  for (const char* vocab : {"m/vocab.model", "m/huggingface/spiece.model"})
+    EXPECT_FALSE(space_signs(dir_.file(vocab)).behind_sentinels) << vocab;
+  EXPECT_EQ(vocabulary_crc32c(dir_.file("m/vocab.model")),
+            vocabulary_crc32c(dir_.file("new/spiece.model")));
+  EXPECT_NE(vocabulary_crc32c(dir_.file("old/spiece.model")),
+            vocabulary_crc32c(dir_.file("new/spiece.model")));
 }
 
 TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {
@@ -325,6 +333,9 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(
       error_of<UsageError>([&] { StoredAnswers("generate", dir_.file("bert"), {}).generator({}); }),
       HasSubstr("answers no texts\n  hint: take a T5"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("base"); }),
+              HasSubstr("base holds a run of model.type t5, this recipe's is text_to_text\n  hint: "
+                        "choose another folder"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"train.init=", "model.like=" + dir_.file("base")}),
               HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));

@@ -136,6 +136,8 @@ TEST_F(TrialsTest, AGridOfOtherExamplesOrOfAFieldTwiceIsRefusedBeforeAnythingRun
   auto grid = job();
   grid.grid = {"data.validation_share=0.2,0.3"};
   EXPECT_THAT(refusal(grid), HasSubstr("data.validation_share is 0.2 in one run"));
+  grid.grid = {"data.seed=1,2"};
+  EXPECT_THAT(refusal(grid), HasSubstr("data.seed is 1 in one run"));
   grid.grid = {"train.learning_rate=1e-3", "train.learning_rate=1e-2"};
   EXPECT_THAT(refusal(grid), HasSubstr("--grid: train.learning_rate is given twice"));
   EXPECT_FALSE(exists(dir_.file("t")));

@@ -32,6 +32,25 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train: finished before"), Not(HasSubstr("started"))));
 }
 
+// Process 0 alone asks the trained model, for the predictions beside its figures.
+TEST_F(PodCommand, AClassifierOfTwoProcessesIsThatOfOneAndSaysWhatRowsAre) {
+  write_recipe("bert", 1, 2);
+  run_alone("base");
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 40; ++i)
+    rows += str(i % 2 == 0 ? "the cat sees a dog\tcats" : "some birds follow\tbirds", "\n");
+  write_file(dir_.file("rows.tsv"), rows);
+  write_file(recipe(), str("data: {train: ", dir_.file("rows.tsv"), ", seq_length: 16, ",
+                           "validation_share: 0.3}\nmodel: {type: classify}\ntrain: {device: cpu, "
+                           "devices: 4, batch_size: 8, steps: 2, init: ",
+                           dir_.file("base/huggingface"), "}\neval: {batch_size: 8}\n"));
+  run_alone("alone");
+  Pod pod({.processes = 2, .devices_each = 2});
+  ASSERT_THAT(pod.run(run("pod", 2)), Each(0)) << pod.said(0) << pod.said(1);
+  for (const char* file : {"model/eval_results.txt", "model/predictions.jsonl"})
+    EXPECT_EQ(read_file(dir_.file(str("pod/", file))), read_file(dir_.file(str("alone/", file))));
+}
+
 std::vector<double> curve_of(const std::string& model) {
   std::vector<double> out;
   for (const CurvePoint& point : read_run(model).lines.at("loss")) out.push_back(point.value);

@@ -168,8 +168,9 @@ TEST_F(PodEnd, AnotherVocabularyIsRefused) {
                              2));
   EXPECT_EQ(pod.wait(0), 2);
   EXPECT_EQ(pod.wait(1), 2);
-  EXPECT_THAT(pod.said(0), HasSubstr("vocab")) << pod.said(1);
-  EXPECT_THAT(pod.said(0), HasSubstr("host 1"));
+  EXPECT_THAT(pod.said(0),
+              AllOf(HasSubstr("host 1 ("), HasSubstr("says that the vocabulary's CRC-32C ("),
+                    HasSubstr("make the data again with " + dir_.file("vocab-1.txt"))));
   EXPECT_FALSE(exists(dir_.file("pod/checkpoint-2")));
 }
 

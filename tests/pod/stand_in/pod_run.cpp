@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/server_process.h"
 
 namespace smelt {
@@ -115,7 +116,10 @@ void Pod::send(int process, int signal) {
   ::kill(processes_.at(static_cast<std::size_t>(process)), signal);
 }
 
-std::string Pod::said(int process) const { return read_file(log_of(process)); }
+std::string Pod::said(int process) const {
+  const std::string log = log_of(process);
+  return exists(log) ? read_file(log) : "";  // it may have only just been started
+}
 
 std::vector<int> Pod::run(const std::vector<std::string>& command) {
   for (int process = 0; process < size_.processes; ++process) start(process, command);
