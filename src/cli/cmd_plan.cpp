@@ -16,7 +16,6 @@
 #include "originals/original_job.h"
 #include "recipe/plan_text.h"
 #include "store/file.h"
-#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -50,15 +49,16 @@ std::vector<std::string> settings_of(const PlanCommand& c) {
   return out;
 }
 
-// Flags that are none of plan's, behind a recipe or a command that is not planned.
+// Flags that are none of plan's, or those of a command that is not planned.
 void refuse_words(const PlanCommand& c) {
   if (c.more.empty()) return;
-  if (is_remote(c.recipe->path) || exists(c.recipe->path))
-    throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
-                     "`smelt plan --help` lists its flags; an original's stand behind --");
+  const std::string& first = c.recipe->path;
   const std::vector<std::string> planned(kPlannedOriginals.begin(), kPlannedOriginals.end());
-  throw UsageError(str("smelt plan: '", c.recipe->path, "' is no command that is planned"),
-                   did_you_mean(c.recipe->path, planned));
+  if (first == "ttt" || first == "create_pretraining_data" || nearest_name(first, planned))
+    throw UsageError(str("smelt plan: '", first, "' is no command that is planned"),
+                     did_you_mean(first, planned));
+  throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
+                   "`smelt plan --help` lists its flags; an original's stand behind --");
 }
 
 // Of a recipe, or of an original's command line.
