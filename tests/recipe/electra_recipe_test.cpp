@@ -280,7 +280,7 @@ TEST_F(ElectraRecipe, ItsDiscriminatorIsFineTunedAgainstFreshWeights) {
                   .against_fresh = true,
                   .resample = {.samples = 20}});
   ASSERT_EQ(s.margins.size(), 1u);
-  EXPECT_EQ(s.examples, 2u);
+  EXPECT_EQ(s.examples, 10u);  // four fifths of the rows
   EXPECT_THAT(read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
               HasSubstr("ElectraForSequenceClassification"));
   // Both begin with a fresh head, one of them with the discriminator's layers.
