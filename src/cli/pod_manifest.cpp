@@ -92,10 +92,10 @@ std::string run_name(const std::string& out) {
       name += static_cast<char>(std::tolower(c));
     else if (!name.empty() && name.back() != '-')
       name += '-';
-  while (name.ends_with('-')) name.pop_back();
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
-    name = name.empty() ? "smelt" : "smelt-" + name;
+    name = "smelt-" + name;
   name.resize(std::min<std::size_t>(name.size(), 40));
+  while (name.ends_with('-')) name.pop_back();
   return name;
 }
 
