@@ -172,12 +172,17 @@ def kill_one(pod, seconds, tally):
     took = run.wait(pod.arguments.most_seconds + CONNECT)
     if took is None:
         sys.exit(f"host {victim} was killed, and the others go on:\n{run.all_said()}")
-    where = where_it_was(run, victim)
     codes = {member.returncode for process, member in enumerate(run.members) if process != victim}
+    resumed = "resuming from" in run.said(0)
+    if codes == {0}:  # nothing but its end was left of the dead one, which all had been told
+        run.close()
+        pod.check_end()
+        tally["its end"].append(took)
+        return True, resumed
+    where = where_it_was(run, victim)
     if where != "connect" and (took > pod.arguments.most_seconds or codes != {LOST}):
         sys.exit(f"host {victim} was killed; after {took:.1f} s the others ended with {codes}:\n{run.all_said()}")
     tally[where].append(took)
-    resumed = "resuming from" in run.said(0)
     run.close()
     return True, resumed
 

@@ -113,7 +113,7 @@ TEST(PublishedRuns, OfTheOtherHalfSoManyLieInTheRanges) {
   }
   EXPECT_EQ(steps, 1);
   EXPECT_EQ(whole, 4);
-  EXPECT_EQ(gpus, 1);
+  EXPECT_EQ(gpus, 3);
   EXPECT_THAT(outside, testing::ElementsAre());
 }
 
