@@ -47,7 +47,6 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
                      {"pad_token", kPad},
                      {"unk_token", kUnknown}};
   json config = special;
-  config["tokenizer_class"] = "T5Tokenizer";
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
   config.update(json::parse(tokenizer_config_of(space_signs(vocab))));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/log.h"
+#include "base/stop_notice.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_clean.h"
 #include "cli/cmd_cloud.h"
@@ -112,7 +113,7 @@ int run_command_line(int argc, char** argv) {
     return 2;
   } catch (const Stopped& stopped) {
     std::cerr << "stopped: " << stopped.what() << "\n";
-    return 75;
+    return kStoppedExit;
   } catch (const BugError& error) {
     std::cerr << "bug: " << error.what() << "\n";
     return 70;

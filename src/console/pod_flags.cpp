@@ -64,7 +64,7 @@ Ending ending_of(const std::exception_ptr& fault) try {
 } catch (const UsageError& error) {
   return {2, error.what()};
 } catch (const Stopped& stopped) {
-  return {75, stopped.what()};
+  return {kStoppedExit, stopped.what()};
 } catch (const BugError& error) {
   return {70, error.what()};
 } catch (const std::exception& error) {

@@ -78,8 +78,8 @@ struct RunTime {
   Estimate spot_seconds;   // with those expected
   double preemptions = 0;  // expected of the slice, on spot
 };
-// `scored`: seconds of a batch of an evaluation; without it none is counted. `longest`: how many
-// times what is likely the run may take at least, for what is not counted at all.
+// `scored`: seconds of a batch of an evaluation; without it none is counted. `longest`: so many
+// times its likely steps the run may take at least, for what is not counted at all.
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
                     const std::optional<Estimate>& scored = {}, double longest = 1);
 

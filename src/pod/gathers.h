@@ -41,10 +41,10 @@ class Gathers {
   // A gather fails for all at the first deadline of one of them.
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
-  // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
-  // not where they wait for host 0 alone, which tells by itself what it does meanwhile.
   // Whether all but process 0 are in one: what it makes for all may take its time.
   bool all_wait_for_first() const;
+  // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
+  // not where they wait for host 0 alone, which tells by itself what it does meanwhile.
   std::vector<std::string> waiting(Clock::time_point now, Clock::duration at_least) const;
 
  private:

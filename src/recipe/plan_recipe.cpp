@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/figures.h"
@@ -205,19 +204,10 @@ class Planner {
         });
   }
 
-  // Two that make one program are one form: "loop" is the run's own, too, where that is a loop.
-  static bool same_form(const TrainJob& job, const Form& a, const Form& b) {
-    const auto key = [&](const Form& form) {
-      const TrainJob made = in_form(job, form);
-      const Compute compute = compute_of(made, "tpu");
-      return std::tuple(compute.layers, compute.save, made.config.micro_batches);
-    };
-    return key(a) == key(b);
-  }
   bool is_tried(std::size_t at, const Form& form) const {
     const auto tried = forms_.find(rows_[at].type.name);
     return tried != forms_.end() && std::ranges::any_of(tried->second, [&](const Form& other) {
-             return same_form(runs_[at]->job, form, other);
+             return is_same_form(runs_[at]->job, form, other, "tpu");
            });
   }
   std::optional<std::size_t> turn_of(std::size_t at, const Form& form) const {
@@ -225,8 +215,8 @@ class Planner {
     std::vector<Form> order{kOwn};
     if (leaves_form_open(job))
       for (Form& smaller : smaller_forms(job)) order.push_back(std::move(smaller));
-    const auto found =
-        std::ranges::find_if(order, [&](const Form& other) { return same_form(job, other, form); });
+    const auto found = std::ranges::find_if(
+        order, [&](const Form& other) { return is_same_form(job, other, form, "tpu"); });
     if (found == order.end()) return std::nullopt;
     return found - order.begin();
   }

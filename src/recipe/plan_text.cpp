@@ -329,7 +329,7 @@ std::string longest_words(const Plan& plan) {
     if (row.fits()) longest = std::max(longest, row.longest_run);
   if (longest <= 1) return "";
   return str("A run's range ends at ", rounded(longest, 1),
-             " times what is likely: so long "
+             " times its likely steps: so long "
              "published runs took, with all that they did besides and waited for.\n");
 }
 

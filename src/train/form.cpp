@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <tuple>
+
 #include "base/str.h"
 #include "train/job_program.h"
 
@@ -28,6 +30,15 @@ TrainJob in_form(TrainJob job, const Form& form) {
   return job;
 }
 
+bool is_same_form(const TrainJob& job, const Form& a, const Form& b, const std::string& platform) {
+  const auto key = [&](const Form& form) {
+    const TrainJob made = in_form(job, form);
+    const Compute compute = compute_of(made, platform);
+    return std::tuple(compute.layers, compute.save, made.config.micro_batches);
+  };
+  return key(a) == key(b);
+}
+
 std::vector<std::string> settings_of(const Form& form, const Fields& fields) {
   std::vector<std::string> out;
   if (form.layers)
@@ -47,7 +58,7 @@ namespace {
 bool is_another(const Form& form, const TrainJob& job) try {
   const std::string& platform = job.on.device;
   (void)training_program(in_form(job, form), platform);
-  return form.words != kLoopedForm.words || compute_of(job, platform).layers != Layers::scan;
+  return !is_same_form(job, Form(), form, platform);
 } catch (const UsageError&) {
   return false;
 }

@@ -26,6 +26,8 @@ inline const Form kUnrolledForm{.layers = Layers::unrolled, .words = "unrolled"}
 // one that needs least memory.
 std::vector<Form> smaller_forms(const TrainJob& job);
 TrainJob in_form(TrainJob job, const Form& form);
+// Whether two make one program of a job: "loop" is a job's own form, too, where that is a loop.
+bool is_same_form(const TrainJob& job, const Form& a, const Form& b, const std::string& platform);
 // That choose it, by the fields' names: {"train.layers=scan", "train.save=layer"}.
 std::vector<std::string> settings_of(const Form& form, const Fields& fields);
 

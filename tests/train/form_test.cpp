@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "optim/adamw.h"
+#include "runs/small_run.h"
 #include "support/error_of.h"
-#include "tasks/bert_task.h"
 
 namespace smelt {
 namespace {
@@ -15,12 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TrainJob job_with_batch(std::int64_t batch) {
-  BertTask bert;
-  bert.model.vocab_size = 200;
-  bert.model.hidden_size = 16;
+  BertTask bert = small_bert();
   bert.model.num_hidden_layers = 2;
-  bert.model.num_attention_heads = 2;
-  bert.model.intermediate_size = 16;
   TrainJob job;
   job.task = bert_task(bert);
   job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeChoice()};
