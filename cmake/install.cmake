@@ -2,6 +2,7 @@
 # CPU plugin, laid out as in site-packages. The folder can be moved: everything is found beside the program.
 set(SMELT_LIBRARIES lib/smelt)  # find_plugin.cpp looks there
 set_target_properties(smelt PROPERTIES INSTALL_RPATH "$ORIGIN/../${SMELT_LIBRARIES}")
+target_link_options(smelt PRIVATE -Wl,--disable-new-dtags)  # the libraries' own needs, too, are looked for there
 install(TARGETS smelt RUNTIME DESTINATION bin)
 file(GLOB arrow_s3_library ${SMELT_PYARROW}/libarrow_s3.so.*)
 install(FILES ${arrow_library} ${parquet_library} ${arrow_s3_library} DESTINATION ${SMELT_LIBRARIES})

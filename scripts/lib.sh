@@ -8,7 +8,7 @@ cd "$ROOT"
 
 PACKAGES=(
   g++ cmake ninja-build pkg-config python3 python3-venv
-  libicu-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libisal-dev libjemalloc-dev libarchive-dev libsentencepiece-dev
+  libicu-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libisal-dev libjemalloc-dev libarchive-dev liblzma-dev zlib1g-dev libbz2-dev libzstd-dev libsentencepiece-dev
   libcurl4-openssl-dev libssl-dev
   libgtest-dev libgmock-dev sentencepiece openssl
 )

@@ -89,6 +89,8 @@ std::vector<std::string> plugin_folders(const std::string& folder, std::string_v
   const fs::path program_folder = fs::absolute(folder);
   std::vector<std::string> out{(program_folder.parent_path() / "lib/smelt").string()};
   if (const auto made = setup_folder(device)) out.push_back(*made);
+  const fs::path packages = program_folder.parent_path().parent_path();
+  if (packages.filename().string().ends_with("-packages")) out.push_back(packages.string());
   for (fs::path at = program_folder;; at = at.parent_path()) {
     add_venv(at / ".venv", out);
     if (at == at.root_path()) return out;

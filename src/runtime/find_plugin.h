@@ -17,7 +17,8 @@ std::optional<std::string> chosen_plugin(std::string_view device);
 
 // The folders, laid out as Python's site-packages, that may hold the plugin for a program in
 // `folder`, in the order in which they are searched: lib/smelt beside an installed program, what
-// `smelt setup` made, the .venv folders at and above the program.
+// `smelt setup` made, the site-packages of which the program is part, the .venv folders at and
+// above the program.
 std::vector<std::string> plugin_folders(const std::string& folder, std::string_view device);
 
 // What the variable of the XDG base directories says, if that is absolute, else ~/<below_home>;

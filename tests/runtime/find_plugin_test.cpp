@@ -34,6 +34,13 @@ TEST(FindPlugin, LooksBesideTheProgramThenInTheUsersFolderThenInEveryVenvAbove) 
                           dir.file(".venv/lib/python3.10/site-packages")));
 }
 
+TEST(FindPlugin, WhatPipInstalledLooksBesideItsOwnPackage) {
+  const ScopedVariable home("HOME"), data("XDG_DATA_HOME");
+  EXPECT_THAT(plugin_folders("/venv/lib/python3.12/site-packages/smelt/bin", "tpu"),
+              ElementsAre("/venv/lib/python3.12/site-packages/smelt/lib/smelt",
+                          "/venv/lib/python3.12/site-packages"));
+}
+
 TEST(FindPlugin, TakesTheUsersFolder) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.path());

@@ -1,0 +1,15 @@
+# libarchive's readers become part of the program where the system has them to link in: Debian 12's shared library asks for
+# glibc 2.36, by arc4random_buf alone, and what scripts/package makes must start with 2.35.
+find_library(LIBARCHIVE_STATIC libarchive.a)
+if(LIBARCHIVE_STATIC)
+  find_package(LibLZMA REQUIRED)
+  find_package(ZLIB REQUIRED)
+  find_package(BZip2 REQUIRED)
+  find_library(ZSTD zstd REQUIRED)
+  add_library(smelt_random STATIC ${CMAKE_SOURCE_DIR}/cmake/arc4random.cpp)
+  add_library(Archive INTERFACE)
+  target_link_libraries(Archive INTERFACE ${LIBARCHIVE_STATIC} smelt_random LibLZMA::LibLZMA ZLIB::ZLIB BZip2::BZip2 ${ZSTD})
+else()
+  find_package(LibArchive REQUIRED)
+  add_library(Archive ALIAS LibArchive::LibArchive)
+endif()

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# package_test.sh BUILD: what scripts/package makes of a build runs with an empty library path and opens no library of this
+# machine but glibc's and gcc's; the wheel installs without a network and starts by its command; a file that asks for a newer
+# glibc is refused.
+cd "$(dirname "$0")/../.." || exit 1
+ROOT=$PWD BUILD=$1
+WORK=$(mktemp -d) || exit 1
+trap 'rm -rf "$WORK"' EXIT
+
+fail() {
+  printf 'FAILED: %s\n%s\n' "$1" "$2"
+  exit 1
+}
+
+bare() { env -i HOME="$WORK/home" PATH=/usr/bin:/bin "$@"; }
+
+python3 tools/package.py "$BUILD" "$WORK/made" >"$WORK/log" 2>&1 || fail "tools/package.py" "$(cat "$WORK/log")"
+for file in "$WORK"/made/*; do
+  grep -qF "$(sha256sum "$file" | cut -d' ' -f1)  $file" "$WORK/log" || fail "no checksum of $file" "$(cat "$WORK/log")"
+done
+mkdir "$WORK/home" "$WORK/folder"
+(cd "$WORK/folder" && cmake -E tar xf "$WORK"/made/*.tar.zst) || fail "it does not unpack" ""
+smelt=$WORK/folder/smelt/bin/smelt
+output=$(bare LD_DEBUG=files LD_DEBUG_OUTPUT="$WORK/opened" "$smelt" bench --model tiny --batch 2 --seq 16 --predictions 2 --steps 1 2>&1) ||
+  fail "it does not train" "$output"
+case "$output" in *'"loss":'*) ;; *) fail "it says no loss" "$output" ;; esac
+system='/(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so\.[0-9]+'
+others=$(grep -ho 'calling init: .*' "$WORK"/opened.* | cut -d' ' -f3 | grep -vF "$WORK/folder/" | grep -Ev "^(/usr)?/lib(64|/x86_64-linux-gnu)?$system\$")
+[ -z "$others" ] || fail "it opens libraries of this machine" "$others"
+compgen -G "$WORK/folder/smelt/lib/smelt/licences/libicu*" >/dev/null || fail "no licence of ICU" "$(ls "$WORK/folder/smelt/lib/smelt/licences")"
+
+python3 -m venv "$WORK/venv" || fail "no environment" "apt-get install python3-venv"
+"$WORK/venv/bin/pip" install -q --no-index --disable-pip-version-check "$WORK"/made/*.whl || fail "pip does not install it" ""
+[ "$(bare "$WORK/venv/bin/smelt" --version)" = "$("$BUILD/smelt" --version)" ] || fail "the wheel's command does not start" ""
+said=$(bare "$WORK/venv/bin/smelt" train 2>&1)
+[ $? = 2 ] || fail "the wheel's command loses the exit code" "$said"
+touch "$WORK/plugin.so" # as an extra would have brought it
+install -D "$WORK/plugin.so" "$(echo "$WORK"/venv/lib/python3*/site-packages)/libtpu/libtpu.so"
+said=$(bare SMELT_COMPILE_CACHE=off "$WORK/venv/bin/smelt" plan "$ROOT/recipes/demo.yaml" --on v2-8 2>&1)
+case "$said" in *site-packages/libtpu/libtpu.so*) ;; *) fail "it does not find the extra's plugin" "$said" ;; esac
+
+printf 'void arc4random_buf(void*, unsigned long); int main() { char c; arc4random_buf(&c, 1); }' >"$WORK/new.c"
+if gcc -o "$WORK/new" "$WORK/new.c" 2>/dev/null; then # glibc 2.36 is here
+  said=$(python3 -c 'import sys; sys.path.insert(0, "tools"); import package, pathlib; package.check_versions(pathlib.Path(sys.argv[1]))' "$WORK" 2>&1)
+  case "$said" in *'new asks for GLIBC_2.36; the package promises GLIBC_2.35'*) ;; *) fail "a newer glibc is not refused" "$said" ;; esac
+fi
+echo "a package runs by itself"

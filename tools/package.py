@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Packs a built smelt for machines that did not build it: a folder as tar.zst and a wheel, both with all libraries inside but
+glibc's and gcc's own. docs/package.md says what they hold.
+
+    tools/package.py BUILD DIR
+"""
+import base64
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# What stays the other machine's: a second copy of glibc does not start, and one of gcc's libraries may be too old for a plugin.
+SYSTEM = re.compile(r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s))\.so\.\d+")
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30)}  # Ubuntu 22.04's; Debian 12 has no older ones
+TAG = "manylinux_2_35_x86_64"
+STARTER = '''"""smelt, the program: bin/smelt beside this file."""
+import os
+import signal
+import sys
+
+
+def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores, and a program that it becomes would go on to
+    os.execv(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "smelt"), ["smelt", *sys.argv[1:]])
+'''
+
+
+def fail(what, hint):
+    sys.exit(f"error: {what}\nhint: {hint}")
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def libraries(program):
+    """Name → file of every library that the loader opens for it and that is not the system's."""
+    found = {}
+    for name, file in re.findall(r"^\s*(\S+) => (.*?) *(?:\(0x\w+\))?$", output("ldd", str(program)), re.M):
+        if file == "not found":
+            fail(f"{program} needs {name}, which is not here", "run scripts/build")
+        if not SYSTEM.fullmatch(name):
+            found[name] = Path(file)
+    return found
+
+
+def asked_versions(file):
+    """The symbol versions that the file asks of other libraries: (GLIBC, (2, 34)), …"""
+    asked = output("objdump", "-p", str(file)).partition("Version References:")[2]
+    return {(kind, tuple(map(int, number.split(".")))) for kind, number in re.findall(r"\b(GLIBC|GLIBCXX)_([\d.]+)\b", asked)}
+
+
+def check_versions(folder):
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and file.open("rb").read(4) == b"\x7fELF":
+            for kind, version in asked_versions(file):
+                if version > NEWEST[kind]:
+                    dotted = [".".join(map(str, v)) for v in (version, NEWEST[kind])]
+                    fail(f"{file.name} asks for {kind}_{dotted[0]}; the package promises {kind}_{dotted[1]}",
+                         "build on Debian 12 or Ubuntu 22.04, or link that library in")
+
+
+def keep_licences(files, folder):
+    """What the libraries' packages say of their licences, Debian's and PyPI's."""
+    folder.mkdir()
+    for file in files:
+        owner = subprocess.run(["dpkg", "-S", os.path.realpath(file)], capture_output=True, text=True).stdout.split(":")[0]
+        text = Path("/usr/share/doc", owner, "copyright")
+        if owner and text.exists():
+            shutil.copyfile(text, folder / owner)
+    for info in (ROOT / ".venv/lib").glob("python3*/site-packages/*.dist-info"):
+        if info.name.startswith(("pyarrow-", "xla_cpu_pjrt-")):
+            for text in [*info.rglob("LICENSE*"), *info.rglob("NOTICE*")]:
+                shutil.copyfile(text, folder / f"{info.name.split('-')[0]}-{text.name}")
+    shutil.copyfile(ROOT / "LICENSE", folder / "smelt")
+
+
+def make_folder(build, folder):
+    subprocess.run(["cmake", "--install", str(build), "--prefix", str(folder), "--strip"], check=True, stdout=subprocess.DEVNULL)
+    program, inside = folder / "bin/smelt", folder / "lib/smelt"
+    brought = {name: file for name, file in libraries(program).items() if not file.is_relative_to(folder)}
+    for name, file in brought.items():
+        shutil.copyfile(file, inside / name)
+    keep_licences(brought.values(), inside / "licences")
+    check_versions(folder)
+
+
+def locked(device):
+    """The plugin's packages as requirements of the wheel."""
+    lock = (ROOT / "requirements" / f"{device}.lock").read_text()
+    return [f'Requires-Dist: {pin}; extra == "{device}"' for pin in re.findall(r"^([\w.-]+==[\w.]+)", lock, re.M)]
+
+
+def record_line(name, data):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
+
+
+def make_wheel(folder, version, wheel):
+    """The binary distribution format of PyPA's specifications."""
+    info = f"smelt-{version}.dist-info"
+    metadata = ["Metadata-Version: 2.1", "Name: smelt", f"Version: {version}", "Requires-Python: >=3.8",
+                "Summary: from raw text to a pre-trained, fine-tuned, compressed language model on TPUs, GPUs and CPUs",
+                *(line for device in ("tpu", "gpu") for line in [f"Provides-Extra: {device}", *locked(device)])]
+    texts = {"smelt/__init__.py": STARTER, f"{info}/METADATA": "\n".join(metadata) + "\n",
+             f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: false\nTag: py3-none-{TAG}\n",
+             f"{info}/entry_points.txt": "[console_scripts]\nsmelt = smelt:main\n"}
+    record = ""
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as out:
+        def add(name, data, mode):
+            nonlocal record
+            entry = zipfile.ZipInfo(name)  # of 1980: the same files make the same wheel
+            entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
+            out.writestr(entry, data)
+            record += record_line(name, data)
+
+        for file in sorted(f for f in folder.rglob("*") if f.is_file()):
+            add(f"smelt/{file.relative_to(folder)}", file.read_bytes(), file.stat().st_mode & 0o777)
+        for name, text in texts.items():
+            add(name, text.encode(), 0o644)
+        add(f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode(), 0o644)
+
+
+def main():
+    build, out = (Path(argument).resolve() for argument in sys.argv[1:])
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out) as scratch:
+        folder = Path(scratch) / "smelt"
+        make_folder(build, folder)
+        version = output(str(folder / "bin/smelt"), "--version").strip()
+        made = [f"smelt-{version}-linux-x86_64.tar.zst", f"smelt-{version}-py3-none-{TAG}.whl"]
+        subprocess.run(["cmake", "-E", "tar", "cf", f"../{made[0]}.part", "--zstd", "--mtime=1980-01-01", "smelt"], cwd=scratch, check=True)
+        make_wheel(folder, version, out / f"{made[1]}.part")
+        for name in made:
+            (out / f"{name}.part").replace(out / name)
+    for name in made:
+        data = (out / name).read_bytes()
+        print(f"{hashlib.sha256(data).hexdigest()}  {out / name}  {len(data) / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
