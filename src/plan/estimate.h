@@ -25,7 +25,7 @@ struct Estimate {
 // is in that half: it says what is likely, and the range around it is assumed.
 constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
 constexpr Estimate kOfV4Cycles{0.58, 0.68, 0.75};
-constexpr Estimate kOfRoofline{1, 1.6, 2.2};
+constexpr Estimate kOfRoofline{1.33, 1.68, 2.22};
 Estimate usual_factor(const Accelerator& type);
 
 // Whole published runs on TPUs took up to so many times their likely steps: with what else they
