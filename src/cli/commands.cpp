@@ -15,6 +15,7 @@
 #include "cli/cmd_compile.h"
 #include "cli/cmd_compress.h"
 #include "cli/cmd_convert.h"
+#include "cli/cmd_ctpu.h"
 #include "cli/cmd_data.h"
 #include "cli/cmd_detect.h"
 #include "cli/cmd_finetune.h"
@@ -28,6 +29,7 @@
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
 #include "cli/cmd_tokenize.h"
+#include "cli/cmd_tpu_vm.h"
 #include "cli/cmd_track.h"
 #include "cli/cmd_vocab.h"
 #include "console/parse_arguments.h"
@@ -74,7 +76,7 @@ const std::vector<CommandGroup> kCommands{
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
       add_jestimator_command, add_ttt_command}},
-    {"Machines", {add_cloud_command, add_pod_command}},
+    {"Machines", {add_cloud_command, add_ctpu_command, add_tpu_vm_command, add_pod_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};
 

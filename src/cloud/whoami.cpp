@@ -17,26 +17,34 @@ std::string content_of(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored) ? read_file(path, kMostConfiguration) : "";
 }
 
-// `name` of the section [core].
-std::string core_property(const std::string& text, std::string_view name) {
-  bool in_core = false;
+// `name` of a section, "[core]".
+std::string property(const std::string& text, std::string_view section, std::string_view name) {
+  bool is_inside = false;
   for (const std::string_view raw : split(text, '\n')) {
     const std::string_view line = trim(raw);
-    if (line.starts_with('[')) in_core = line == "[core]";
+    if (line.starts_with('[')) is_inside = line == section;
     const std::size_t equals = line.find('=');
-    if (in_core && equals != std::string_view::npos && trim(line.substr(0, equals)) == name)
+    if (is_inside && equals != std::string_view::npos && trim(line.substr(0, equals)) == name)
       return std::string(trim(line.substr(equals + 1)));
   }
   return {};
 }
 
-Project gcloud_project() {
+// gcloud's active configuration: its name and what it says.
+struct Configuration {
+  std::string name, text;
+};
+Configuration active_configuration() {
   std::string active = environment("CLOUDSDK_ACTIVE_CONFIG_NAME");
   if (active.empty()) active = trim(content_of(gcloud_folder() + "/active_config"));
   if (active.empty()) active = "default";
   if (active.find('/') != std::string::npos) return {};
-  const std::string text = content_of(str(gcloud_folder(), "/configurations/config_", active));
-  return {core_property(text, "project"), str("gcloud's configuration ", active)};
+  return {active, content_of(str(gcloud_folder(), "/configurations/config_", active))};
+}
+
+Project gcloud_project() {
+  const Configuration active = active_configuration();
+  return {property(active.text, "[core]", "project"), str("gcloud's configuration ", active.name)};
 }
 
 // As the server for OpenID Connect tells it, where the token is good for that.
@@ -54,6 +62,11 @@ Project google_project(const Who& who) {
   if (Project project = gcloud_project(); !project.name.empty()) return project;
   if (!who.quota_project.empty()) return {who.quota_project, "quota_project_id"};
   return {};
+}
+
+std::string gcloud_zone() {
+  const std::string zone = environment("CLOUDSDK_COMPUTE_ZONE");
+  return zone.empty() ? property(active_configuration().text, "[compute]", "zone") : zone;
 }
 
 std::string project_of(const std::string& given, const GoogleApi& api) {

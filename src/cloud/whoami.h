@@ -20,6 +20,10 @@ Project google_project(const Who& who);
 // `given`, or google_project(). UsageError when there is none.
 std::string project_of(const std::string& given, const GoogleApi& api);
 
+// The zone that gcloud takes where none is named: CLOUDSDK_COMPUTE_ZONE, or compute/zone of its
+// active configuration; "" when there is none.
+std::string gcloud_zone();
+
 struct Whoami {
   Who who;  // a user's account as Google tells it; "" when it does not
   Project project;
