@@ -39,9 +39,9 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
   if (type.empty()) return "has TPUs";
   const auto types = tpu.accelerator_types(zone);
   if (std::ranges::find(types, type) == types.end())
-    throw UsageError(str(zone, " has no ", type), types.empty()
-                                                      ? "smelt cloud locations names other zones"
-                                                      : did_you_mean(type, types));
+    throw UsageError(str(zone, " has no ", type),
+                     types.empty() ? "smelt cloud locations names other zones"
+                                   : str("--type with one of ", join(types, ", ")));
   return str("has ", type, "; whether one is free, and in the quota, is said when it is asked for");
 }
 
