@@ -119,12 +119,12 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
 ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, json>& all,
                           const std::string& name) {
   if (request.method == "POST") return verb(request, name);
+  const bool is_node = &all == &nodes_;
+  if (is_node && completes_unasked) complete(name);
   const auto found = all.find(name);
   if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
-  const bool is_node = &all == &nodes_;
   json& item = found->second;
   const std::string zone(split(name, '/')[3]);
-  if (is_node && completes_unasked && item["state"] == "CREATING") item["state"] = "READY";
   if (request.method == "GET") {
     if (!is_node) advance(item);
     return {200, item.dump()};
@@ -145,7 +145,22 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   if (nodes_.contains(node) && parameter(query_of(request), "force") != "true")
     return refusal(400, "FAILED_PRECONDITION", "it has nodes; delete them first");
   all.erase(found);
+  if (nodes_.contains(node)) nodes_[node]["state"] = "DELETING";
   return {200, begin(zone, node, true).dump()};
+}
+
+void FakeTpu::complete(const std::string& name) {
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end()) return;
+  const std::string state = node->second["state"];
+  if ((state != "CREATING" && state != "DELETING") || ++looks_[name + state] < node_looks) return;
+  looks_.erase(name + state);
+  if (state == "DELETING") {
+    nodes_.erase(node);
+    return;
+  }
+  node->second["state"] = "READY";
+  node->second["networkEndpoints"] = endpoints();
 }
 
 ServedAnswer FakeTpu::verb(const ServedRequest& request, const std::string& name) {
@@ -286,6 +301,21 @@ void FakeTpu::preempt(const std::string& name) {
       node["state"] = "PREEMPTED";
       suspend_queue_of(full);
     }
+}
+
+void FakeTpu::vanish(const std::string& name) {
+  std::erase_if(nodes_, [&](const auto& each) {
+    if (!each.first.ends_with("/" + name)) return false;
+    suspend_queue_of(each.first);
+    return true;
+  });
+}
+
+std::map<std::string, std::string> FakeTpu::states() const {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, node] : nodes_)
+    out[str(split(name, '/')[3], "/", split(name, '/')[5])] = node.at("state");
+  return out;
 }
 
 }  // namespace smelt
