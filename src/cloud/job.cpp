@@ -222,9 +222,10 @@ void Job::stop() {
     tell("it did not end in time");
     return go(JobStep::clean);
   }
+  const double left = std::min(world_.times.closing, seconds_left(journal_, world_.now()));
   if (!was_told_to_stop_) world_.workers.stop(*node);
   was_told_to_stop_ = true;
-  const auto look = world_.workers.look(*node, world_.times.closing, journal_.log_end);
+  const auto look = world_.workers.look(*node, left, journal_.log_end);
   if (!look.log.empty()) world_.log(look.log);
   journal_.log_end = look.log_end;
   if (look.state != JobWorkers::Look::State::running) go(JobStep::clean);

@@ -97,7 +97,7 @@ ServedAnswer FakeTpu::nodes(const ServedRequest& request, const std::string& zon
     if (!facts.answers) unreachable.push_back("projects/p/locations/" + name);
     if (facts.answers)
       for (const json& item : below(nodes_, str("projects/p/locations/", name, "/")))
-        items.push_back(item);
+        if (!is_hidden(item.at("name"))) items.push_back(item);
   }
   return page_of("nodes", items, query, unreachable);
 }
@@ -121,8 +121,11 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   if (request.method == "POST") return verb(request, name);
   const bool is_node = &all == &nodes_;
   if (is_node && completes_unasked) complete(name);
+  const bool hidden = is_node && is_hidden(name);
+  if (hidden) --hidden_[name];
   const auto found = all.find(name);
-  if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
+  if (found == all.end() || hidden)
+    return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
   json& item = found->second;
   const std::string zone(split(name, '/')[3]);
   if (request.method == "GET") {
@@ -149,10 +152,16 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   return {200, begin(zone, node, true).dump()};
 }
 
+bool FakeTpu::is_hidden(const std::string& name) const {
+  const auto found = hidden_.find(name);
+  return found != hidden_.end() && found->second > 0;
+}
+
 void FakeTpu::complete(const std::string& name) {
   const auto node = nodes_.find(name);
   if (node == nodes_.end()) return;
   const std::string state = node->second["state"];
+  if (is_hidden(name)) return;
   if ((state != "CREATING" && state != "DELETING") || ++looks_[name + state] < node_looks) return;
   looks_.erase(name + state);
   if (state == "DELETING") {
@@ -252,6 +261,7 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
                                             "\"; you can try in another zone")}})
                      .dump()};
   nodes_[name] = node;
+  hidden_[name] = hidden_looks;
   return {200, begin(zone, name, false).dump()};
 }
 

@@ -36,6 +36,7 @@ class FakeTpu {
   // Nodes come up, and go, without their operation being looked at, at so many looks at them.
   bool completes_unasked = false;
   int node_looks = 1;
+  int hidden_looks = 0;         // at a new node until it is shown
   bool lists_all_zones = true;  // at "-"
   int queue_looks = 2;          // at what is in the queue until its turn comes
   std::string queue_fault;      // why it fails then
@@ -83,7 +84,9 @@ class FakeTpu {
 
   std::map<std::string, Json> nodes_, queued_;  // by full name
   std::map<std::string, Operation> operations_;
-  std::map<std::string, int> looks_;
+  bool is_hidden(const std::string& name) const;
+
+  std::map<std::string, int> looks_, hidden_;
   int made_ = 0;
 };
 

@@ -27,6 +27,8 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   spec.budget = 50;
   fake_.completes_unasked = true;
   fake_.page = 100;
+  fake_.hidden_looks = static_cast<int>(draw_() % 4);
+  fake_.node_looks = 1 + static_cast<int>(draw_() % 5);
 }
 
 void JobScenario::may_kill() {
