@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/cmd_doctor.h"
 #include "cli/cmd_machines.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_workers.h"
@@ -118,6 +119,7 @@ void add_cloud_command(CLI::App& app) {
   auto* command = app.add_subcommand("cloud", "Google Cloud: who one is there, TPUs");
   command->require_subcommand(1);
   add_whoami(*command);
+  add_doctor_command(*command);
   add_list(*command);
   add_locations(*command);
   add_types(*command);

@@ -97,7 +97,7 @@ ServedAnswer FakeTpu::nodes(const ServedRequest& request, const std::string& zon
     if (!facts.answers) unreachable.push_back("projects/p/locations/" + name);
     if (facts.answers)
       for (const json& item : below(nodes_, str("projects/p/locations/", name, "/")))
-        items.push_back(item);
+        if (!is_hidden(item.at("name"))) items.push_back(item);
   }
   return page_of("nodes", items, query, unreachable);
 }
@@ -119,12 +119,15 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
 ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, json>& all,
                           const std::string& name) {
   if (request.method == "POST") return verb(request, name);
-  const auto found = all.find(name);
-  if (found == all.end()) return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
   const bool is_node = &all == &nodes_;
+  if (is_node && completes_unasked) complete(name);
+  const bool hidden = is_node && is_hidden(name);
+  if (hidden) --hidden_[name];
+  const auto found = all.find(name);
+  if (found == all.end() || hidden)
+    return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
   json& item = found->second;
   const std::string zone(split(name, '/')[3]);
-  if (is_node && completes_unasked && item["state"] == "CREATING") item["state"] = "READY";
   if (request.method == "GET") {
     if (!is_node) advance(item);
     return {200, item.dump()};
@@ -145,7 +148,28 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   if (nodes_.contains(node) && parameter(query_of(request), "force") != "true")
     return refusal(400, "FAILED_PRECONDITION", "it has nodes; delete them first");
   all.erase(found);
+  if (nodes_.contains(node)) nodes_[node]["state"] = "DELETING";
   return {200, begin(zone, node, true).dump()};
+}
+
+bool FakeTpu::is_hidden(const std::string& name) const {
+  const auto found = hidden_.find(name);
+  return found != hidden_.end() && found->second > 0;
+}
+
+void FakeTpu::complete(const std::string& name) {
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end()) return;
+  const std::string state = node->second["state"];
+  if (is_hidden(name)) return;
+  if ((state != "CREATING" && state != "DELETING") || ++looks_[name + state] < node_looks) return;
+  looks_.erase(name + state);
+  if (state == "DELETING") {
+    nodes_.erase(node);
+    return;
+  }
+  node->second["state"] = "READY";
+  node->second["networkEndpoints"] = endpoints();
 }
 
 ServedAnswer FakeTpu::verb(const ServedRequest& request, const std::string& name) {
@@ -237,6 +261,7 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
                                             "\"; you can try in another zone")}})
                      .dump()};
   nodes_[name] = node;
+  hidden_[name] = hidden_looks;
   return {200, begin(zone, name, false).dump()};
 }
 
@@ -286,6 +311,21 @@ void FakeTpu::preempt(const std::string& name) {
       node["state"] = "PREEMPTED";
       suspend_queue_of(full);
     }
+}
+
+void FakeTpu::vanish(const std::string& name) {
+  std::erase_if(nodes_, [&](const auto& each) {
+    if (!each.first.ends_with("/" + name)) return false;
+    suspend_queue_of(each.first);
+    return true;
+  });
+}
+
+std::map<std::string, std::string> FakeTpu::states() const {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, node] : nodes_)
+    out[str(split(name, '/')[3], "/", split(name, '/')[5])] = node.at("state");
+  return out;
 }
 
 }  // namespace smelt

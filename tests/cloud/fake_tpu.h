@@ -33,10 +33,13 @@ class FakeTpu {
   std::deque<ServedAnswer> faults;        // instead of the next answers
   std::deque<ServedAnswer> lost_answers;  // of the next POSTs
   bool obeys_lost = true;                 // what they asked for is done all the same
-  bool completes_unasked = false;         // nodes come up without their operation being looked at
-  bool lists_all_zones = true;            // at "-"
-  int queue_looks = 2;                    // at what is in the queue until its turn comes
-  std::string queue_fault;                // why it fails then
+  // Nodes come up, and go, without their operation being looked at, at so many looks at them.
+  bool completes_unasked = false;
+  int node_looks = 1;
+  int hidden_looks = 0;         // at a new node until it is shown
+  bool lists_all_zones = true;  // at "-"
+  int queue_looks = 2;          // at what is in the queue until its turn comes
+  std::string queue_fault;      // why it fails then
   // Of the workers of each node: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
   std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
@@ -45,6 +48,11 @@ class FakeTpu {
   ServedAnswer serve(const ServedRequest& request);
   // As Google does it: the node stays and keeps its quota, and what queued for it is suspended.
   void preempt(const std::string& name);
+  // It is gone, as when somebody else has deleted it.
+  void vanish(const std::string& name);
+  // Of all nodes, by "zone/name"; how many stand in the queue.
+  std::map<std::string, std::string> states() const;
+  std::size_t queue_length() const { return queued_.size(); }
 
  private:
   struct Operation {
@@ -61,6 +69,7 @@ class FakeTpu {
   ServedAnswer one(const ServedRequest& request, std::map<std::string, Json>& all,
                    const std::string& name);
   ServedAnswer verb(const ServedRequest& request, const std::string& name);
+  void complete(const std::string& name);
   // Its turn comes nearer.
   void advance(Json& queued);
   void suspend_queue_of(const std::string& node);
@@ -75,7 +84,9 @@ class FakeTpu {
 
   std::map<std::string, Json> nodes_, queued_;  // by full name
   std::map<std::string, Operation> operations_;
-  std::map<std::string, int> looks_;
+  bool is_hidden(const std::string& name) const;
+
+  std::map<std::string, int> looks_, hidden_;
   int made_ = 0;
 };
 

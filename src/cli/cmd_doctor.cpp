@@ -1,0 +1,79 @@
+#include "cli/cmd_doctor.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/exit_status.h"
+#include "base/str.h"
+#include "cli/job_recipe.h"
+#include "plan/accelerator.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct DoctorOptions {
+  std::string recipe, zones;
+  std::vector<std::string> settings;
+  DoctorAsk ask;
+  bool json = false;
+};
+
+void print_json(const std::vector<DoctorCheck>& checks) {
+  ordered_json all = ordered_json::array();
+  for (const DoctorCheck& check : checks)
+    all.push_back({{"check", check.what},
+                   {"ok", check.good},
+                   {"said", check.said},
+                   {"remedy", check.remedy.empty() ? ordered_json() : ordered_json(check.remedy)}});
+  std::cout << ordered_json{{"ok", are_good(checks)}, {"checks", all}}.dump() << "\n";
+}
+
+void run_doctor(DoctorOptions o) {
+  if (!o.ask.type.empty()) o.ask.type = find_accelerators("--type", o.ask.type).front().name;
+  if (!o.zones.empty())
+    for (const std::string_view zone : split(o.zones, ',')) o.ask.zones.emplace_back(trim(zone));
+  auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
+  if (!o.recipe.empty()) checks.push_back(recipe_check(o.recipe, o.settings));
+  o.json ? print_json(checks) : print_checks(checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+}
+
+}  // namespace
+
+void print_checks(const std::vector<DoctorCheck>& checks) {
+  std::size_t width = 0;
+  for (const DoctorCheck& check : checks) width = std::max(width, check.what.size());
+  for (const DoctorCheck& check : checks) {
+    std::cout << (check.good ? "ok     " : "wrong  ") << check.what
+              << std::string(width - check.what.size() + 2, ' ') << check.said << "\n";
+    if (!check.remedy.empty())
+      std::cout << std::string(width + 9, ' ') << "hint: " << check.remedy << "\n";
+  }
+  std::cout << std::flush;
+}
+
+bool are_good(const std::vector<DoctorCheck>& checks) {
+  return std::ranges::all_of(checks, &DoctorCheck::good);
+}
+
+void add_doctor_command(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand(
+      "doctor", "look at all that a job at Google needs, and say what mends what is wrong");
+  auto o = std::make_shared<DoctorOptions>();
+  command->add_option("recipe", o->recipe, "a recipe that is to be run there");
+  command->add_option("--set", o->settings, "a field over the recipe's, e.g. train.steps=1000");
+  command->add_option("--type", o->ask.type, "as v3-8");
+  command->add_option("--zone", o->zones, "a list of zones, with commas");
+  command->add_option("--bucket", o->ask.bucket, "gs://NAME, or a folder in it");
+  command->add_option("--package", o->ask.package, "what scripts/package has made");
+  command->add_option("--project", o->ask.project,
+                      "default: the one that smelt cloud whoami names");
+  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->callback([o] { run_doctor(*o); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,16 @@
+// smelt cloud doctor.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cloud/doctor.h"
+
+namespace smelt {
+
+void add_doctor_command(CLI::App& cloud);
+
+// A line for each check, and below one that is wrong what mends it.
+void print_checks(const std::vector<DoctorCheck>& checks);
+bool are_good(const std::vector<DoctorCheck>& checks);
+
+}  // namespace smelt

@@ -1,0 +1,302 @@
+#include "cloud/job.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kTellEvery = 600;  // seconds
+
+std::string dollars_text(double value) {
+  std::ostringstream out;
+  out << "$" << std::fixed << std::setprecision(2) << value;
+  return out.str();
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Job::Job(JobJournal journal, JobWorld world)
+    : journal_(std::move(journal)),
+      world_(std::move(world)),
+      machines_(journal_,
+                {world_.tpu, world_.now, [this] { save(); },
+                 [this](const std::string& line) { tell(line); }},
+                world_.startup) {}
+
+void Job::tell(const std::string& line) {
+  const JobMachine* machine = journal_.there();
+  const double rate = machine == nullptr ? 0 : machine->dollars_an_hour;
+  world_.tell(str("[", dollars_text(dollars_so_far(journal_, world_.now())), ", ",
+                  dollars_text(rate), " an hour] ", line));
+  told_at_ = world_.now();
+}
+
+void Job::tell_error(const std::string& text) {
+  if (text != told_) tell(str(text, "; tried again"));
+  told_ = text;
+}
+
+void Job::save() {
+  const std::string text = json_of(journal_).dump(1) + "\n";
+  if (text == written_) return;
+  world_.store.write(text);
+  written_ = text;
+}
+
+// Whatever was planned, no machine is left because the bucket does not answer.
+void Job::go(JobStep step) {
+  journal_.step = step;
+  try {
+    save();
+  } catch (const SystemError& error) {
+    if (step != JobStep::stop && step != JobStep::clean) throw;
+    tell_error(first_line(error.what()));
+  }
+}
+
+void Job::take_lead() {
+  journal_.owner = world_.owner;
+  if (journal_.step == JobStep::stop) journal_.stop_since = world_.now();
+  save();
+}
+
+void Job::require_lead() {
+  const auto text = world_.store.read();
+  if (!text) return;
+  const std::string owner = parse_journal(*text, kJournalName).owner;
+  if (owner != world_.owner)
+    throw Stopped(str("cloud: the job was taken over by ", owner),
+                  str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
+}
+
+void Job::end(const std::string& outcome, const std::string& why) {
+  if (!journal_.outcome.empty()) return;
+  journal_.outcome = outcome;
+  journal_.why = why;
+  journal_.stop_since = world_.now();
+  tell(str(outcome, ": ", why));
+  go(journal_.step == JobStep::train ? JobStep::stop : JobStep::clean);
+}
+
+std::string Job::reason_to_close() const {
+  const JobMachine* there = journal_.there();
+  const double now = world_.now();
+  double rate = there != nullptr ? there->dollars_an_hour : 0;
+  for (const JobSpec::Zone& zone : journal_.spec.zones)
+    if (there == nullptr) rate = std::max(rate, zone.dollars_an_hour);
+  const double need =
+      world_.times.closing + world_.times.poll + (there == nullptr ? world_.times.useful : 0);
+  if (dollars_so_far(journal_, now) + rate * need / 3600 >= journal_.spec.budget) return "budget";
+  const double until = journal_.spec.until;
+  return until > 0 && now + need >= until ? "until" : "";
+}
+
+void Job::close_in_time() {
+  const JobStep step = journal_.step;
+  if (step != JobStep::machine && step != JobStep::install && step != JobStep::train) return;
+  const std::string reason = reason_to_close();
+  if (reason == "budget")
+    end(reason, str("of ", dollars_text(journal_.spec.budget),
+                    " no more is left than it takes to "
+                    "save and to delete"));
+  if (reason == "until") end(reason, "the time has come");
+}
+
+void Job::stage() {
+  world_.stage();
+  go(JobStep::machine);
+}
+
+void Job::machine() {
+  const double now = world_.now();
+  if (journal_.seeking_since == 0) journal_.seeking_since = now;
+  if (now - journal_.seeking_since > journal_.spec.patience)
+    return fail("there was no machine in all the time that it was waited for");
+  try {
+    if (const auto node = machines_.seek()) {
+      journal_.seeking_since = 0;
+      tell(str(node->zone, ": ", node->name, " is READY"));
+      go(JobStep::install);
+    }
+  } catch (const UsageError& error) {
+    if (journal_.there() != nullptr) throw;
+    fail(error.what());
+  }
+}
+
+void Job::lost(const std::string& what) {
+  tell(str(what, ": another is made"));
+  unreached_since_ = 0;
+  journal_.seeking_since = world_.now();
+  go(JobStep::machine);
+}
+
+void Job::unreached(const std::string& why) {
+  const double now = world_.now();
+  if (unreached_since_ == 0) unreached_since_ = now;
+  if (now - unreached_since_ < world_.times.unreached) return tell_error(first_line(why));
+  machines_.remove();
+  lost("the machine is not reached");
+}
+
+void Job::install() {
+  const auto node = machines_.current();
+  if (!node) return lost("the machine is lost");
+  try {
+    world_.workers.install(*node);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const SystemError& error) {
+    return unreached(error.what());
+  } catch (const UsageError& error) {
+    return fail(error.what());
+  }
+  unreached_since_ = 0;
+  go(JobStep::train);
+}
+
+void Job::take_progress() {
+  const auto newest = world_.newest_checkpoint();
+  if (!newest || (journal_.progress && *newest <= *journal_.progress)) return;
+  journal_.progress = newest;
+  journal_.fruitless = 0;
+  tell(str("checkpoint of step ", *newest));
+}
+
+void Job::start_command(const TpuNode& node) {
+  if (journal_.fruitless >= journal_.spec.attempts)
+    return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
+  ++journal_.starts;
+  ++journal_.fruitless;
+  journal_.log_end = 0;
+  save();
+  world_.workers.start(node, journal_.spec.command);
+  tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
+}
+
+void Job::take_end(const TpuNode& node, int status) {
+  if (status == 0) {
+    journal_.outcome = "done";
+    journal_.why = "the command has ended";
+    tell("the command has ended: done");
+    return go(JobStep::clean);
+  }
+  if (status == kUsersToMend) return fail("the command ended with 2: what it said last says why");
+  tell(str("the command ended with ", status));
+  start_command(node);
+}
+
+void Job::train() {
+  const auto node = machines_.current();
+  if (!node) return lost("the machine is lost");
+  JobWorkers::Look look;
+  const double left = seconds_left(journal_, world_.now());
+  try {
+    look = world_.workers.look(*node, left, journal_.log_end);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const SystemError& error) {
+    return unreached(error.what());
+  }
+  unreached_since_ = 0;
+  journal_.machines.back().deadline = world_.now() + left;
+  if (!look.log.empty()) world_.log(look.log);
+  journal_.log_end = look.log_end;
+  take_progress();
+  if (look.state == JobWorkers::Look::State::none) start_command(*node);
+  if (look.state == JobWorkers::Look::State::ended) take_end(*node, look.status);
+  if (world_.now() - told_at_ >= kTellEvery) tell("training goes on");
+  save();
+}
+
+void Job::stop() {
+  const auto node = machines_.current();
+  if (!node) return go(JobStep::clean);
+  if (world_.now() - journal_.stop_since > world_.times.stop_at_most) {
+    tell("it did not end in time");
+    return go(JobStep::clean);
+  }
+  const double left = std::min(world_.times.closing, seconds_left(journal_, world_.now()));
+  if (!was_told_to_stop_) world_.workers.stop(*node);
+  was_told_to_stop_ = true;
+  const auto look = world_.workers.look(*node, left, journal_.log_end);
+  if (!look.log.empty()) world_.log(look.log);
+  journal_.log_end = look.log_end;
+  if (look.state != JobWorkers::Look::State::running) go(JobStep::clean);
+}
+
+void Job::clean() {
+  if (!machines_.clear()) return;
+  tell("all that the job made is deleted: the project has nothing of it any more");
+  go(JobStep::collect);
+}
+
+void Job::collect() {
+  take_progress();
+  if (journal_.outcome == "done" || journal_.progress) world_.fetch();
+  go(JobStep::ended);
+}
+
+void Job::tick() {
+  std::string why;
+  try {
+    require_lead();
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  close_in_time();
+  if (!why.empty() && journal_.step != JobStep::stop && journal_.step != JobStep::clean)
+    throw SystemError(why);
+  switch (journal_.step) {
+    case JobStep::stage:
+      return stage();
+    case JobStep::machine:
+      return machine();
+    case JobStep::install:
+      return install();
+    case JobStep::train:
+      return train();
+    case JobStep::stop:
+      return stop();
+    case JobStep::clean:
+      return clean();
+    case JobStep::collect:
+      return collect();
+    case JobStep::ended:
+      return;
+  }
+}
+
+const JobJournal& Job::run() {
+  take_lead();
+  while (journal_.step != JobStep::ended) {
+    const JobStep before = journal_.step;
+    try {
+      tick();
+      if (journal_.step != before) {
+        told_.clear();
+        continue;
+      }
+    } catch (const Stopped&) {
+      throw;
+    } catch (const BugError&) {
+      throw;
+    } catch (const Error& error) {
+      // Nothing that costs money is there then: the user hears of it at once.
+      if (before == JobStep::stage || before == JobStep::collect) throw;
+      tell_error(first_line(error.what()));
+    }
+    world_.wait(world_.times.poll);
+  }
+  return journal_;
+}
+
+}  // namespace smelt

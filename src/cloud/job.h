@@ -1,0 +1,106 @@
+// A job at Google: a machine is made, a command trains on it with its checkpoints in a bucket, the
+// machine is replaced when it is taken away, and all that was made is deleted. One step after
+// another (JobStep), each of which looks at what there is before it does something, so that a
+// process that is killed at any instant, and another that goes on, neither leave a machine behind
+// nor make a second one.
+#pragma once
+
+#include "cloud/job_machines.h"
+
+namespace smelt {
+
+// What is done on the machine. Each throws a SystemError while it is not reached, and a UsageError
+// for what another try does not mend.
+class JobWorkers {
+ public:
+  struct Look {
+    enum class State { none, running, ended } state = State::none;
+    int status = 0;             // of one that has ended
+    std::string log;            // what it printed behind the byte that was asked for
+    std::uint64_t log_end = 0;  // the byte behind that
+  };
+  virtual ~JobWorkers() = default;
+  // The package, where it is not there yet, and what deletes the machine by itself.
+  virtual void install(const TpuNode& node) = 0;
+  virtual void start(const TpuNode& node, const std::string& command) = 0;
+  // The machine deletes itself after `seconds_left` unless it is told anew.
+  virtual Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) = 0;
+  // It is told to end (TERM), and saves a checkpoint; look() says when it has.
+  virtual void stop(const TpuNode& node) = 0;
+};
+
+// Seconds.
+struct JobTimes {
+  double poll = 30;
+  double closing = 300;       // kept for a last checkpoint and the deletion
+  double stop_at_most = 150;  // of them, until the command has ended
+  double useful = 600;        // a machine that could not run for longer is not made
+  double unreached = 600;     // of a machine that is there; then it is replaced
+};
+
+// What a job needs of the world besides Google's TPU API.
+struct JobWorld {
+  TpuApi& tpu;
+  JobWorkers& workers;
+  JobStore& store;
+  std::string owner;            // this process, different from any other
+  std::function<double()> now;  // seconds since 1970
+  std::function<void(double seconds)> wait;
+  std::function<void(const std::string& line)> tell;
+  std::function<void(const std::string& text)> log;  // what the command prints
+  StartupScript startup;
+  std::function<void()> stage, fetch;  // data to the bucket, results from it
+  std::function<std::optional<std::int64_t>()> newest_checkpoint;
+  JobTimes times = {};
+};
+
+class Job {
+ public:
+  Job(JobJournal journal, JobWorld world);
+
+  // Leads the job until it has ended. Stopped where another process has taken it over, and what
+  // wait() throws: the job is not ended by that. Errors of staging and fetching.
+  const JobJournal& run();
+  // It is to end, with a checkpoint; before run().
+  void end(const std::string& outcome, const std::string& why);
+  const JobJournal& journal() const { return journal_; }
+
+ private:
+  void tick();
+  void stage();
+  void machine();
+  void install();
+  void train();
+  void stop();
+  void clean();
+  void collect();
+
+  void take_lead();
+  void require_lead();
+  void close_in_time();
+  std::string reason_to_close() const;
+  void start_command(const TpuNode& node);
+  void take_progress();
+  void take_end(const TpuNode& node, int status);
+  void lost(const std::string& what);
+  void unreached(const std::string& why);
+  void fail(const std::string& why) { end("failed", why); }
+  void go(JobStep step);
+  void save();
+  void tell(const std::string& line);
+  void tell_error(const std::string& text);
+
+  JobJournal journal_;
+  JobWorld world_;
+  JobMachines machines_;
+  std::string written_;  // the journal as it was last written
+  std::string told_;     // the last error, which is not told twice
+  double unreached_since_ = 0;
+  double told_at_ = 0;
+  bool was_told_to_stop_ = false;
+};
+
+// The command's exit statuses, as smelt's own are.
+inline constexpr int kUsersToMend = 2;
+
+}  // namespace smelt

@@ -1,0 +1,164 @@
+#include "cloud/job_journal.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/choice.h"
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kFormat = "smelt cloud job 1";
+constexpr NamedValues<JobStep, 8> kSteps{{{"stage", JobStep::stage},
+                                          {"machine", JobStep::machine},
+                                          {"install", JobStep::install},
+                                          {"train", JobStep::train},
+                                          {"stop", JobStep::stop},
+                                          {"clean", JobStep::clean},
+                                          {"collect", JobStep::collect},
+                                          {"ended", JobStep::ended}}};
+
+// One list of fields for both ways.
+template <class Spec, class Visit>
+void visit_spec(Spec& s, const Visit& visit) {
+  visit("run", s.run);
+  visit("project", s.project);
+  visit("type", s.node.accelerator_type);
+  visit("runtime_version", s.node.runtime_version);
+  visit("spot", s.node.spot);
+  visit("network", s.node.network);
+  visit("subnetwork", s.node.subnetwork);
+  visit("external_ips", s.node.external_ips);
+  visit("service_account", s.node.service_account);
+  visit("queued", s.queued);
+  visit("folder", s.folder);
+  visit("user", s.user);
+  visit("command", s.command);
+  visit("package", s.package);
+  visit("package_sha256", s.package_sha256);
+  visit("budget", s.budget);
+  visit("until", s.until);
+  visit("attempts", s.attempts);
+  visit("silence", s.silence);
+  visit("patience", s.patience);
+}
+
+template <class Machine, class Visit>
+void visit_machine(Machine& m, const Visit& visit) {
+  visit("zone", m.zone);
+  visit("operation", m.operation);
+  visit("dollars_an_hour", m.dollars_an_hour);
+  visit("asked", m.asked);
+  visit("paid_from", m.paid_from);
+  visit("gone", m.gone);
+  visit("deadline", m.deadline);
+  visit("shown", m.shown);
+}
+
+template <class Journal, class Visit>
+void visit_journal(Journal& j, const Visit& visit) {
+  visit("owner", j.owner);
+  visit("zone", j.zone);
+  visit("not_before", j.not_before);
+  visit("seeking_since", j.seeking_since);
+  visit("starts", j.starts);
+  visit("fruitless", j.fruitless);
+  visit("refusals", j.refusals);
+  visit("stop_since", j.stop_since);
+  visit("log_end", j.log_end);
+  visit("outcome", j.outcome);
+  visit("why", j.why);
+}
+
+struct Put {
+  ordered_json& to;
+  template <class Value>
+  void operator()(const char* name, const Value& value) const {
+    to[name] = value;
+  }
+};
+
+struct Take {
+  const json& from;
+  template <class Value>
+  void operator()(const char* name, Value& value) const {
+    value = from.at(name).get<Value>();
+  }
+};
+
+JobJournal read_journal(const json& all) {
+  JobJournal j;
+  visit_spec(j.spec, Take{all.at("spec")});
+  for (const json& zone : all.at("spec").at("zones"))
+    j.spec.zones.push_back(
+        {zone.at("name").get<std::string>(), zone.at("dollars_an_hour").get<double>()});
+  visit_journal(j, Take{all});
+  j.step = choose_of("step", all.at("step").get<std::string>(), kSteps);
+  if (!all.at("progress").is_null()) j.progress = all.at("progress").get<std::int64_t>();
+  for (const json& machine : all.at("machines"))
+    visit_machine(j.machines.emplace_back(), Take{machine});
+  return j;
+}
+
+}  // namespace
+
+std::string machine_name(const JobSpec& spec) { return "smelt-" + spec.run; }
+
+const char* word_of(JobStep step) { return word_of(step, kSteps).data(); }
+
+double dollars_so_far(const JobJournal& journal, double now) {
+  double sum = 0;
+  for (const JobMachine& m : journal.machines)
+    sum += std::max(0.0, (m.gone > 0 ? m.gone : now) - m.paid_from) / 3600 * m.dollars_an_hour;
+  return sum;
+}
+
+double seconds_left(const JobJournal& journal, double now) {
+  constexpr double kLast = 150;
+  const JobSpec& spec = journal.spec;
+  const JobMachine* there = journal.there();
+  const double rate = there == nullptr ? 0 : there->dollars_an_hour;
+  double left = spec.silence;
+  if (rate > 0)
+    left = std::min(left, (spec.budget - dollars_so_far(journal, now)) / rate * 3600 - kLast);
+  if (spec.until > 0) left = std::min(left, spec.until - now - kLast);
+  return std::max(left, 0.0);
+}
+
+ordered_json json_of(const JobJournal& j) {
+  ordered_json spec = ordered_json::object(), all{{"format", kFormat}};
+  visit_spec(j.spec, Put{spec});
+  spec["zones"] = ordered_json::array();
+  for (const JobSpec::Zone& zone : j.spec.zones)
+    spec["zones"].push_back({{"name", zone.name}, {"dollars_an_hour", zone.dollars_an_hour}});
+  all["spec"] = spec;
+  all["step"] = word_of(j.step);
+  all["progress"] = j.progress ? ordered_json(*j.progress) : ordered_json();
+  visit_journal(j, Put{all});
+  all["machines"] = ordered_json::array();
+  for (const JobMachine& machine : j.machines) {
+    ordered_json one = ordered_json::object();
+    visit_machine(machine, Put{one});
+    all["machines"].push_back(one);
+  }
+  return all;
+}
+
+JobJournal parse_journal(const std::string& text, const std::string& where) {
+  constexpr const char* kHint = "it is written by smelt cloud run alone; name another folder";
+  const json all = json::parse(text, nullptr, false);
+  if (!all.is_object() || all.value("format", json()) != kFormat)
+    throw UsageError(str(where, ": this is no '", kFormat, "'"), kHint);
+  try {
+    return read_journal(all);
+  } catch (const json::exception& error) {
+    throw UsageError(str(where, ": it is damaged: ", error.what()), kHint);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,253 @@
+#include "cloud/job_machines.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cloud/tpu_fault.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kSettles = 120;        // seconds in which what was asked for shows, if it arrived
+constexpr double kComesUpIn = 30 * 60;  // seconds; else it is removed
+constexpr double kLongestRest = 600;    // seconds between rounds through all zones
+constexpr double kGuardTakes = 600;     // seconds that a machine may need to delete itself
+constexpr double kNever = 1e11;
+constexpr int kLooksAtNothing = 2;
+
+bool is_halted(const std::string& state) { return state == "STOPPED" || state == "STOPPING"; }
+
+bool is_operation_gone(const std::string& text) {
+  return text.find("no such operation") != text.npos || text.find("not found") != text.npos;
+}
+
+}  // namespace
+
+bool JobMachines::Seen::is_going() const {
+  const bool node_goes = !node || node->state == "DELETING";
+  return node_goes && (!queued || queued->state == "DELETING");
+}
+
+bool JobMachines::Seen::is_good() const {
+  if (queued && (queued->is_lost() || queued->state == "DELETING")) return false;
+  if (!node) return queued.has_value();
+  return !node->is_lost() && !is_halted(node->state) && node->state != "DELETING";
+}
+
+JobMachines::Seen JobMachines::look_in(const std::string& zone) const {
+  const std::string name = machine_name(journal_.spec);
+  Seen seen{zone, tools_.tpu.node(zone, name), std::nullopt};
+  if (journal_.spec.queued) seen.queued = tools_.tpu.queued_one(zone, name);
+  return seen;
+}
+
+std::vector<JobMachines::Seen> JobMachines::look() const {
+  std::vector<Seen> out;
+  for (const JobSpec::Zone& zone : journal_.spec.zones)
+    if (Seen seen = look_in(zone.name); seen.is_there()) out.push_back(std::move(seen));
+  return out;
+}
+
+double JobMachines::rate_in(const std::string& zone) const {
+  for (const JobSpec::Zone& each : journal_.spec.zones)
+    if (each.name == zone) return each.dollars_an_hour;
+  return 0;
+}
+
+// Removes all but one; whether something was there to be removed.
+bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
+  const std::string name = machine_name(journal_.spec);
+  bool some = false;
+  for (const Seen& seen : all) {
+    if (&seen == kept) continue;
+    some = true;
+    if (seen.is_going()) continue;
+    const std::string state = seen.node ? seen.node->state : seen.queued->state;
+    tools_.tell(str(seen.zone, ": ", name, " is ", state, ", and is deleted"));
+    // What makes a node in its turn is deleted with it.
+    if (!seen.queued || !tools_.tpu.dequeue(seen.zone, name)) tools_.tpu.remove(seen.zone, name);
+  }
+  return some;
+}
+
+// It is gone: paid for at most until it has deleted itself.
+void JobMachines::close() {
+  JobMachine* machine = journal_.there();
+  if (machine == nullptr) return;
+  machine->gone = std::min(tools_.now(), std::max(machine->asked, machine->deadline + kGuardTakes));
+  unseen_ = 0;
+  tools_.save();
+}
+
+// Nothing was made, and nothing is paid for.
+void JobMachines::forget(const std::string& why) {
+  tools_.tell(str(journal_.machines.back().zone, ": ", why));
+  journal_.machines.pop_back();
+  if (++journal_.zone >= journal_.spec.zones.size()) {
+    journal_.zone = 0;
+    const double rest = 30.0 * (1 << std::min(journal_.refusals, 5));
+    journal_.not_before = tools_.now() + std::min(rest, kLongestRest);
+    ++journal_.refusals;
+  }
+  tools_.save();
+}
+
+void JobMachines::refuse(const ApiFault& fault) {
+  const TpuFault kind = kind_of(fault);
+  if (kind == TpuFault::capacity) return forget("no capacity");
+  if (kind == TpuFault::quota) return forget("no quota: " + fault.message);
+  // It is there, or going; or the server said nothing about it.
+  if (kind == TpuFault::exists || kind == TpuFault::rate || fault.status >= 500) return;
+  const std::string zone = journal_.machines.back().zone;
+  journal_.machines.pop_back();
+  tools_.save();
+  throw_fault(fault, str(machine_name(journal_.spec), " in ", zone), journal_.spec.project);
+}
+
+void JobMachines::ask() {
+  const JobSpec& spec = journal_.spec;
+  if (journal_.there() == nullptr) {
+    if (tools_.now() < journal_.not_before) return;
+    const std::string zone = spec.zones.at(journal_.zone).name;
+    const double now = tools_.now();
+    journal_.machines.push_back({zone, "", rate_in(zone), now, now, 0, now + spec.silence, false});
+    tools_.save();  // before it is asked for: whoever comes next knows where to look
+    tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
+  }
+  JobMachine& machine = journal_.machines.back();
+  NodeSpec node = spec.node;
+  node.labels[kRunLabel] = spec.run;
+  node.metadata["startup-script"] = startup_(machine.zone, seconds_left(journal_, tools_.now()));
+  TpuApi::Begun begun;
+  try {
+    const std::string name = machine_name(spec);
+    begun = spec.queued ? tools_.tpu.enqueue(machine.zone, name, node, {})
+                        : tools_.tpu.create(machine.zone, name, node);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const SystemError&) {
+    return;  // no answer: asked again, by the same name, until there is one
+  }
+  if (begun.fault) return refuse(*begun.fault);
+  machine.operation = begun.operation;
+  tools_.save();
+}
+
+// A list may lag behind: one look is none.
+bool JobMachines::is_unseen() {
+  if (++unseen_ < kLooksAtNothing) return false;
+  tools_.tell(str(journal_.machines.back().zone, ": ", machine_name(journal_.spec), " is gone"));
+  return true;
+}
+
+// Asked for, and not to be seen.
+void JobMachines::settle() {
+  JobMachine& machine = journal_.machines.back();
+  if (machine.shown) {
+    if (is_unseen()) close();
+    return;
+  }
+  if (machine.operation.empty()) return ask();
+  TpuApi::Progress progress;
+  try {
+    progress = tools_.tpu.progress(machine.operation);
+  } catch (const UsageError& error) {
+    if (!is_operation_gone(error.what())) throw;
+    progress.done = true;  // Google forgets operations after a while
+  }
+  if (!progress.done) return;
+  if (progress.fault) {
+    machine.operation.clear();
+    return refuse(*progress.fault);
+  }
+  if (is_unseen()) close();
+}
+
+std::optional<TpuNode> JobMachines::await(const Seen& kept) {
+  JobMachine* machine = journal_.there();
+  const double now = tools_.now();
+  if (machine != nullptr && machine->zone != kept.zone) {
+    close();
+    machine = nullptr;
+  }
+  if (machine == nullptr) {  // of an earlier process whose journal was lost
+    journal_.machines.push_back(
+        {kept.zone, "", rate_in(kept.zone), now, now, 0, now + journal_.spec.silence, true});
+    tools_.save();
+    machine = journal_.there();
+  }
+  unseen_ = 0;
+  machine->shown = true;
+  machine->deadline = now + journal_.spec.silence;
+  if (!kept.node) {
+    machine->deadline = kNever;  // when it comes, and goes by itself, is not seen from here
+    machine->paid_from = machine->asked = now;  // waiting in the queue costs nothing
+    return std::nullopt;
+  }
+  const bool is_active = !kept.queued || kept.queued->state == "ACTIVE";
+  if (is_active && kept.node->state == "READY") {
+    journal_.refusals = 0;
+    return kept.node;
+  }
+  if (now - machine->asked > kComesUpIn) drop({kept}, nullptr);
+  return std::nullopt;
+}
+
+std::optional<TpuNode> JobMachines::seek() {
+  const auto all = look();
+  const Seen* kept = nullptr;
+  for (const Seen& seen : all) {
+    const JobMachine* expected = journal_.there();
+    const bool is_expected = expected != nullptr && expected->zone == seen.zone;
+    if (seen.is_good() && (kept == nullptr || is_expected)) kept = &seen;
+  }
+  if (drop(all, kept)) return std::nullopt;
+  if (kept != nullptr) return await(*kept);
+  journal_.there() != nullptr ? settle() : ask();
+  return std::nullopt;
+}
+
+std::optional<TpuNode> JobMachines::current() {
+  const JobMachine* machine = journal_.there();
+  if (machine == nullptr) return std::nullopt;
+  const Seen seen = look_in(machine->zone);
+  if (!seen.is_there() && is_unseen()) close();
+  return seen.node && seen.is_good() ? seen.node : std::nullopt;
+}
+
+void JobMachines::remove() {
+  if (const JobMachine* machine = journal_.there()) {
+    const Seen seen = look_in(machine->zone);
+    if (seen.is_there()) drop({seen}, nullptr);
+  }
+}
+
+bool JobMachines::clear() {
+  if (drop(look(), nullptr)) {
+    unseen_ = 0;
+    return false;
+  }
+  const JobMachine* machine = journal_.there();
+  if (machine != nullptr) {
+    // What was asked for and has not shown may do so yet.
+    if (!machine->shown && tools_.now() - machine->asked < kSettles) return false;
+    if (!is_unseen()) return false;
+    close();
+  }
+  return left().empty();
+}
+
+std::vector<std::string> JobMachines::left() {
+  std::vector<std::string> out;
+  const std::string name = machine_name(journal_.spec);
+  for (const TpuNode& node : tools_.tpu.nodes(kAllZones).items) {
+    const auto label = node.labels.find(kRunLabel);
+    const bool is_ours = label != node.labels.end() && label->second == journal_.spec.run;
+    if (is_ours || node.name == name) out.push_back(str(node.name, " in ", node.zone));
+  }
+  for (const TpuQueued& queued : tools_.tpu.queued(kAllZones).items)
+    if (queued.name == name) out.push_back(str(queued.name, " in the queue of ", queued.zone));
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,114 @@
+#include "cloud/doctor.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "cloud/tpu_test.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+#include "support/sha256.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class DoctorTest : public TpuTest {
+ protected:
+  void SetUp() override {
+    google_.answer("/storage/v1/b/near", {200, R"({"location": "US-CENTRAL1"})"});
+    google_.answer("/storage/v1/b/far", {200, R"({"location": "EUROPE-WEST4"})"});
+    google_.answer("/storage/v1/b/none", {404, R"({"error": {"code": 404, "message": "no"}})"});
+    google_.answer("/storage/v1/b/theirs", {403, R"({"error": {"code": 403, "message": "no"}})"});
+  }
+  std::vector<DoctorCheck> ask(const DoctorAsk& asked) {
+    return examine(asked, [this] { return connect(); });
+  }
+  // What is said of one check, and what mends it.
+  std::string said(const std::vector<DoctorCheck>& checks, const std::string& what) {
+    for (const DoctorCheck& check : checks)
+      if (check.what == what)
+        return str(check.good ? "ok: " : "wrong: ", check.said, " | ", check.remedy);
+    return "not looked at";
+  }
+  std::string bucket(const std::string& name) {
+    return said(ask({"p", "v3-8", {kZone}, "gs://" + name, ""}), "bucket");
+  }
+
+  const ScopedVariable storage_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", google_.url("")};
+};
+
+TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
+  const auto checks =
+      ask({"p", "v4-8", {kZone, "us-central1-x", "here"}, "gs://far/run", home_.file()});
+  EXPECT_THAT(said(checks, "credentials"), HasSubstr("ok: "));
+  EXPECT_EQ(said(checks, "TPU API"), "ok: 3 zones | ");
+  EXPECT_THAT(said(checks, "zone us-central1-a"),
+              AllOf(HasSubstr("wrong: us-central1-a has no v4-8"), HasSubstr("v3-8")));
+  EXPECT_THAT(said(checks, "zone us-central1-x"), HasSubstr("did you mean 'us-central1-a'?"));
+  EXPECT_THAT(said(checks, "zone here"), HasSubstr("smelt cloud locations"));
+  EXPECT_THAT(said(checks, "bucket"),
+              AllOf(HasSubstr("wrong: bucket far is in europe-west4, the machine in us-central1-a"),
+                    HasSubstr("gcloud storage buckets create")));
+  EXPECT_THAT(said(checks, "package"), AllOf(HasSubstr("is no package"), HasSubstr("--package")));
+}
+
+TEST_F(DoctorTest, ABucketIsThereNearAndWritable) {
+  EXPECT_THAT(bucket("none"), AllOf(HasSubstr("wrong: there is no bucket none"),
+                                    HasSubstr("buckets create gs://none --project=p "
+                                              "--location=us-central1")));
+  EXPECT_THAT(bucket("theirs"), HasSubstr("add-iam-policy-binding gs://theirs"));
+  EXPECT_THAT(said(ask({"p", "", {}, "/tmp", ""}), "bucket"), HasSubstr("--bucket gs://NAME"));
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const ScopedVariable there("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator.endpoint());
+  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US"})"});
+  EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
+  EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // it was removed meanwhile
+}
+
+TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
+  const auto checks = examine({"p", "", {}, "gs://near", "gone.tar.zst"}, []() -> GoogleApi {
+    throw UsageError("credentials: none were found", "gcloud auth application-default login");
+  });
+  EXPECT_EQ(said(checks, "credentials"),
+            "wrong: credentials: none were found | gcloud auth application-default login");
+  EXPECT_EQ(said(checks, "bucket"), "not looked at");
+  EXPECT_THAT(said(checks, "OpenSSH"), HasSubstr("ok: "));
+  EXPECT_THAT(said(checks, "package"), HasSubstr("there is no package gone.tar.zst"));
+}
+
+TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
+  const std::string package = home_.dir.file("smelt.tar.zst");
+  write_file(package, "packed");
+  const std::string common = "cloud doctor --project p --zone us-central1-a --type v3-8 --package ";
+  const CommandOutput good = run_smelt(common + package);
+  EXPECT_EQ(good.status, 0) << good.text;
+  EXPECT_THAT(good.text, AllOf(HasSubstr("ok     package             " + package + ", SHA-256 " +
+                                         sha256("packed")),
+                               HasSubstr("ok     zone us-central1-a  has v3-8")));
+  write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\n");
+  const CommandOutput bad = run_smelt(common + "none.tar.zst " + home_.dir.file("r.yaml"));
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.text, AllOf(HasSubstr("wrong  recipe"), HasSubstr("gone.txt"),
+                              HasSubstr("wrong  package"), Not(HasSubstr("PLANTED"))));
+  const CommandOutput json = run_smelt(common + package + " --json");
+  EXPECT_THAT(json.text, AllOf(HasSubstr(R"({"ok":true,"checks":[{"check":"credentials","ok":)"),
+                               HasSubstr(R"("remedy":null)")));
+}
+
+TEST(Doctor, ABucketOfAContinentIsNearItsZones) {
+  EXPECT_TRUE(is_near("US", "us-central1-a"));
+  EXPECT_FALSE(is_near("US", "europe-west4-a"));
+  EXPECT_TRUE(is_near("EU", "europe-west4-a"));
+  EXPECT_TRUE(is_near("US-CENTRAL1", "us-central1-f"));
+  EXPECT_FALSE(is_near("US-CENTRAL1", "us-central2-b"));
+  EXPECT_TRUE(is_near("NAM4", "us-central1-f"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,260 @@
+#include "cloud/job_scenario.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kPiece = 5;  // seconds, of which all is the same
+constexpr double kSaves = 20, kGuardSaves = 60;
+
+double uniform(std::mt19937& draw, double from, double to) {
+  return std::uniform_real_distribution<>(from, to)(draw);
+}
+
+}  // namespace
+
+JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), google_(google) {
+  spec.run = str("r", seed);
+  spec.project = "p";
+  spec.node = {"v3-8", "tpu-ubuntu2204-base", true};
+  spec.folder = "gs://bucket/run";
+  spec.command = "train";
+  const char* zones[] = {"us-central1-a", "us-central1-b", "europe-west4-a"};
+  for (int i = 0; i < 1 + static_cast<int>(seed % 3); ++i) spec.zones.push_back({zones[i], 2.4});
+  spec.budget = 50;
+  fake_.completes_unasked = true;
+  fake_.page = 100;
+  fake_.hidden_looks = static_cast<int>(draw_() % 4);
+  fake_.node_looks = 1 + static_cast<int>(draw_() % 5);
+}
+
+void JobScenario::may_kill() {
+  if (killed_ || chance(rules.kills)) {
+    killed_ = true;
+    throw Killed();
+  }
+}
+
+// Of a machine that is taken away or deletes itself the API says so at once.
+void JobScenario::take_states() {
+  states_ = fake_.states();
+  int alive = 0;
+  for (const auto& [name, state] : states_) {
+    if (state == "CREATING" || state == "READY") ++alive;
+    Worker& worker = workers_[name];
+    if (state == "READY" && !worker.ready) {
+      worker = {.deadline = now_ + spec.silence, .ready = true};
+      ++machines;
+    }
+    if (state != "READY") worker = {};
+  }
+  std::erase_if(workers_, [&](const auto& each) { return !states_.contains(each.first); });
+  if (alive > 1) found(str(alive, " machines at once"));
+}
+
+void JobScenario::work(Worker& worker, double seconds) {
+  if (!worker.runs) return;
+  worker.steps = std::min(total, worker.steps + seconds);
+  const double saved = std::floor(worker.steps / save_every) * save_every;
+  checkpoint = std::max(checkpoint, worker.steps >= total ? total : saved);
+  const bool stopped = worker.stops_at > 0 && now_ >= worker.stops_at;
+  if (!stopped && worker.steps < total) return;
+  worker.runs = false;
+  worker.ended = true;
+  worker.status = worker.steps >= total ? 0 : 75;
+  checkpoint = std::max(checkpoint, worker.steps);
+}
+
+void JobScenario::pass_piece(double seconds) {
+  now_ += seconds;
+  bool changed = false;
+  for (auto& [name, worker] : workers_) {
+    const std::string state = states_.at(name);
+    if (state != "PREEMPTED") dollars += seconds / 3600 * spec.zones.front().dollars_an_hour;
+    if (!worker.ready) continue;
+    work(worker, seconds);
+    const std::string node = name.substr(name.find('/') + 1);
+    if (now_ >= worker.deadline && worker.stops_at == 0) worker.stops_at = now_ + kSaves;
+    if (now_ >= worker.deadline + kGuardSaves) {
+      fake_.vanish(node);
+      changed = true;
+    } else if (chance(rules.preempted * seconds)) {
+      fake_.preempt(node);
+      ++preemptions;
+      changed = true;
+    }
+  }
+  if (changed) take_states();
+}
+
+void JobScenario::pass(double seconds) {
+  for (auto& [name, zone] : fake_.zones) zone.capacity = chance(rules.no_capacity) ? 0 : 100;
+  for (; seconds > kPiece; seconds -= kPiece) pass_piece(kPiece);
+  pass_piece(seconds);
+}
+
+// A machine is not taken from a command that could have saved what it did.
+void JobScenario::check_deletion(const ServedRequest& request) {
+  if (request.method != "DELETE") return;
+  for (const auto& [name, worker] : workers_)
+    if (worker.runs && worker.stops_at == 0 && rules.unreached == 0)
+      found("deleted while it trains, without being told to stop");
+}
+
+ServedAnswer JobScenario::serve_at_fault(const ServedRequest& request) {
+  switch (draw_() % 6) {
+    case 0:
+      return {429, R"({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message":
+                     "Quota exceeded for requests per minute"}})"};
+    case 1:
+      return {503, R"({"error": {"code": 503, "message": "unavailable"}})"};
+    case 2:
+      return {.hangs_up = true};
+    case 3:  // it is done, and not said
+      check_deletion(request);
+      fake_.serve(request);
+      return {.hangs_up = true};
+    case 4:
+      check_deletion(request);
+      fake_.serve(request);
+      return {502, "<html>bad gateway</html>"};
+    default:
+      pass(20);
+      check_deletion(request);
+      return fake_.serve(request);
+  }
+}
+
+ServedAnswer JobScenario::serve(const ServedRequest& request) {
+  ++requests;
+  pass(0.2);
+  if (killed_ || chance(rules.kills / 4)) {
+    killed_ = true;
+    if (draw_() % 2 == 0) fake_.serve(request);
+    take_states();
+    return {.hangs_up = true};
+  }
+  ServedAnswer answer;
+  if (chance(rules.faults)) {
+    answer = serve_at_fault(request);
+  } else {
+    check_deletion(request);
+    answer = fake_.serve(request);
+  }
+  take_states();
+  return answer;
+}
+
+void JobScenario::reach() {
+  may_kill();
+  pass(1);
+  if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
+}
+
+void JobScenario::install(const TpuNode& node) {
+  reach();
+  pass(60);
+  if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
+}
+
+void JobScenario::start(const TpuNode& node, const std::string&) {
+  reach();
+  Worker& worker = workers_[str(node.zone, "/", node.name)];
+  if (!worker.ready) throw SystemError("the connection broke");
+  if (worker.runs) found("started twice");
+  worker.runs = true;
+  worker.ended = false;
+  worker.stops_at = 0;
+  worker.steps = checkpoint;
+  may_kill();
+}
+
+JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left, std::uint64_t) {
+  reach();
+  Worker& worker = workers_[str(node.zone, "/", node.name)];
+  if (!worker.ready) throw SystemError("the connection broke");
+  worker.deadline = now_ + seconds_left;
+  Look out;
+  using State = Look::State;
+  out.state = worker.runs ? State::running : worker.ended ? State::ended : State::none;
+  out.status = worker.status;
+  return out;
+}
+
+void JobScenario::stop(const TpuNode& node) {
+  reach();
+  Worker& worker = workers_[str(node.zone, "/", node.name)];
+  if (worker.stops_at == 0) worker.stops_at = now_ + kSaves;
+}
+
+void JobScenario::write(const std::string& text) {
+  may_kill();
+  journal_ = text;
+  may_kill();
+}
+
+void JobScenario::supervise() {
+  HttpOptions options;
+  options.retry.tries = 3;
+  options.wait = [this](std::chrono::milliseconds time) {
+    if (killed_) throw Killed();
+    pass(static_cast<double>(time.count()) / 1000);
+  };
+  const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
+  GoogleApi api(TokenSource(google_credentials()), options);
+  TpuApi tpu(api, "p");
+  JobJournal journal;
+  journal.spec = spec;
+  if (journal_) journal = parse_journal(*journal_, "journal");
+  JobWorld world{tpu,
+                 *this,
+                 *this,
+                 str("supervisor ", kills),
+                 [this] { return now_; },
+                 [this](double seconds) {
+                   may_kill();
+                   pass(seconds);
+                 },
+                 [this](const std::string& line) { told += str(now_ - 1.8e9, " ", line, "\n"); },
+                 [](const std::string&) {},
+                 [](const std::string&, double) { return std::string("guard"); },
+                 [] {},
+                 [] {},
+                 [this]() -> std::optional<std::int64_t> {
+                   if (checkpoint == 0) return std::nullopt;
+                   return static_cast<std::int64_t>(checkpoint);
+                 }};
+  outcome = Job(journal, world).run().outcome;
+}
+
+void JobScenario::run() {
+  for (int round = 0; outcome.empty() && round < 200; ++round) {
+    killed_ = false;
+    try {
+      supervise();
+    } catch (const Killed&) {
+      ++kills;
+      told += str(now_ - 1.8e9, " KILLED\n");
+      if (rules.abandoned) {
+        outcome = "abandoned";
+        pass(spec.silence + 3600);
+      } else {
+        pass(chance(0.7) ? uniform(draw_, 1, 300) : uniform(draw_, 300, 3 * 3600));
+      }
+    }
+  }
+  for (const auto& [name, state] : fake_.states())
+    if (!rules.abandoned || (state != "PREEMPTED" && state != "CREATING"))
+      found(str("left behind: ", name, ", ", state));
+  if (!rules.abandoned && fake_.queue_length() > 0) found("left in the queue");
+  const double poll = JobTimes().poll;
+  if (dollars > spec.budget + spec.zones.front().dollars_an_hour * poll / 3600)
+    found(str("dollars: ", dollars, " of ", spec.budget));
+  if (outcome == "done" && checkpoint < total) found(str("done at step ", checkpoint));
+  if (outcome.empty()) found("it has no end");
+}
+
+}  // namespace smelt

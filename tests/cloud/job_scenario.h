@@ -1,0 +1,83 @@
+// A job in a world that a seed makes: the fake TPU API with faults, a clock that a test moves, a
+// worker that trains by that clock, and supervisors that are killed.
+#pragma once
+
+#include <memory>
+#include <random>
+
+#include "cloud/fake_tpu.h"
+#include "cloud/google_stand_in.h"
+#include "cloud/job.h"
+
+namespace smelt {
+
+// The supervisor's end at some instant.
+struct Killed {};
+
+// What is drawn of a seed.
+struct ScenarioRules {
+  double faults = 0;       // share of the API's answers
+  double kills = 0;        // share of the instants at which a supervisor may be killed
+  double preempted = 0;    // a second, of a machine that is READY
+  double unreached = 0;    // share of the looks at the worker
+  double no_capacity = 0;  // share of time in which a zone has none
+  bool abandoned = false;  // after the first kill nobody comes back
+};
+
+class JobScenario : private JobWorkers, private JobStore {
+ public:
+  JobScenario(unsigned seed, GoogleStandIn& google);
+
+  // Supervisors one after another until the job has ended, or nobody comes back.
+  void run();
+
+  JobSpec spec;
+  ScenarioRules rules;
+  double total = 4000, save_every = 300;  // steps; one takes a second
+
+  // What came of it.
+  std::string outcome;
+  double dollars = 0;  // that Google would ask for
+  double checkpoint = 0;
+  int kills = 0, preemptions = 0, machines = 0, requests = 0;
+  std::vector<std::string> faults_found;  // of the supervisor; none is right
+  std::string told;
+
+ private:
+  struct Worker {
+    double steps = 0, deadline = 0, stops_at = 0;
+    bool ready = false, runs = false, ended = false;
+    int status = 0;
+  };
+  void install(const TpuNode& node) override;
+  void start(const TpuNode& node, const std::string& command) override;
+  Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
+  void stop(const TpuNode& node) override;
+  std::optional<std::string> read() override { return journal_; }
+  void write(const std::string& text) override;
+
+  bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
+  void supervise();
+  void may_kill();
+  ServedAnswer serve(const ServedRequest& request);
+  ServedAnswer serve_at_fault(const ServedRequest& request);
+  void check_deletion(const ServedRequest& request);
+  void pass(double seconds);
+  void pass_piece(double seconds);
+  void work(Worker& worker, double seconds);
+  void take_states();
+  void found(const std::string& what) { faults_found.push_back(what); }
+  void reach();
+
+  std::mt19937 draw_;
+  double now_ = 1.8e9;
+  bool killed_ = false;
+  std::optional<std::string> journal_;
+  std::map<std::string, std::string> states_;
+  std::map<std::string, Worker> workers_;  // by "zone/name"
+  FakeTpu fake_;
+  GoogleStandIn& google_;
+  HttpServer server_{[this](const ServedRequest& request) { return serve(request); }};
+};
+
+}  // namespace smelt

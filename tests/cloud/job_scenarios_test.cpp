@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "cloud/job_scenario.h"
+
+namespace smelt {
+namespace {
+
+class JobScenarios : public testing::Test {
+ protected:
+  JobScenarios() { home_.name_file(google_.user()); }
+  EmptyHome home_;
+  GoogleStandIn google_;
+};
+
+// What a seed stands for.
+void draw_rules(JobScenario& scenario, unsigned seed) {
+  std::mt19937 draw(seed ^ 0x5eedu);
+  const auto real = [&](double to) { return std::uniform_real_distribution<>(0, to)(draw); };
+  ScenarioRules& rules = scenario.rules;
+  rules.faults = draw() % 4 == 0 ? 0 : real(0.15);
+  rules.kills = draw() % 3 == 0 ? 0 : real(0.01);
+  rules.preempted = draw() % 3 == 0 ? 0 : real(1.0 / 1500);
+  rules.unreached = draw() % 4 == 0 ? real(0.3) : 0;
+  rules.no_capacity = draw() % 3 == 0 ? real(0.9) : 0;
+  rules.abandoned = draw() % 10 == 0;
+  scenario.spec.queued = draw() % 5 == 0;
+  scenario.spec.silence = 1800 + real(3600);
+  if (draw() % 4 == 0) scenario.spec.budget = 0.8 + real(1.5);
+  if (draw() % 6 == 0) scenario.spec.until = 1.8e9 + 1200 + real(5000);
+}
+
+TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
+  std::map<std::string, int> outcomes;
+  int kills = 0, preemptions = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    JobScenario scenario(seed, google_);
+    draw_rules(scenario, seed);
+    scenario.run();
+    ++outcomes[scenario.outcome];
+    kills += scenario.kills;
+    preemptions += scenario.preemptions;
+    EXPECT_TRUE(scenario.faults_found.empty())
+        << "seed " << seed << ": " << join(scenario.faults_found, "; ") << "\n"
+        << scenario.told;
+  }
+  std::string words;
+  for (const auto& [name, count] : outcomes) words += str(name, " ", count, ", ");
+  SCOPED_TRACE(words);
+  // The generator does what it is there for.
+  EXPECT_GT(outcomes["done"], 100);
+  EXPECT_GT(outcomes["budget"], 10);
+  EXPECT_GT(outcomes["until"], 5);
+  EXPECT_GT(outcomes["abandoned"], 5);
+  EXPECT_GT(kills, 200);
+  EXPECT_GT(preemptions, 100);
+  std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
+}
+
+}  // namespace
+}  // namespace smelt
