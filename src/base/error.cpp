@@ -5,6 +5,12 @@
 
 namespace smelt {
 
+ErrorParts error_parts(std::string_view text) {
+  const std::size_t at = text.find(kHintMark);
+  if (at == text.npos) return {std::string(text), ""};
+  return {std::string(text.substr(0, at)), std::string(text.substr(at + kHintMark.size()))};
+}
+
 void throw_errno(std::string_view action, std::string_view path, int error_number) {
   const std::string what = str(action, ": ", path, ": ", std::strerror(error_number));
   switch (error_number) {

@@ -11,11 +11,19 @@
 
 namespace smelt {
 
+inline constexpr std::string_view kHintMark = "\n  hint: ";
+
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, std::string_view hint = {})
-      : std::runtime_error(hint.empty() ? what : str(what, "\n  hint: ", hint)) {}
+      : std::runtime_error(hint.empty() ? what : str(what, kHintMark, hint)) {}
 };
+
+// What was given to an Error, of its text.
+struct ErrorParts {
+  std::string what, hint;  // "" = it had none
+};
+ErrorParts error_parts(std::string_view text);
 
 // The user can mend it: flag, config, shape, file content. Exit 2.
 class UsageError : public Error {

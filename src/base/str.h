@@ -1,4 +1,4 @@
-// Text helpers: str(a, b, c) prints its arguments one after another; split, trim and join.
+// Text helpers: str(a, b, c) prints its arguments one after another; split, trim, join and others.
 #pragma once
 
 #include <concepts>
@@ -21,6 +21,11 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 // Without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
+
+std::string first_line(std::string_view text);  // without its end
+
+// Of ASCII letters.
+std::string lower_case(std::string_view text);
 
 template <class Range>
 std::string join(const Range& items, std::string_view separator) {

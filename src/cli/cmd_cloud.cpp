@@ -11,6 +11,7 @@
 #include "cli/cmd_prices.h"
 #include "cli/cmd_workers.h"
 #include "cli/machine_verbs.h"
+#include "cli/project_flag.h"
 #include "cloud/tpu_api.h"
 #include "cloud/whoami.h"
 
@@ -67,7 +68,7 @@ struct ListOptions {
 
 std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
   auto o = std::make_shared<ListOptions>();
-  command.add_option("--project", o->project, "default: the one that smelt cloud whoami names");
+  add_project_flag(command, o->project);
   command.add_flag("--json", o->json, "one JSON object instead of lines");
   return o;
 }
@@ -76,7 +77,7 @@ void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "show the project's TPUs and those in the queue");
   auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
-  command->add_option("--project", o->project, "default: the one that smelt cloud whoami names");
+  add_project_flag(*command, o->project);
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->add_option("--zone", o->zone, "only this zone's; default: all zones'");
   command->callback([o] { list_machines(*o); });

@@ -73,8 +73,7 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
     if (error.code() == pjrt::ErrorCode::resource_exhausted)
       throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
     // What follows the first line is of programs of other versions, or the program itself.
-    const std::string problem = error.what();
-    throw UsageError(str(c.program, ": ", problem.substr(0, problem.find('\n'))),
+    throw UsageError(str(c.program, ": ", first_line(error.what())),
                      "give StableHLO text, as smelt bench --emit writes it");
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/cloud_line.h"
+#include "cli/project_flag.h"
 #include "cloud/ssh.h"
 
 namespace smelt {
@@ -78,7 +79,7 @@ void run_verb(const CtpuOptions& o, const std::string& verb, Needs needs,
 void add_where(CLI::App& command, const Options& o) {
   command.add_option("--name", o->name, "the machine; default: your user's name");
   command.add_option("--zone", o->zone, "default: gcloud's compute/zone");
-  command.add_option("--project", o->project, "default: the one that smelt cloud whoami names");
+  add_project_flag(command, o->project);
 }
 
 void add_up(CLI::App& ctpu, const Options& o) {

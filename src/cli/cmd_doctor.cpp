@@ -8,6 +8,7 @@
 #include "base/exit_status.h"
 #include "base/str.h"
 #include "cli/job_recipe.h"
+#include "cli/project_flag.h"
 #include "plan/accelerator.h"
 
 namespace smelt {
@@ -70,8 +71,7 @@ void add_doctor_command(CLI::App& cloud) {
   command->add_option("--zone", o->zones, "a list of zones, with commas");
   command->add_option("--bucket", o->ask.bucket, "gs://NAME, or a folder in it");
   command->add_option("--package", o->ask.package, "what scripts/package has made");
-  command->add_option("--project", o->ask.project,
-                      "default: the one that smelt cloud whoami names");
+  add_project_flag(*command, o->ask.project);
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->callback([o] { run_doctor(*o); });
 }

@@ -5,12 +5,11 @@
 #include <string>
 
 #include "cli/machine_verbs.h"
+#include "cli/project_flag.h"
 #include "cloud/tpu_api.h"
 
 namespace smelt {
 namespace {
-
-constexpr const char* kProjectHelp = "default: the one that smelt cloud whoami names";
 
 void add_up(CLI::App& cloud) {
   auto* command = cloud.add_subcommand("up", "make a TPU machine, in the first zone that has one");
@@ -19,7 +18,7 @@ void add_up(CLI::App& cloud) {
   command->add_option("--type", o->type, "as v3-8; smelt cloud types names a zone's")->required();
   command->add_option("--zone", o->zone, "a list of zones to try in order, with commas")
       ->required();
-  command->add_option("--project", o->project, kProjectHelp);
+  add_project_flag(*command, o->project);
   command->add_flag("--spot", o->spot, "cheaper, and may be taken away");
   command->add_flag("--reserved", o->reserved, "of what the project has reserved");
   command->add_flag("--queued", o->queued, "wait in the zone's queue until there is one");
@@ -46,7 +45,7 @@ void add_down(CLI::App& cloud) {
   auto o = std::make_shared<MachineOptions>();
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();
   command->add_option("--zone", o->zone, "where it is")->required();
-  command->add_option("--project", o->project, kProjectHelp);
+  add_project_flag(*command, o->project);
   command->add_flag("--yes", o->yes, "delete it without asking");
   command->callback([o] { take_machine_down(*o); });
 }
@@ -58,7 +57,7 @@ void add_status(CLI::App& cloud) {
   o->zone = kAllZones;
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();
   command->add_option("--zone", o->zone, "where it is; default: wherever it is");
-  command->add_option("--project", o->project, kProjectHelp);
+  add_project_flag(*command, o->project);
   command->add_flag("--wait", o->wait, "until it is READY");
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->callback([o] { show_machine(*o); });
@@ -69,7 +68,7 @@ void add_switch(CLI::App& cloud, const std::string& verb, const std::string& hel
   auto o = std::make_shared<MachineOptions>();
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();
   command->add_option("--zone", o->zone, "where it is")->required();
-  command->add_option("--project", o->project, kProjectHelp);
+  add_project_flag(*command, o->project);
   command->callback([o, verb] { switch_machine(*o, verb); });
 }
 

@@ -27,8 +27,7 @@ std::string missing_hardware(std::string_view device) try {
   if (device == "gpu") require_nvidia_driver();
   return {};
 } catch (const UsageError& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
+  return first_line(error.what());
 }
 
 ordered_json as_json(const PluginSetup& setup, const SetupOptions& o, bool was_installed) {

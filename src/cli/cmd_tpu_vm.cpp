@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "cli/cloud_line.h"
+#include "cli/project_flag.h"
 
 namespace smelt {
 namespace {
@@ -94,7 +95,7 @@ void reach(const TpuVmOptions& o, Words words) {
 CLI::App* add(CLI::App& group, const Options& o, const char* name, const char* help) {
   auto* command = group.add_subcommand(name, help);
   command->add_option("--zone", o->zone, "default: gcloud's compute/zone, or wherever it is");
-  command->add_option("--project", o->project, "default: the one that smelt cloud whoami names");
+  add_project_flag(*command, o->project);
   command->add_flag("--quiet,-q", o->quiet, "do it without asking");
   return command;
 }

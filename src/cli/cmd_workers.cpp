@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "cli/project_flag.h"
 #include "cli/worker_verbs.h"
 #include "cloud/remote_job.h"
 
@@ -14,7 +15,7 @@ void add_common(CLI::App& command, WorkerOptions& o) {
   command.add_option("--worker", o.workers, "all, or numbers from 0 as 0,2-4")
       ->capture_default_str();
   command.add_option("--zone", o.zone, "where it is; default: wherever it is");
-  command.add_option("--project", o.project, "default: the one that smelt cloud whoami names");
+  add_project_flag(command, o.project);
   command.add_flag("--internal-ip", o.internal_ip, "by the addresses inside its network");
   command.add_option("--ssh-option", o.options, "as ssh's -o, e.g. ProxyCommand=…; several times");
   command.add_option("--ssh-config", o.config, "a file of ssh's options instead of the user's own");

@@ -1,7 +1,6 @@
 #include "cloud/doctor.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -16,13 +15,6 @@
 
 namespace smelt {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-std::string region_of(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
 
 // Takes a token, so that a sign-in that is no longer accepted is said.
 std::string who_text(GoogleApi& api) {
@@ -72,12 +64,12 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
   const std::string location = bucket_location(api, project, name, zone);
   for (const std::string& each : ask.zones)
     if (!is_near(location, each))
-      throw UsageError(str("bucket ", name, " is in ", lower(location), ", the machine in ", each,
-                           ": each byte between them is slow and is paid for"),
+      throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
+                           each, ": each byte between them is slow and is paid for"),
                        str("gcloud storage buckets create gs://NAME --project=", project,
                            " --location=", region_of(each), ", and --bucket gs://NAME"));
   check_writable(ask.bucket);
-  return str(name, location.empty() ? "" : " in " + lower(location), ", can be written to");
+  return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to");
 }
 
 std::string ssh_text() {
@@ -92,21 +84,18 @@ std::string ssh_text() {
 }  // namespace
 
 DoctorCheck looked_at(const std::string& what, const std::function<std::string()>& look) {
-  constexpr std::string_view kHint = "\n  hint: ";
   try {
     return {what, true, look(), ""};
   } catch (const Stopped&) {
     throw;
   } catch (const Error& error) {
-    const std::string text = error.what();
-    const std::size_t hint = text.find(kHint);
-    if (hint == std::string::npos) return {what, false, text, ""};
-    return {what, false, text.substr(0, hint), text.substr(hint + kHint.size())};
+    const auto [said, hint] = error_parts(error.what());
+    return {what, false, said, hint};
   }
 }
 
 bool is_near(const std::string& location, const std::string& zone) {
-  const std::string place = lower(location), region = region_of(zone);
+  const std::string place = lower_case(location), region = region_of(zone);
   const std::string continent = region.substr(0, region.find('-'));
   if (place == "us") return continent == "us";
   if (place == "eu") return continent == "europe";

@@ -1,23 +1,16 @@
 #include "cloud/job.h"
 
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/figures.h"
 
 namespace smelt {
 namespace {
 
 constexpr double kTellEvery = 600;  // seconds
 
-std::string dollars_text(double value) {
-  std::ostringstream out;
-  out << "$" << std::fixed << std::setprecision(2) << value;
-  return out.str();
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string dollars_text(double value) { return "$" + rounded(value, 2); }
 
 }  // namespace
 
@@ -161,6 +154,11 @@ void Job::install() {
   go(JobStep::train);
 }
 
+void Job::take_log(const JobWorkers::Look& look) {
+  if (!look.log.empty()) world_.log(look.log);
+  journal_.log_end = look.log_end;
+}
+
 void Job::take_progress() {
   const auto newest = world_.newest_checkpoint();
   if (!newest || (journal_.progress && *newest <= *journal_.progress)) return;
@@ -206,8 +204,7 @@ void Job::train() {
   }
   unreached_since_ = 0;
   journal_.machines.back().deadline = world_.now() + left;
-  if (!look.log.empty()) world_.log(look.log);
-  journal_.log_end = look.log_end;
+  take_log(look);
   take_progress();
   if (look.state == JobWorkers::Look::State::none) start_command(*node);
   if (look.state == JobWorkers::Look::State::ended) take_end(*node, look.status);
@@ -226,8 +223,7 @@ void Job::stop() {
   if (!was_told_to_stop_) world_.workers.stop(*node);
   was_told_to_stop_ = true;
   const auto look = world_.workers.look(*node, left, journal_.log_end);
-  if (!look.log.empty()) world_.log(look.log);
-  journal_.log_end = look.log_end;
+  take_log(look);
   if (look.state != JobWorkers::Look::State::running) go(JobStep::clean);
 }
 

@@ -80,6 +80,7 @@ class Job {
   void close_in_time();
   std::string reason_to_close() const;
   void start_command(const TpuNode& node);
+  void take_log(const JobWorkers::Look& look);
   void take_progress();
   void take_end(const TpuNode& node, int status);
   void lost(const std::string& what);

@@ -60,8 +60,7 @@ class ZoneTry {
     try {
       begun = tpu_.create(zone_, request_.name, request_.spec);
     } catch (const SystemError& error) {
-      const std::string_view text = error.what();
-      return look_for_it(text.substr(0, text.find('\n')));
+      return look_for_it(first_line(error.what()));
     }
     if (!begun.fault) return begun.operation;
     why_not_ = no_such_here(*begun.fault);
@@ -178,8 +177,7 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {
-    const std::string_view text = error.what();
-    why = text.substr(0, text.find('\n'));
+    why = first_line(error.what());
   }
   for (int look = 0; look < kLooks; ++look) {
     if (tpu.queued_one(zone, request.name)) return;

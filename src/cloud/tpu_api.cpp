@@ -1,7 +1,6 @@
 #include "cloud/tpu_api.h"
 
 #include <algorithm>
-#include <cctype>
 #include <regex>
 
 #include "base/error.h"
@@ -87,14 +86,15 @@ json node_body(const NodeSpec& spec) {
 void require_name(const std::string& name) {
   static const std::regex taken("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
   if (std::regex_match(name, taken)) return;
-  std::string near = name;
-  std::ranges::transform(near, near.begin(), [](unsigned char c) {
-    return c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(c));
-  });
+  std::string near = lower_case(name);
+  for (char& c : near)
+    if (c == '_' || c == '.') c = '-';
   throw UsageError(str("cloud: the name '", name, "' is none that Google takes: 1 to 63 of a-z, ",
                        "0-9 and '-', a letter first and no '-' last"),
                    str("take a name like ", std::regex_match(near, taken) ? near : "bert-1"));
 }
+
+std::string region_of(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
 
 void require_zone(const std::string& zone) {
   static const std::regex form("[a-z]+(-[a-z]+)+[0-9]+-[a-z][a-z0-9]*");

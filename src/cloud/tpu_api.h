@@ -77,6 +77,7 @@ void require_name(const std::string& name);
 
 // UsageError "cloud: …" for what has not the form of one zone's name, us-central1-a.
 void require_zone(const std::string& zone);
+std::string region_of(const std::string& zone);  // "us-central1" of "us-central1-b"
 
 // What is asked of a list: the items, and zones that did not answer.
 template <class Item>

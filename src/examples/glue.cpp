@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "base/error.h"
@@ -12,12 +11,6 @@
 
 namespace smelt {
 namespace {
-
-std::string in_small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // The numbers of columns: text, pair, label.
 GlueTask of_columns(std::vector<std::string> names, std::vector<std::string> labels,
@@ -91,11 +84,11 @@ const std::vector<GlueTask>& glue_tasks() {
 }
 
 const GlueTask& glue_task(const std::string& name, const std::string& what) {
-  const std::string small = in_small_letters(name);
+  const std::string small = lower_case(name);
   std::vector<std::string> known;
   for (const GlueTask& task : glue_tasks()) {
     for (const std::string& one : task.names)
-      if (in_small_letters(one) == small) return task;
+      if (lower_case(one) == small) return task;
     known.push_back(task.name());
   }
   throw UsageError(str(what, ": GLUE has no task '", name, "'"), did_you_mean(small, known));

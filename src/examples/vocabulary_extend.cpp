@@ -15,9 +15,7 @@ namespace {
 
 // "[unused7]" or "[UNUSED_7]"
 bool is_unused(std::string_view token) {
-  std::string lower;
-  for (const char c : token)
-    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(token);
   if (!lower.starts_with("[unused") || !lower.ends_with("]")) return false;
   std::string_view number = std::string_view(lower).substr(7, lower.size() - 8);
   if (number.starts_with('_')) number.remove_prefix(1);

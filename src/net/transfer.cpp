@@ -1,7 +1,6 @@
 #include "net/transfer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <mutex>
 
@@ -41,9 +40,7 @@ std::size_t take_header(const char* bytes, std::size_t, std::size_t count, void*
   if (line.starts_with("HTTP/")) sink.answer.headers.clear();  // of a 100 before the answer
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return count;
-  std::string name(line.substr(0, colon));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  std::string& value = sink.answer.headers[name];
+  std::string& value = sink.answer.headers[lower_case(line.substr(0, colon))];
   value += str(value.empty() ? "" : ", ", trim(line.substr(colon + 1)));
   return count;
 }

@@ -41,17 +41,22 @@ class Lines {
   }
   // What stands in the way of the run, or is not known, here.
   void lack(const std::string& what) { lacks_.push_back(what); }
+  void misfit(const std::string& what) {
+    lack(what);
+    if (misfit_.empty()) misfit_ = what;
+  }
   void verdict() {
     title(lacks_.empty()
               ? "dry run: everything that the run needs is there; nothing was made"
               : str("dry run: not everything that the run needs is here: ", join(lacks_, "; "),
                     "; nothing was made"));
   }
-  std::string text() const { return out_.str(); }
+  DryRun result() const { return {out_.str(), misfit_}; }
 
  private:
   std::ostringstream out_;
   std::vector<std::string> lacks_;
+  std::string misfit_;
 };
 
 void add_fields(const Recipe& r, Lines& lines) {
@@ -165,14 +170,14 @@ void add_plan(const PlanRow& row, Lines& lines) {
     lines.add(on, "does not do: " + why);
     const bool known =
         !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::does_not_fit;
-    return lines.lack(known ? str("it does not fit a ", row.type.name)
-                            : str("whether it fits a ", row.type.name, " is not known"));
+    if (known) return lines.misfit(str("it does not fit a ", row.type.name));
+    return lines.lack(str("whether it fits a ", row.type.name, " is not known"));
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
                     bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));
   if (!row.takes_form_by_itself())
     for (const std::string& setting : row.form().settings)
-      lines.lack(str("it fits with --set ", setting, " alone"));
+      lines.misfit(str("it fits with --set ", setting, " alone"));
   lines.add("time", planned_run_text(row));
 }
 
@@ -262,7 +267,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 
 }  // namespace
 
-std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
+DryRun dry_run(const Recipe& recipe, const Beginning& beginning) {
   const Recipe r = with_given_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_of_unread_size(r, given, r.vocab.size);
@@ -274,7 +279,11 @@ std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
   add_outputs(r, beginning, lines);
   check_stages(r, beginning);
   lines.verdict();
-  return lines.text();
+  return lines.result();
+}
+
+std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
+  return dry_run(recipe, beginning).text;
 }
 
 }  // namespace smelt

@@ -7,10 +7,16 @@
 
 namespace smelt {
 
-// Every field of the recipe, the model's size, memory, steps, and where everything will go.
-// UsageError or SystemError for what would stop the run: text that is not there, a folder that may
-// not be written to (by writing there), weights to begin with, a device's plugin, a model of other
-// data. Nothing stays behind.
+struct DryRun {
+  std::string text;
+  std::string misfit;  // why the step does not fit its devices as it is; "" = it does, or unknown
+};
+
+// Its text: every field of the recipe, the model's size, memory, steps, and where everything will
+// go. UsageError or SystemError for what would stop the run: text that is not there, a folder that
+// may not be written to (by writing there), weights to begin with, a device's plugin, a model of
+// other data. Nothing stays behind.
+DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {});
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

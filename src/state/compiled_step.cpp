@@ -25,9 +25,9 @@ std::optional<UsageError> want_of_memory(const PjrtError& error, const MemoryAdv
       text.find(": Out of memory") == text.npos)
     return std::nullopt;
   const auto begin = text.find("the total memory required");
-  const std::string_view figures = begin == text.npos
-                                       ? text.substr(0, text.find('\n'))
-                                       : text.substr(begin, text.find(". ", begin) - begin);
+  const std::string figures = begin == text.npos
+                                  ? first_line(text)
+                                  : std::string(text.substr(begin, text.find(". ", begin) - begin));
   return UsageError(str(advice.what, " does not fit into the memory of a device: ", figures),
                     advice.hint);
 }

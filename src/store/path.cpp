@@ -89,12 +89,7 @@ std::string path_name(std::string_view path) {
   return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
-std::string lower_case_name(std::string_view path) {
-  std::string name = path_name(path);
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return name;
-}
+std::string lower_case_name(std::string_view path) { return lower_case(path_name(path)); }
 
 std::string parent_path(std::string_view path) {
   const std::size_t options = is_remote(path) ? options_begin(path) : path.size();

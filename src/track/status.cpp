@@ -55,10 +55,8 @@ std::string state_text(const RunRecord& run) {
   if (run.end) {
     auto why = run.end->value("why", std::string());
     if (why == "stopped") return "stopped by a signal";
-    if (why == "failed") {
-      const auto message = run.end->value("message", std::string());
-      return str("failed: ", message.substr(0, message.find('\n')));
-    }
+    if (why == "failed")
+      return str("failed: ", first_line(run.end->value("message", std::string())));
     return why;
   }
   return is_compiling(run) ? "compiling" : "training";

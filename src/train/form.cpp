@@ -84,8 +84,7 @@ void in_a_form_that_fits(const TrainJob& job, const std::function<void(const Tra
       if (!forms) forms = forms_to_try(job);
       if (i + 1 == forms->size()) throw;
       const Form& next = forms->at(i + 1);
-      const std::string said = error.what();
-      spdlog::warn("{}; trying {} ({} spares this)", said.substr(0, said.find('\n')), next.words,
+      spdlog::warn("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
                    join(settings_of(next, job.fields), " "));
     }
 }

@@ -49,14 +49,6 @@ BestScore score_in(const std::string& folder, const std::string& name) {
   return best;
 }
 
-// A message and the hint at its end.
-std::pair<std::string, std::string> without_hint(const std::string& message) {
-  constexpr std::string_view kHint = "\n  hint: ";
-  const std::size_t at = message.find(kHint);
-  if (at == message.npos) return {message, "mend that"};
-  return {message.substr(0, at), message.substr(at + kHint.size())};
-}
-
 }  // namespace
 
 Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock,
@@ -215,7 +207,8 @@ void Saver::report_outcome(const Outcome& outcome) {
       continue;
     }
     if (place == kBest) best_.take_back();
-    const auto [what, hint] = without_hint(failure);
+    const auto [what, remedy] = error_parts(failure);
+    const std::string hint = remedy.empty() ? "mend that" : remedy;
     const std::string told =
         str("the state of step ", outcome.step, " is not saved", place, ": ", what);
     failures_[place] = {told, hint};

@@ -17,13 +17,10 @@ namespace smelt {
 namespace {
 
 constexpr double kSeenSeconds = 30;  // a network's file system may be so late
-constexpr std::string_view kHint = "\n  hint: ";
 constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
 
 [[noreturn]] void throw_told(std::string_view said) {
-  const std::size_t at = said.find(kHint);
-  const std::string what(said.substr(1, at == said.npos ? at : at - 1));
-  const std::string_view hint = at == said.npos ? "" : said.substr(at + kHint.size());
+  const auto [what, hint] = error_parts(said.substr(1));
   if (said.front() == kUser) throw UsageError(what, hint);
   if (said.front() == kStopped) throw Stopped(what, hint);
   throw SystemError(what, hint);

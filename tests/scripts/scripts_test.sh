@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
 # What scripts/ promise, without network and without root: each check is a function of scripts/lib.sh or corpus.sh,
 # run in a shell of its own.
-cd "$(dirname "$0")/../.."
-ROOT=$PWD
-WORK=$(mktemp -d) || exit 1
-trap 'rm -rf "$WORK"' EXIT
+. "$(dirname "$0")/lib.sh"
 failed=0
 
 # expect WHAT WANTED GOT: the text that was got is, or holds, what was wanted.

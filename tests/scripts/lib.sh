@@ -1,0 +1,20 @@
+# Shared by the tests of this folder. Source it; it moves to the root of the source tree and sets ROOT, and WORK, a folder
+# that is removed at the end.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+ROOT=$PWD
+WORK=$(mktemp -d) || exit 1
+trap 'rm -rf "$WORK"' EXIT
+
+fail() {
+  printf 'FAILED: %s\n%s\n' "$1" "$2"
+  exit 1
+}
+
+# trains PROGRAM: a step, with an empty home; what the loader opens is written to WORK/opened.*
+trains() {
+  local output
+  mkdir -p "$WORK/home"
+  output=$(env -i HOME="$WORK/home" PATH=/usr/bin:/bin LD_DEBUG=files LD_DEBUG_OUTPUT="$WORK/opened" \
+    "$1" bench --model tiny --batch 2 --seq 16 --predictions 2 --steps 1 2>&1) || fail "it does not train" "$output"
+  case "$output" in *'"loss":'*) ;; *) fail "it says no loss" "$output" ;; esac
+}
