@@ -5,8 +5,13 @@ namespace CLI {
 class App;
 }
 
+#include "cli/worker_verbs.h"
+
 namespace smelt {
 
 void add_worker_commands(CLI::App& cloud);
+
+// --worker, --zone, --project and how ssh reaches them.
+void add_worker_options(CLI::App& command, WorkerOptions& o);
 
 }  // namespace smelt

@@ -41,6 +41,7 @@ void visit_spec(Spec& s, const Visit& visit) {
   visit("command", s.command);
   visit("package", s.package);
   visit("package_sha256", s.package_sha256);
+  visit("setup", s.setup);
   visit("budget", s.budget);
   visit("until", s.until);
   visit("attempts", s.attempts);
