@@ -1,11 +1,11 @@
 // smelt cloud ssh, run, logs and cp: what is done on the workers of a machine.
 #pragma once
 
+#include "cli/worker_verbs.h"
+
 namespace CLI {
 class App;
 }
-
-#include "cli/worker_verbs.h"
 
 namespace smelt {
 

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/run_program.h"
 #include "base/stop_signal.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/cmd_doctor.h"
@@ -170,6 +171,7 @@ void run_job(const JobOptions& o) {
     std::cout << "nothing was made; --yes runs it\n";
     return;
   }
+  require_user(spec.user);
   JobLead lead{.journal = journal,
                .out = recipe.out,
                .poll = o.poll,

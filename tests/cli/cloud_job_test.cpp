@@ -1,0 +1,156 @@
+// A whole job on stand-ins: the fake TPU API, a real sshd as the machine's worker, a bucket.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <mutex>
+#include <thread>
+
+#include "base/exit_status.h"
+#include "cli/job_options.h"
+#include "cli/job_recipe.h"
+#include "cli/job_watch.h"
+#include "cloud/file_hash.h"
+#include "cloud/job_shell.h"
+#include "cloud/ssh_servers.h"
+#include "cloud/tpu_test.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CloudJob : public TpuTest {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    REQUIRE_ORACLE();
+    if (ssh_server_program().empty())
+      SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
+    emulator_ = std::make_unique<GcsEmulator>();
+    endpoint_.emplace("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator_->endpoint());
+    make_folders(worker_home());
+    servers_ = std::make_unique<SshServers>(1, str("HOME=", worker_home(),
+                                                   " GCE_METADATA_HOST=127.0.0.1:1 "
+                                                   "CLOUD_STORAGE_EMULATOR_ENDPOINT=http://",
+                                                   emulator_->endpoint()));
+    fake_.addresses = servers_->addresses();
+    fake_.host_keys = servers_->host_keys();
+    fake_.completes_unasked = true;
+    fake_.polls = 1;
+    fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_->take(metadata); };
+    write_inputs();
+  }
+  void TearDown() override {
+    for (const char* pid : {"/.smelt-guard/pid", "/.smelt-job/pid"})
+      if (exists(worker_home() + pid)) ::kill(-std::stoi(read_file(worker_home() + pid)), SIGKILL);
+  }
+
+  std::string worker_home() const { return home_.dir.file("worker"); }
+  void write_inputs() const {
+    std::string text;
+    for (int document = 0; document < 40; ++document) {
+      for (int i = 0; i < 8; ++i)
+        text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
+      text += "\n";
+    }
+    write_file(home_.dir.file("text.txt"), text);
+    write_file(home_.dir.file("r.yaml"),
+               str("text: {input: ", home_.dir.file("te*.txt"),
+                   ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
+                   "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+                   "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+                   "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, "
+                   "warmup_steps: 2, save_every: 10, log_every: 10}\neval: {batch_size: 4}\n"));
+    const std::string folder = home_.dir.file("pack/smelt/bin");
+    make_folders(folder);
+    write_file(folder + "/smelt", str("#!/bin/sh\nexec ", smelt_program(), " \"$@\"\n"));
+    const CommandOutput packed =
+        run_command(str("chmod +x ", folder, "/smelt && tar --zstd -C ", home_.dir.file("pack"),
+                        " -cf ", package(), " smelt"));
+    ASSERT_EQ(packed.status, 0) << packed.text;
+  }
+  std::string package() const { return home_.dir.file("smelt.tar.zst"); }
+  std::string out() const { return home_.dir.file("result"); }
+
+  JobLead lead() const {
+    JobLead lead;
+    JobSpec& spec = lead.journal.spec;
+    spec.run = "abc123";
+    spec.project = "p";
+    spec.zones = {{kZone, 2.4}};
+    spec.node = {"v3-8", "tpu-ubuntu2204-base", true};
+    spec.folder = "gs://bucket/jobs/result";
+    spec.user = local_user();  // tests may be root's, who is let in by these servers alone
+    spec.command = "smelt run gs://bucket/jobs/result/recipe.yaml";
+    spec.package = package();
+    spec.package_sha256 = file_sha256(package());
+    spec.budget = 50;
+    lead.out = out();
+    lead.poll = 0.2;
+    lead.ssh_config = servers_->config();
+    const Recipe recipe = load_recipe(home_.dir.file("r.yaml"), {"out=" + out()});
+    StagedRecipe staged = staged_recipe(recipe, spec.folder);
+    staged.files.emplace_back(package(), staged_package(spec));
+    lead.stage = [staged, spec](const auto& tell) {
+      copy_once(staged.files, spec.folder + "/input/files.json", tell);
+      write_file(spec.folder + "/recipe.yaml", staged.text);
+    };
+    return lead;
+  }
+  // Once the first checkpoint is there, and before another can be, the machine is taken away.
+  void preempt_in_the_middle() {
+    while (!exists("gs://bucket/jobs/result/run/model/checkpoint-10/COMMIT"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(-std::stoi(read_file(worker_home() + "/.smelt-job/pid")), SIGKILL);
+    const std::lock_guard lock(mutex_);
+    fake_.preempt("smelt-abc123");
+    remove_tree(worker_home() + "/.smelt-job");  // the next machine is another
+    remove_tree(worker_home() + "/.smelt-package");
+    emulator_->fault("[]");
+  }
+
+  std::mutex mutex_;
+  HttpServer guarded_{[this](const ServedRequest& request) {
+    const std::lock_guard lock(mutex_);
+    return fake_.serve(request);
+  }};
+  const ScopedVariable guarded_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url("")};
+  std::optional<ScopedVariable> endpoint_;
+  std::unique_ptr<GcsEmulator> emulator_;
+  std::unique_ptr<SshServers> servers_;
+};
+
+TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
+  emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
+  const std::jthread preempts([this] { preempt_in_the_middle(); });
+  GoogleApi api = job_api();
+  testing::internal::CaptureStdout();
+  lead_job(api, lead());
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, AllOf(HasSubstr("checkpoint of step 10"), HasSubstr("is PREEMPTED"),
+                          HasSubstr("started, for the 2. time"),
+                          HasSubstr("all that the job made is deleted")))
+      << said;
+  EXPECT_TRUE(fake_.states().empty());
+  const std::string alone = home_.dir.file("alone");
+  const CommandOutput undisturbed =
+      run_smelt(str("run ", home_.dir.file("r.yaml"), " --set out=", alone));
+  ASSERT_EQ(undisturbed.status, 0) << undisturbed.text;
+  EXPECT_EQ(read_file(out() + "/model/eval_results.txt"),
+            read_file(alone + "/model/eval_results.txt"));
+  // The newest checkpoint came, the text stayed.
+  EXPECT_TRUE(exists(out() + "/model/checkpoint-20/COMMIT"));
+  EXPECT_FALSE(exists(out() + "/text"));
+  EXPECT_TRUE(exists(out() + "/cloud-job.json"));
+}
+
+}  // namespace
+}  // namespace smelt
