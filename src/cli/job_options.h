@@ -23,12 +23,12 @@ struct JobOptions {
 void run_job(const JobOptions& o);
 
 struct WatchOptions {
-  std::string place;  // a run's folder here, or the job's in the bucket
-  std::string out;    // where results go
+  std::string place;     // a run's folder here, or the job's in the bucket
+  std::string out = {};  // where results go
   bool end = false, json = false;
   double poll = 30;
-  std::string ssh_config;
-  std::vector<std::string> ssh_options;
+  std::string ssh_config = {};
+  std::vector<std::string> ssh_options = {};
 };
 void watch_job(const WatchOptions& o);
 

@@ -199,9 +199,9 @@ void JobScenario::write(const std::string& text) {
 void JobScenario::supervise() {
   HttpOptions options;
   options.retry.tries = 3;
-  options.wait = [this](std::chrono::milliseconds time) {
+  options.wait = [this](std::chrono::milliseconds) {
     if (killed_) throw Killed();
-    pass(static_cast<double>(time.count()) / 1000);
+    pass(2);  // not as long as jitter says: a seed is to give one scenario
   };
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
   GoogleApi api(TokenSource(google_credentials()), options);

@@ -54,7 +54,7 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
   EXPECT_GT(outcomes["abandoned"], 5);
   EXPECT_GT(kills, 200);
   EXPECT_GT(preemptions, 100);
-  std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
+  if (HasFailure()) std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
 }
 
 }  // namespace
