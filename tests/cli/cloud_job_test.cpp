@@ -33,12 +33,15 @@ using testing::HasSubstr;
 
 class CloudJob : public TpuTest {
  protected:
+  // One for all: a process finds its object store once.
+  static void TearDownTestSuite() { emulator_.reset(); }
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
     REQUIRE_ORACLE();
     if (ssh_server_program().empty())
       SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
-    emulator_ = std::make_unique<GcsEmulator>();
+    if (!emulator_) emulator_ = std::make_unique<GcsEmulator>();
+    emulator_->fault("[]");
     endpoint_.emplace("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator_->endpoint());
     make_folders(worker_home());
     servers_ = std::make_unique<SshServers>(1, str("HOME=", worker_home(),
@@ -81,6 +84,9 @@ class CloudJob : public TpuTest {
                         " -cf ", package(), " smelt"));
     ASSERT_EQ(packed.status, 0) << packed.text;
   }
+  static std::string folder() {
+    return str("gs://bucket/", testing::UnitTest::GetInstance()->current_test_info()->name());
+  }
   std::string package() const { return home_.dir.file("smelt.tar.zst"); }
   std::string out() const { return home_.dir.file("result"); }
 
@@ -91,9 +97,9 @@ class CloudJob : public TpuTest {
     spec.project = "p";
     spec.zones = {{kZone, 2.4}};
     spec.node = {"v3-8", "tpu-ubuntu2204-base", true};
-    spec.folder = "gs://bucket/jobs/result";
+    spec.folder = folder();
     spec.user = local_user();  // tests may be root's, who is let in by these servers alone
-    spec.command = "smelt run gs://bucket/jobs/result/recipe.yaml";
+    spec.command = str("smelt run ", folder(), "/recipe.yaml");
     spec.package = package();
     spec.package_sha256 = file_sha256(package());
     spec.budget = 50;
@@ -111,7 +117,7 @@ class CloudJob : public TpuTest {
   }
   // Once the first checkpoint is there, and before another can be, the machine is taken away.
   void preempt_in_the_middle() {
-    while (!exists("gs://bucket/jobs/result/run/model/checkpoint-10/COMMIT"))
+    while (!exists(folder() + "/run/model/checkpoint-10/COMMIT"))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(-std::stoi(read_file(worker_home() + "/.smelt-job/pid")), SIGKILL);
     const std::lock_guard lock(mutex_);
@@ -128,7 +134,7 @@ class CloudJob : public TpuTest {
   }};
   const ScopedVariable guarded_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url("")};
   std::optional<ScopedVariable> endpoint_;
-  std::unique_ptr<GcsEmulator> emulator_;
+  static inline std::unique_ptr<GcsEmulator> emulator_;
   std::unique_ptr<SshServers> servers_;
 };
 
@@ -160,7 +166,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   // The first is stopped while the second checkpoint cannot be written.
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread stops([this] {
-    while (!exists("gs://bucket/jobs/result/run/model/checkpoint-10/COMMIT"))
+    while (!exists(folder() + "/run/model/checkpoint-10/COMMIT"))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(::getpid(), SIGINT);
   });
@@ -168,7 +174,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   testing::internal::CaptureStdout();
   EXPECT_THAT(error_of<Stopped>([&] { lead_job(api, lead()); }),
               AllOf(HasSubstr("nobody leads the job now"),
-                    HasSubstr("smelt cloud watch gs://bucket/jobs/result goes on")));
+                    HasSubstr("smelt cloud watch " + folder() + " goes on")));
   EXPECT_EQ(fake_.states().size(), 1u);
   emulator_->fault("[]");
   // By the results' folder; its machine is that of the first.
