@@ -69,6 +69,15 @@ std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type
   return out;
 }
 
+double silence_of(const std::string& text) {
+  constexpr double kLeast = 600;  // an upload, or a bad network, must not look like it
+  const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
+  if (seconds < kLeast)
+    throw UsageError(str("--silence: ", text, " is too short to tell silence from a slow network"),
+                     "--silence 10m, or more");
+  return seconds;
+}
+
 JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
   const Accelerator& type = type_of(o);
   if (!(o.budget > 0))
@@ -94,8 +103,7 @@ JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
   spec.budget = o.budget;
   spec.until = o.until.empty() ? 0 : parse_until(o.until);
   spec.attempts = o.attempts;
-  if (!o.silence.empty())
-    spec.silence = static_cast<double>(parse_duration("--silence", o.silence).count());
+  if (!o.silence.empty()) spec.silence = silence_of(o.silence);
   if (!o.patience.empty())
     spec.patience = static_cast<double>(parse_duration("--patience", o.patience).count());
   return spec;
@@ -135,6 +143,16 @@ JobJournal journal_of(JobSpec spec, const std::string& kept) {
   return next;
 }
 
+// Nothing is left to be done of it.
+void require_undone(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  const bool done = journal.outcome == "done" && journal.step == JobStep::ended;
+  if (done && exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text)
+    throw UsageError(
+        str(spec.folder, ": the job of this recipe is done"),
+        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+}
+
 void show(const JobOptions& o, const JobJournal& journal) {
   const JobSpec& spec = journal.spec;
   std::cout << o.recipe << ": " << spec.node.accelerator_type << (o.spot ? ", spot" : "")
@@ -161,10 +179,12 @@ void run_job(const JobOptions& o) {
   GoogleApi api = job_api();
   spec.project = project_of(o.project, api);
   spec.package_sha256 = file_sha256(spec.package);
-  const std::string kept = join_path(spec.folder, kJournalName);
-  const JobJournal journal = journal_of(spec, exists(kept) ? read_file(kept) : "");
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
   staged.files.emplace_back(spec.package, staged_package(spec));
+  const std::string kept = join_path(spec.folder, kJournalName);
+  const std::string text = exists(kept) ? read_file(kept, kSmallFileBytes) : "";
+  if (!text.empty()) require_undone(parse_journal(text, kept), spec, staged);
+  const JobJournal journal = journal_of(spec, text);
   show(o, journal);
   if (o.dry_run) return;
   if (!o.yes && !is_agreed_to("run it?")) {

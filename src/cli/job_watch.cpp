@@ -67,6 +67,29 @@ void fetch_results(const JobSpec& spec, const std::string& out,
 constexpr const char* kNotice =
     "\nstopping: the job goes on by itself for a while; a second signal ends at once\n";
 
+// What a user hears whose signal ended this, and not the job.
+void run_to_end(Job& job, const JobLead& lead) try {
+  if (lead.end) job.end("asked", "it was told to end");
+  job.run();
+} catch (const TakenOver&) {
+  throw;
+} catch (const Stopped&) {
+  const JobSpec& spec = job.journal().spec;
+  throw Stopped(
+      "cloud: nobody leads the job now",
+      str("smelt cloud watch ", spec.folder, " goes on, with --end ends it; after ",
+          static_cast<long long>(spec.silence / 60), " minutes alone its machine deletes itself"));
+}
+
+void judge_end(const JobJournal& end, bool json) {
+  if (json) std::cout << json_of(end).dump() << "\n";
+  const double dollars = dollars_so_far(end, seconds_now());
+  (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
+                                 << dollars << ": " << end.outcome << "\n";
+  if (end.outcome == "failed") throw SystemError("cloud: " + end.why);
+  if (end.outcome != "done") throw ExitStatus(1);
+}
+
 }  // namespace
 
 GoogleApi job_api() {
@@ -115,41 +138,23 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   JobShell shell(spec, {tpu, ssh, tell, {api_url}});
   BucketStore store(spec.folder, lead.out);
   const std::string model = join_path(spec.folder, "run/model");
-  JobWorld world{tpu,
-                 shell,
-                 store,
-                 this_process(),
-                 &seconds_now,
-                 [](double seconds) {
-                   wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));
-                 },
-                 tell,
-                 [](const std::string& text) { std::cerr << text << std::flush; },
-                 [&](const std::string& zone, double seconds) {
-                   return startup_guard(spec, zone, seconds, {api_url, "/home/" + spec.user});
-                 },
-                 [&] {
-                   if (lead.stage) lead.stage(tell);
-                 },
-                 [&] { fetch_results(spec, lead.out, tell); },
-                 [&] { return latest_checkpoint(model); }};
+  JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = this_process()};
+  world.now = &seconds_now;
+  world.wait = [](double seconds) {
+    wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));
+  };
+  world.tell = tell;
+  world.log = [](const std::string& text) { std::cerr << text << std::flush; };
+  world.startup = [&](const std::string& zone, double seconds) {
+    return startup_guard(spec, zone, seconds, {api_url, "/home/" + spec.user});
+  };
+  world.stage = [&] { lead.stage(tell); };
+  world.fetch = [&] { fetch_results(spec, lead.out, tell); };
+  world.newest_checkpoint = [&] { return latest_checkpoint(model); };
   world.times.poll = lead.poll;
   Job job(lead.journal, world);
-  try {
-    if (lead.end) job.end("asked", "it was told to end");
-    job.run();
-  } catch (const Stopped& stopped) {
-    const std::string text = stopped.what();
-    if (text.find("taken over") != text.npos) throw;
-    throw Stopped("cloud: nobody leads the job now",
-                  str("smelt cloud watch ", spec.folder, " goes on, with --end ends it; after ",
-                      static_cast<long long>(spec.silence / 60),
-                      " minutes alone its machine deletes itself"));
-  }
-  const JobJournal& end = job.journal();
-  if (lead.json) std::cout << json_of(end).dump() << "\n";
-  if (end.outcome == "failed") throw SystemError("cloud: " + end.why);
-  if (end.outcome != "done") throw ExitStatus(1);
+  run_to_end(job, lead);
+  judge_end(job.journal(), lead.json);
 }
 
 void watch_job(const WatchOptions& o) {

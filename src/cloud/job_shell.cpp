@@ -129,8 +129,9 @@ void JobShell::bring_package(const TpuNode& node) {
     throw SystemError(str(node.name, ": the package was not unpacked: ", last_line(unpacked.err)));
 }
 
-void JobShell::install(const TpuNode& node) {
-  const std::string guard = guard_script(spec_, node.zone, spec_.silence, tools_.guard);
+void JobShell::install(const TpuNode& node, double seconds_left) {
+  (void)look(node, seconds_left, 0);
+  const std::string guard = guard_script(spec_, node.zone, seconds_left, tools_.guard);
   if (const Ran ran = shell(node, guard_command(guard)); ran.status != 0)
     throw SystemError(str(node.name, ": the guard does not start: ", last_line(ran.err)));
   bring_package(node);

@@ -23,7 +23,7 @@ class JobShell : public JobWorkers {
  public:
   JobShell(JobSpec spec, ShellTools tools) : spec_(std::move(spec)), tools_(std::move(tools)) {}
 
-  void install(const TpuNode& node) override;
+  void install(const TpuNode& node, double seconds_left) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
   void stop(const TpuNode& node) override;

@@ -154,8 +154,9 @@ void JobScenario::reach() {
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
 }
 
-void JobScenario::install(const TpuNode& node) {
+void JobScenario::install(const TpuNode& node, double seconds_left) {
   reach();
+  workers_[str(node.zone, "/", node.name)].deadline = now_ + seconds_left;
   pass(60);
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }

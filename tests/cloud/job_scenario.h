@@ -49,7 +49,7 @@ class JobScenario : private JobWorkers, private JobStore {
     bool ready = false, runs = false, ended = false;
     int status = 0;
   };
-  void install(const TpuNode& node) override;
+  void install(const TpuNode& node, double seconds_left) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
   void stop(const TpuNode& node) override;
