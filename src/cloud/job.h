@@ -33,7 +33,7 @@ class JobWorkers {
 // Seconds.
 struct JobTimes {
   double poll = 30;
-  double closing = 300;       // kept for a last checkpoint and the deletion
+  double closing = 420;       // kept for a last checkpoint and the deletion
   double stop_at_most = 150;  // of them, until the command has ended
   double useful = 600;        // a machine that could not run for longer is not made
   double unreached = 600;     // of a machine that is there; then it is replaced

@@ -120,7 +120,7 @@ double dollars_so_far(const JobJournal& journal, double now) {
 }
 
 double seconds_left(const JobJournal& journal, double now) {
-  constexpr double kLast = 150;
+  constexpr double kLast = 240;  // a minute to save, three to be deleted
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   const double rate = there == nullptr ? 0 : there->dollars_an_hour;

@@ -243,6 +243,17 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                        HasSubstr("--price DOLLARS")));
   const std::string good = recipe + rest + "--type v3-8 --spot --budget 5 ";
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
+  expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short to tell silence"));
+  JobJournal done;
+  done.outcome = "done";
+  done.step = JobStep::ended;
+  write_file("gs://bucket/finished/cloud-job.json", json_of(done).dump());
+  write_file(
+      "gs://bucket/finished/recipe.yaml",
+      staged_recipe(load_recipe(home_.dir.file("r.yaml"), {"out=" + out()}), "gs://bucket/finished")
+          .text);
+  expect_refusal(good + "--name finished",
+                 HasSubstr("gs://bucket/finished: the job of this recipe is done"));
   expect_refusal(good + "--until soon", HasSubstr("'soon' is neither a date nor a length of time"));
   expect_refusal(good + "--runtime-version tpu-vm-base", HasSubstr("Ubuntu 20.04"));
   expect_refusal(good + "--set out=gs://bucket/x", HasSubstr("a job's run lies below --bucket"));
