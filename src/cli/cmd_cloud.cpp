@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_job.h"
 #include "cli/cmd_machines.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_workers.h"
@@ -126,6 +127,7 @@ void add_cloud_command(CLI::App& app) {
   add_types(*command);
   add_machine_commands(*command);
   add_worker_commands(*command);
+  add_job_commands(*command);
   add_prices_command(*command);
 }
 

@@ -3,15 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/error.h"
 #include "cli/project_flag.h"
 #include "cli/worker_verbs.h"
 #include "cloud/remote_job.h"
 
 namespace smelt {
-namespace {
-
-void add_common(CLI::App& command, WorkerOptions& o) {
+void add_worker_options(CLI::App& command, WorkerOptions& o) {
   command.add_option("--worker", o.workers, "all, or numbers from 0 as 0,2-4")
       ->capture_default_str();
   command.add_option("--zone", o.zone, "where it is; default: wherever it is");
@@ -22,6 +19,8 @@ void add_common(CLI::App& command, WorkerOptions& o) {
   command.add_flag("--dry-run", o.dry_run, "show what ssh would be started with");
 }
 
+namespace {
+
 void add_ssh(CLI::App& cloud) {
   auto* command = cloud.add_subcommand("ssh", "a command on workers at once, or a shell on one");
   auto o = std::make_shared<WorkerOptions>();
@@ -29,26 +28,8 @@ void add_ssh(CLI::App& cloud) {
   command->add_option("--command", o->command, "ends when this does; default: a shell");
   command->add_option("--timeout", o->timeout,
                       "as 90s or 2h; after it the workers are told to end");
-  add_common(*command, *o);
+  add_worker_options(*command, *o);
   command->callback([o] { run_on_workers(*o); });
-}
-
-void add_run(CLI::App& cloud) {
-  auto* command =
-      cloud.add_subcommand("run", "start a command on all workers that goes on by itself");
-  auto o = std::make_shared<WorkerOptions>();
-  auto stop = std::make_shared<bool>(false);
-  o->workers = "all";
-  command->add_option("name", o->name, "the machine, or USER@ it")->required();
-  auto* what = command->add_option("--command", o->command, "what is run, by the worker's shell");
-  command->add_flag("--stop", *stop, "end the one that runs")->excludes(what);
-  add_common(*command, *o);
-  command->callback([o, stop, what] {
-    if (!*stop && what->count() == 0)
-      throw UsageError("smelt cloud run: nothing to run", "--command 'what to run', or --stop");
-    o->command = *stop ? stop_job() : start_job(o->command);
-    run_on_workers(*o);
-  });
 }
 
 void add_logs(CLI::App& cloud) {
@@ -62,7 +43,7 @@ void add_logs(CLI::App& cloud) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000'000));
   command->add_flag("--follow", *follow, "until it ends; Ctrl-C ends the following alone");
-  add_common(*command, *o);
+  add_worker_options(*command, *o);
   command->callback([o, lines, follow] {
     o->command = show_job(*lines, *follow);
     run_on_workers(*o);
@@ -76,7 +57,7 @@ void add_cp(CLI::App& cloud) {
   command->add_option("paths", *paths, "FROM… TO; one side is on the machine")
       ->required()
       ->expected(2, -1);
-  add_common(*command, *o);
+  add_worker_options(*command, *o);
   command->callback([o, paths] {
     o->to = paths->back();
     o->from.assign(paths->begin(), paths->end() - 1);
@@ -88,7 +69,6 @@ void add_cp(CLI::App& cloud) {
 
 void add_worker_commands(CLI::App& cloud) {
   add_ssh(cloud);
-  add_run(cloud);
   add_logs(cloud);
   add_cp(cloud);
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -37,6 +38,57 @@ class Sha256 {
 };
 
 }  // namespace
+
+void copy_file(const std::string& from, const std::string& to) {
+  InputFile in(from);
+  OutputFile out(to);
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (const std::size_t n = in.read(piece)) out.write(std::string_view(piece).substr(0, n));
+  out.commit();
+}
+
+namespace {
+
+int copy_below(const std::string& from, const std::string& to, const std::string& path,
+               const std::function<bool(const std::string&)>& skips) {
+  int copied = 0;
+  for (const std::string& name : list_folder(path.empty() ? from : join_path(from, path))) {
+    const std::string one = path.empty() ? name : join_path(path, name);
+    if (skips(one)) continue;
+    if (is_folder(join_path(from, one))) {
+      copied += copy_below(from, to, one, skips);
+      continue;
+    }
+    copy_file(join_path(from, one), join_path(to, one));
+    ++copied;
+  }
+  return copied;
+}
+
+}  // namespace
+
+int copy_once(const std::vector<std::pair<std::string, std::string>>& files,
+              const std::string& list, const std::function<void(const std::string&)>& tell) {
+  using nlohmann::json;
+  json there = exists(list) ? json::parse(read_file(list), nullptr, false) : json();
+  if (!there.is_object()) there = json::object();
+  int copied = 0;
+  for (const auto& [from, to] : files) {
+    const std::string sum = file_sha256(from);
+    if (there.value(to, "") == sum && exists(to)) continue;
+    tell(str("copying ", from, " to ", to));
+    copy_file(from, to);
+    there[to] = sum;
+    write_file(list, there.dump(1) + "\n");
+    ++copied;
+  }
+  return copied;
+}
+
+int copy_tree(const std::string& from, const std::string& to,
+              const std::function<bool(const std::string&)>& skips) {
+  return copy_below(from, to, "", skips);
+}
 
 std::string file_sha256(const std::string& path) {
   InputFile file(path);

@@ -1,13 +1,25 @@
 // Files by their content: how what was brought somewhere is known to be there.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace smelt {
 
 // SHA-256 of a file's bytes, 64 hexadecimal digits; as read_file() where it cannot be read.
 std::string file_sha256(const std::string& path);
 std::string text_sha256(const std::string& text);
+
+void copy_file(const std::string& from, const std::string& to);
+// Copies files, "here" to "there", but for those that `list`, a file of the target that is written
+// anew, says are there with the same content. How many were copied.
+int copy_once(const std::vector<std::pair<std::string, std::string>>& files,
+              const std::string& list, const std::function<void(const std::string&)>& tell);
+// All files below a folder but those that `skips` names by their path in it.
+int copy_tree(const std::string& from, const std::string& to,
+              const std::function<bool(const std::string& path)>& skips);
 
 // What a package of scripts/package is, in words, with its hash. UsageError for another file.
 std::string package_text(const std::string& path);

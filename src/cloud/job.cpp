@@ -64,8 +64,8 @@ void Job::require_lead() {
   if (!text) return;
   const std::string owner = parse_journal(*text, kJournalName).owner;
   if (owner != world_.owner)
-    throw Stopped(str("cloud: the job was taken over by ", owner),
-                  str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
+    throw TakenOver(str("cloud: the job was taken over by ", owner),
+                    str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
 }
 
 void Job::end(const std::string& outcome, const std::string& why) {
@@ -141,8 +141,11 @@ void Job::unreached(const std::string& why) {
 void Job::install() {
   const auto node = machines_.current();
   if (!node) return lost("the machine is lost");
+  const double left = seconds_left(journal_, world_.now());
+  journal_.machines.back().deadline = world_.now() + left;
+  save();
   try {
-    world_.workers.install(*node);
+    world_.workers.install(*node, left);
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {

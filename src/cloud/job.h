@@ -20,10 +20,11 @@ class JobWorkers {
     std::uint64_t log_end = 0;  // the byte behind that
   };
   virtual ~JobWorkers() = default;
-  // The package, where it is not there yet, and what deletes the machine by itself.
-  virtual void install(const TpuNode& node) = 0;
+  // The package, where it is not there yet, and what deletes the machine by itself after
+  // `seconds_left`, unless it is told anew.
+  virtual void install(const TpuNode& node, double seconds_left) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
-  // The machine deletes itself after `seconds_left` unless it is told anew.
+  // It is told so anew.
   virtual Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) = 0;
   // It is told to end (TERM), and saves a checkpoint; look() says when it has.
   virtual void stop(const TpuNode& node) = 0;
@@ -32,7 +33,7 @@ class JobWorkers {
 // Seconds.
 struct JobTimes {
   double poll = 30;
-  double closing = 300;       // kept for a last checkpoint and the deletion
+  double closing = 420;       // kept for a last checkpoint and the deletion
   double stop_at_most = 150;  // of them, until the command has ended
   double useful = 600;        // a machine that could not run for longer is not made
   double unreached = 600;     // of a machine that is there; then it is replaced
@@ -43,22 +44,27 @@ struct JobWorld {
   TpuApi& tpu;
   JobWorkers& workers;
   JobStore& store;
-  std::string owner;            // this process, different from any other
-  std::function<double()> now;  // seconds since 1970
-  std::function<void(double seconds)> wait;
-  std::function<void(const std::string& line)> tell;
-  std::function<void(const std::string& text)> log;  // what the command prints
-  StartupScript startup;
-  std::function<void()> stage, fetch;  // data to the bucket, results from it
-  std::function<std::optional<std::int64_t>()> newest_checkpoint;
+  std::string owner;                 // this process, different from any other
+  std::function<double()> now = {};  // seconds since 1970
+  std::function<void(double seconds)> wait = {};
+  std::function<void(const std::string& line)> tell = {};
+  std::function<void(const std::string& text)> log = {};  // what the command prints
+  StartupScript startup = {};
+  std::function<void()> stage = {}, fetch = {};  // data to the bucket, results from it
+  std::function<std::optional<std::int64_t>()> newest_checkpoint = {};
   JobTimes times = {};
+};
+
+// Another process leads the job now.
+class TakenOver : public Stopped {
+  using Stopped::Stopped;
 };
 
 class Job {
  public:
   Job(JobJournal journal, JobWorld world);
 
-  // Leads the job until it has ended. Stopped where another process has taken it over, and what
+  // Leads the job until it has ended. TakenOver by another process, and what
   // wait() throws: the job is not ended by that. Errors of staging and fetching.
   const JobJournal& run();
   // It is to end, with a checkpoint; before run().

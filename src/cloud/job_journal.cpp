@@ -41,6 +41,7 @@ void visit_spec(Spec& s, const Visit& visit) {
   visit("command", s.command);
   visit("package", s.package);
   visit("package_sha256", s.package_sha256);
+  visit("setup", s.setup);
   visit("budget", s.budget);
   visit("until", s.until);
   visit("attempts", s.attempts);
@@ -119,7 +120,7 @@ double dollars_so_far(const JobJournal& journal, double now) {
 }
 
 double seconds_left(const JobJournal& journal, double now) {
-  constexpr double kLast = 150;
+  constexpr double kLast = 240;  // a minute to save, three to be deleted
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   const double rate = there == nullptr ? 0 : there->dollars_an_hour;

@@ -23,10 +23,11 @@ struct JobSpec {
   std::vector<Zone> zones;  // tried in this order
   NodeSpec node;
   bool queued = false;
-  std::string folder;   // of the bucket: journal and run
-  std::string user;     // who signs in to the machine
-  std::string command;  // what its workers run
-  std::string package, package_sha256;
+  std::string folder;                   // of the bucket: journal and run
+  std::string user;                     // who signs in to the machine
+  std::string command;                  // what its workers run
+  std::string package, package_sha256;  // a file where the job was begun, and in the bucket
+  std::string setup;            // a device whose plugin `smelt setup` brings there; "" = none
   double budget = 0;            // US dollars, of all its machines
   double until = 0;             // seconds since 1970; 0 = no end
   int attempts = 5;             // starts in a row without a new checkpoint, then it is given up

@@ -160,7 +160,8 @@ void JobMachines::settle() {
     machine.operation.clear();
     return refuse(*progress.fault);
   }
-  if (is_unseen()) close();
+  // What was made can be shown a while later.
+  if (tools_.now() - machine.asked >= kSettles && is_unseen()) close();
 }
 
 std::optional<TpuNode> JobMachines::await(const Seen& kept) {
@@ -171,8 +172,9 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
     machine = nullptr;
   }
   if (machine == nullptr) {  // of an earlier process whose journal was lost
+    const double last = journal_.machines.empty() ? now : journal_.machines.back().gone;
     journal_.machines.push_back(
-        {kept.zone, "", rate_in(kept.zone), now, now, 0, now + journal_.spec.silence, true});
+        {kept.zone, "", rate_in(kept.zone), now, last, 0, now + journal_.spec.silence, true});
     tools_.save();
     machine = journal_.there();
   }

@@ -172,6 +172,17 @@ void FakeTpu::complete(const std::string& name) {
   node->second["networkEndpoints"] = endpoints();
 }
 
+std::string FakeTpu::full(const std::string& name) {
+  const auto parts = split(name, '/');
+  return str("projects/p/locations/", parts[0], "/nodes/", parts[1]);
+}
+
+void FakeTpu::finish(const std::string& name) {
+  hidden_.erase(full(name));
+  looks_[full(name) + nodes_.at(full(name)).at("state").get<std::string>()] = node_looks;
+  complete(full(name));
+}
+
 ServedAnswer FakeTpu::verb(const ServedRequest& request, const std::string& name) {
   const std::size_t colon = name.rfind(':');
   const auto found = nodes_.find(name.substr(0, colon));

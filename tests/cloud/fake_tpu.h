@@ -50,6 +50,9 @@ class FakeTpu {
   void preempt(const std::string& name);
   // It is gone, as when somebody else has deleted it.
   void vanish(const std::string& name);
+  // What is being made or deleted, "zone/name", is so now, looked at or not.
+  void finish(const std::string& name);
+  Json node(const std::string& name) const { return nodes_.at(full(name)); }
   // Of all nodes, by "zone/name"; how many stand in the queue.
   std::map<std::string, std::string> states() const;
   std::size_t queue_length() const { return queued_.size(); }
@@ -69,6 +72,7 @@ class FakeTpu {
   ServedAnswer one(const ServedRequest& request, std::map<std::string, Json>& all,
                    const std::string& name);
   ServedAnswer verb(const ServedRequest& request, const std::string& name);
+  static std::string full(const std::string& name);
   void complete(const std::string& name);
   // Its turn comes nearer.
   void advance(Json& queued);

@@ -28,7 +28,7 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   fake_.completes_unasked = true;
   fake_.page = 100;
   fake_.hidden_looks = static_cast<int>(draw_() % 4);
-  fake_.node_looks = 1 + static_cast<int>(draw_() % 5);
+  fake_.node_looks = 1000;  // not by looks, but in their time
 }
 
 void JobScenario::may_kill() {
@@ -38,18 +38,26 @@ void JobScenario::may_kill() {
   }
 }
 
+void JobScenario::take_state(const std::string& name, const std::string& state) {
+  Worker& worker = workers_[name];
+  if (worker.state == state) return;
+  worker = {.state = state, .ready = state == "READY"};
+  if (state == "CREATING") worker.changes_at = now_ + uniform(draw_, 20, 200);
+  if (state == "DELETING") worker.changes_at = now_ + uniform(draw_, 5, 100);
+  if (!worker.ready) return;
+  ++machines;
+  // The switch is there from the start.
+  const std::string script = fake_.node(name).at("metadata").at("startup-script");
+  worker.deadline = now_ + std::stod(script);
+}
+
 // Of a machine that is taken away or deletes itself the API says so at once.
 void JobScenario::take_states() {
   states_ = fake_.states();
   int alive = 0;
   for (const auto& [name, state] : states_) {
     if (state == "CREATING" || state == "READY") ++alive;
-    Worker& worker = workers_[name];
-    if (state == "READY" && !worker.ready) {
-      worker = {.deadline = now_ + spec.silence, .ready = true};
-      ++machines;
-    }
-    if (state != "READY") worker = {};
+    take_state(name, state);
   }
   std::erase_if(workers_, [&](const auto& each) { return !states_.contains(each.first); });
   if (alive > 1) found(str(alive, " machines at once"));
@@ -57,6 +65,12 @@ void JobScenario::take_states() {
 
 void JobScenario::work(Worker& worker, double seconds) {
   if (!worker.runs) return;
+  if (crashes_with != 0) {
+    worker.runs = false;
+    worker.ended = true;
+    worker.status = crashes_with;
+    return;
+  }
   worker.steps = std::min(total, worker.steps + seconds);
   const double saved = std::floor(worker.steps / save_every) * save_every;
   checkpoint = std::max(checkpoint, worker.steps >= total ? total : saved);
@@ -74,6 +88,10 @@ void JobScenario::pass_piece(double seconds) {
   for (auto& [name, worker] : workers_) {
     const std::string state = states_.at(name);
     if (state != "PREEMPTED") dollars += seconds / 3600 * spec.zones.front().dollars_an_hour;
+    if (worker.changes_at > 0 && now_ >= worker.changes_at) {
+      fake_.finish(name);
+      changed = true;
+    }
     if (!worker.ready) continue;
     work(worker, seconds);
     const std::string node = name.substr(name.find('/') + 1);
@@ -154,8 +172,9 @@ void JobScenario::reach() {
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
 }
 
-void JobScenario::install(const TpuNode& node) {
+void JobScenario::install(const TpuNode& node, double seconds_left) {
   reach();
+  workers_[str(node.zone, "/", node.name)].deadline = now_ + seconds_left;
   pass(60);
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
@@ -196,12 +215,18 @@ void JobScenario::write(const std::string& text) {
   may_kill();
 }
 
+void JobScenario::be_taken_over() {
+  JobJournal journal = parse_journal(*journal_, "journal");
+  journal.owner = "another";
+  journal_ = json_of(journal).dump();
+}
+
 void JobScenario::supervise() {
   HttpOptions options;
   options.retry.tries = 3;
-  options.wait = [this](std::chrono::milliseconds time) {
+  options.wait = [this](std::chrono::milliseconds) {
     if (killed_) throw Killed();
-    pass(static_cast<double>(time.count()) / 1000);
+    pass(2);  // not as long as jitter says: a seed is to give one scenario
   };
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
   GoogleApi api(TokenSource(google_credentials()), options);
@@ -217,17 +242,20 @@ void JobScenario::supervise() {
                  [this](double seconds) {
                    may_kill();
                    pass(seconds);
+                   if (taken_over_after > 0 && --taken_over_after == 0) be_taken_over();
                  },
                  [this](const std::string& line) { told += str(now_ - 1.8e9, " ", line, "\n"); },
                  [](const std::string&) {},
-                 [](const std::string&, double) { return std::string("guard"); },
+                 [](const std::string&, double seconds) { return std::to_string(seconds); },
                  [] {},
                  [] {},
                  [this]() -> std::optional<std::int64_t> {
                    if (checkpoint == 0) return std::nullopt;
                    return static_cast<std::int64_t>(checkpoint);
                  }};
-  outcome = Job(journal, world).run().outcome;
+  Job job(journal, world);
+  outcome = job.run().outcome;
+  why = job.journal().why;
 }
 
 void JobScenario::run() {
@@ -247,8 +275,7 @@ void JobScenario::run() {
     }
   }
   for (const auto& [name, state] : fake_.states())
-    if (!rules.abandoned || (state != "PREEMPTED" && state != "CREATING"))
-      found(str("left behind: ", name, ", ", state));
+    if (!rules.abandoned || state != "PREEMPTED") found(str("left behind: ", name, ", ", state));
   if (!rules.abandoned && fake_.queue_length() > 0) found("left in the queue");
   const double poll = JobTimes().poll;
   if (dollars > spec.budget + spec.zones.front().dollars_an_hour * poll / 3600)

@@ -34,9 +34,11 @@ class JobScenario : private JobWorkers, private JobStore {
   JobSpec spec;
   ScenarioRules rules;
   double total = 4000, save_every = 300;  // steps; one takes a second
+  int taken_over_after = 0;               // waits; 0 = never
+  int crashes_with = 0;                   // the command, at its first step
 
   // What came of it.
-  std::string outcome;
+  std::string outcome, why;
   double dollars = 0;  // that Google would ask for
   double checkpoint = 0;
   int kills = 0, preemptions = 0, machines = 0, requests = 0;
@@ -46,10 +48,12 @@ class JobScenario : private JobWorkers, private JobStore {
  private:
   struct Worker {
     double steps = 0, deadline = 0, stops_at = 0;
+    std::string state;
+    double changes_at = 0;  // being made, or deleted, until then
     bool ready = false, runs = false, ended = false;
     int status = 0;
   };
-  void install(const TpuNode& node) override;
+  void install(const TpuNode& node, double seconds_left) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
   void stop(const TpuNode& node) override;
@@ -58,6 +62,7 @@ class JobScenario : private JobWorkers, private JobStore {
 
   bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
   void supervise();
+  void be_taken_over();
   void may_kill();
   ServedAnswer serve(const ServedRequest& request);
   ServedAnswer serve_at_fault(const ServedRequest& request);
@@ -66,6 +71,7 @@ class JobScenario : private JobWorkers, private JobStore {
   void pass_piece(double seconds);
   void work(Worker& worker, double seconds);
   void take_states();
+  void take_state(const std::string& name, const std::string& state);
   void found(const std::string& what) { faults_found.push_back(what); }
   void reach();
 

@@ -54,7 +54,30 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
   EXPECT_GT(outcomes["abandoned"], 5);
   EXPECT_GT(kills, 200);
   EXPECT_GT(preemptions, 100);
-  std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
+  if (HasFailure()) std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
+}
+
+TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
+  const auto given_up = [&](const auto& set) {
+    JobScenario scenario(7, google_);
+    set(scenario);
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, "failed") << scenario.told;
+    EXPECT_EQ(join(scenario.faults_found, "; "), "");
+    return scenario.why;
+  };
+  EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 1; }),
+            "5 starts in a row came to no new checkpoint");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 2; }),
+            "the command ended with 2: what it said last says why");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.no_capacity = 1; }),
+            "there was no machine in all the time that it was waited for");
+}
+
+TEST_F(JobScenarios, OneThatTakesOverIsTheOnlyOne) {
+  JobScenario scenario(7, google_);
+  scenario.taken_over_after = 20;
+  EXPECT_THROW(scenario.run(), TakenOver);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::string ssh_server_program();
 
 class SshServers {
  public:
-  explicit SshServers(int count = 4);
+  // `environment`: "NAME=value NAME=value" of all that is run there.
+  explicit SshServers(int count = 4, std::string environment = "");
 
   // Of each worker, as a node has them: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses() const;
@@ -37,6 +38,7 @@ class SshServers {
   void start(int worker);
   void make_key(int worker) const;
 
+  const std::string environment_;
   TempDir dir_;
   std::vector<int> ports_;
   std::vector<std::unique_ptr<ServerProcess>> servers_;

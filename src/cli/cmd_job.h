@@ -1,0 +1,10 @@
+// smelt cloud run, of a recipe or a command, and smelt cloud watch.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace smelt {
+
+void add_job_commands(CLI::App& cloud);
+
+}  // namespace smelt

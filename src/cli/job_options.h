@@ -1,0 +1,35 @@
+// smelt cloud run RECIPE and smelt cloud watch: a whole job at Google.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct JobOptions {
+  std::string recipe;
+  std::vector<std::string> settings;
+  std::string type, zones, bucket, name, package, prices, until, project, version;
+  std::string network, subnetwork, service_account, silence, patience, ssh_config;
+  double budget = 0, price = 0;
+  int attempts = 5;
+  double poll = 30;  // seconds
+  std::vector<std::string> ssh_options;
+  bool spot = false, queued = false, internal = false, yes = false, dry_run = false, json = false;
+};
+
+// Makes and leads the job, or goes on with the one that its folder in the bucket has. ExitStatus
+// where it did not end as it should.
+void run_job(const JobOptions& o);
+
+struct WatchOptions {
+  std::string place;     // a run's folder here, or the job's in the bucket
+  std::string out = {};  // where results go
+  bool end = false, json = false;
+  double poll = 30;
+  std::string ssh_config = {};
+  std::vector<std::string> ssh_options = {};
+};
+void watch_job(const WatchOptions& o);
+
+}  // namespace smelt

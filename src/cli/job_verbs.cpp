@@ -1,0 +1,208 @@
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <regex>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/run_program.h"
+#include "base/stop_signal.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/cmd_doctor.h"
+#include "cli/job_options.h"
+#include "cli/job_recipe.h"
+#include "cli/job_watch.h"
+#include "cli/machine_price.h"
+#include "cloud/file_hash.h"
+#include "cloud/job_shell.h"
+#include "console/agreement.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+const Accelerator& type_of(const JobOptions& o) {
+  static Accelerator type;
+  const auto types = find_accelerators("--type", o.type);
+  if (types.size() != 1) throw UsageError("--type: a job is of one machine", "name one type");
+  type = types.front();
+  if (type.is_gpu())
+    throw UsageError(str("--type: ", type.name, " is a GPU; only TPUs are made"),
+                     "name a TPU, such as v5litepod-8");
+  if (type.hosts > 1)
+    throw UsageError(str("--type: ", type.name, " has ", type.hosts,
+                         " hosts, of which each needs to be started: no job does that yet"),
+                     "smelt cloud up, then smelt pod manifest --kind tpu-vm (docs/pod.md)");
+  return type;
+}
+
+std::string job_name(const JobOptions& o, const Recipe& recipe) {
+  if (!o.name.empty()) return o.name;
+  const std::string name = path_name(recipe.out);
+  if (is_remote(recipe.out))
+    throw UsageError(str("out: ", recipe.out,
+                         ": a job's run lies below --bucket, and its results "
+                         "come into a folder here"),
+                     "--set out=FOLDER");
+  return name;
+}
+
+std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type) {
+  std::vector<JobSpec::Zone> out;
+  const Prices prices = o.prices.empty() ? Prices() : Prices(o.prices);
+  for (const std::string_view piece : split(o.zones, ',')) {
+    const std::string zone(trim(piece));
+    require_zone(zone);
+    const auto known = machine_price(prices, type, zone, o.spot);
+    if (o.price <= 0 && !known)
+      throw UsageError(str("--budget: the price of a ", type.name, o.spot ? ", spot," : "", " in ",
+                           zone, " is not known, and no money can be counted"),
+                       "--price DOLLARS of the machine for an hour, or --prices FILE");
+    out.push_back({zone, o.price > 0 ? o.price : known->an_hour});
+  }
+  return out;
+}
+
+double silence_of(const std::string& text) {
+  constexpr double kLeast = 600;  // an upload, or a bad network, must not look like it
+  const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
+  if (seconds < kLeast)
+    throw UsageError(str("--silence: ", text, " is too short to tell silence from a slow network"),
+                     "--silence 10m, or more");
+  return seconds;
+}
+
+JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
+  const Accelerator& type = type_of(o);
+  if (!(o.budget > 0))
+    throw UsageError(str("--budget: ", o.budget, " dollars are none"), "--budget 50");
+  if (o.version == "tpu-vm-base")
+    throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
+                     str("--runtime-version ", type.image));
+  JobSpec spec;
+  spec.zones = zones_of(o, type);
+  spec.node = {.accelerator_type = type.name,
+               .runtime_version = o.version.empty() ? type.image : o.version,
+               .spot = o.spot,
+               .network = o.network,
+               .subnetwork = o.subnetwork,
+               .external_ips = !o.internal,
+               .service_account = o.service_account};
+  spec.queued = o.queued;
+  spec.folder = join_path(o.bucket, job_name(o, recipe));
+  spec.user = local_user();
+  spec.command = str("smelt run ", shell_word(join_path(spec.folder, "recipe.yaml")));
+  spec.package = o.package;
+  spec.setup = recipe.train.device == "tpu" ? "tpu" : "";
+  spec.budget = o.budget;
+  spec.until = o.until.empty() ? 0 : parse_until(o.until);
+  spec.attempts = o.attempts;
+  if (!o.silence.empty()) spec.silence = silence_of(o.silence);
+  if (!o.patience.empty())
+    spec.patience = static_cast<double>(parse_duration("--patience", o.patience).count());
+  return spec;
+}
+
+std::string new_id() {
+  std::random_device source;
+  return text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
+}
+
+// The job that the folder has, with what may be changed of it; or a new one.
+JobJournal journal_of(JobSpec spec, const std::string& kept) {
+  JobJournal journal;
+  if (kept.empty()) {
+    spec.run = new_id();
+    journal.spec = std::move(spec);
+    return journal;
+  }
+  journal = parse_journal(kept, join_path(spec.folder, kJournalName));
+  spec.run = journal.spec.run;
+  if (journal.outcome.empty()) {  // it goes on where it is
+    spec.zones = journal.spec.zones;
+    spec.node = journal.spec.node;
+    spec.queued = journal.spec.queued;
+    spec.command = journal.spec.command;
+    journal.spec = std::move(spec);
+    return journal;
+  }
+  if (journal.step != JobStep::ended)
+    throw UsageError(str(spec.folder, ": the job is being ended: ", journal.why),
+                     str("smelt cloud watch ", spec.folder, ", then the same command again"));
+  JobJournal next;  // what was paid counts
+  next.spec = std::move(spec);
+  next.machines = std::move(journal.machines);
+  next.progress = journal.progress;
+  next.starts = journal.starts;
+  return next;
+}
+
+// Nothing is left to be done of it.
+void require_undone(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  const bool done = journal.outcome == "done" && journal.step == JobStep::ended;
+  if (done && exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text)
+    throw UsageError(
+        str(spec.folder, ": the job of this recipe is done"),
+        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+}
+
+void show(const JobOptions& o, const JobJournal& journal) {
+  const JobSpec& spec = journal.spec;
+  std::cout << o.recipe << ": " << spec.node.accelerator_type << (o.spot ? ", spot" : "")
+            << (o.queued ? ", queued" : "") << ", " << spec.node.runtime_version << ", project "
+            << spec.project << "\n";
+  for (const JobSpec::Zone& zone : spec.zones)
+    std::cout << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour\n";
+  std::cout << "  at most $" << dollars(spec.budget) << ", $"
+            << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n  in "
+            << spec.folder << "; results come to the recipe's out\n";
+}
+
+}  // namespace
+
+void run_job(const JobOptions& o) {
+  const Recipe recipe = load_recipe(o.recipe, o.settings);
+  JobSpec spec = spec_of(o, recipe);
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package};
+  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
+  auto checks = examine(ask, [] { return job_api(); });
+  checks.push_back(recipe_check(o.recipe, o.settings));
+  if (!are_good(checks) || !o.json) print_checks(checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+  GoogleApi api = job_api();
+  spec.project = project_of(o.project, api);
+  spec.package_sha256 = file_sha256(spec.package);
+  StagedRecipe staged = staged_recipe(recipe, spec.folder);
+  staged.files.emplace_back(spec.package, staged_package(spec));
+  const std::string kept = join_path(spec.folder, kJournalName);
+  const std::string text = exists(kept) ? read_file(kept, kSmallFileBytes) : "";
+  if (!text.empty()) require_undone(parse_journal(text, kept), spec, staged);
+  const JobJournal journal = journal_of(spec, text);
+  show(o, journal);
+  if (o.dry_run) return;
+  if (!o.yes && !is_agreed_to("run it?")) {
+    std::cout << "nothing was made; --yes runs it\n";
+    return;
+  }
+  require_user(spec.user);
+  JobLead lead{.journal = journal,
+               .out = recipe.out,
+               .poll = o.poll,
+               .ssh_config = o.ssh_config,
+               .ssh_options = o.ssh_options,
+               .json = o.json};
+  lead.stage = [&](const std::function<void(const std::string&)>& tell) {
+    copy_once(staged.files, join_path(spec.folder, "input/files.json"), tell);
+    write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
+  };
+  lead_job(api, lead);
+}
+
+}  // namespace smelt

@@ -1,0 +1,187 @@
+#include "cli/job_watch.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/stop_signal.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/job_options.h"
+#include "cloud/file_hash.h"
+#include "cloud/job_shell.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+// In the bucket first: that is the one that counts.
+class BucketStore : public JobStore {
+ public:
+  BucketStore(const std::string& folder, const std::string& out)
+      : there_(join_path(folder, kJournalName)), here_(join_path(out, kJournalName)) {}
+  std::optional<std::string> read() override {
+    if (!exists(there_)) return std::nullopt;
+    return read_file(there_, kSmallFileBytes);
+  }
+  void write(const std::string& text) override {
+    write_file(there_, text);
+    write_file(here_, text);
+  }
+
+ private:
+  std::string there_, here_;
+};
+
+std::string this_process() {
+  std::string host(256, '\0');
+  ::gethostname(host.data(), host.size() - 1);
+  return str("process ", ::getpid(), " on ", host.c_str(), ", ",
+             static_cast<long long>(seconds_now()));
+}
+
+// Text, examples and all checkpoints but the newest stay in the bucket.
+bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
+  if (path == "text" || path == "data" || path.ends_with("smelt.lock")) return true;
+  const std::string name = path_name(path);
+  return path.starts_with("model/checkpoint-") && newest && name != str("checkpoint-", *newest) &&
+         parent_path(path) == "model";
+}
+
+void fetch_results(const JobSpec& spec, const std::string& out,
+                   const std::function<void(const std::string&)>& tell) {
+  const std::string run = join_path(spec.folder, "run");
+  const auto newest = latest_checkpoint(join_path(run, "model"));
+  tell(str("fetching results to ", out));
+  copy_tree(run, out, [&](const std::string& path) { return stays(path, newest); });
+}
+
+constexpr const char* kNotice =
+    "\nstopping: the job goes on by itself for a while; a second signal ends at once\n";
+
+// What a user hears whose signal ended this, and not the job.
+void run_to_end(Job& job, const JobLead& lead) try {
+  if (lead.end) job.end("asked", "it was told to end");
+  job.run();
+} catch (const TakenOver&) {
+  throw;
+} catch (const Stopped&) {
+  const JobSpec& spec = job.journal().spec;
+  throw Stopped(
+      "cloud: nobody leads the job now",
+      str("smelt cloud watch ", spec.folder, " goes on, with --end ends it; after ",
+          static_cast<long long>(spec.silence / 60), " minutes alone its machine deletes itself"));
+}
+
+void judge_end(const JobJournal& end, bool json) {
+  if (json) std::cout << json_of(end).dump() << "\n";
+  const double dollars = dollars_so_far(end, seconds_now());
+  (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
+                                 << dollars << ": " << end.outcome << "\n";
+  if (end.outcome == "failed") throw SystemError("cloud: " + end.why);
+  if (end.outcome != "done") throw ExitStatus(1);
+}
+
+}  // namespace
+
+GoogleApi job_api() {
+  HttpOptions options;
+  options.to_answer = std::chrono::seconds(20);
+  options.retry.whole = std::chrono::seconds(20);
+  options.retry.most = std::chrono::seconds(8);
+  options.retry.tries = 4;
+  return GoogleApi(TokenSource(google_credentials()), options);
+}
+
+double seconds_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+double parse_until(const std::string& text) {
+  for (const char* form : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d"}) {
+    std::tm time{};
+    std::istringstream in(text);
+    in >> std::get_time(&time, form);
+    if (in.fail() || in.peek() != std::istringstream::traits_type::eof()) continue;
+    const auto at = static_cast<double>(::timegm(&time));
+    if (at <= seconds_now())
+      throw UsageError(str("--until: ", text, " has passed"), "name a time to come, or as 6h");
+    return at;
+  }
+  try {
+    return seconds_now() + static_cast<double>(parse_duration("--until", text).count());
+  } catch (const UsageError&) {
+    throw UsageError(str("--until: '", text, "' is neither a date nor a length of time"),
+                     "write it as 2026-12-01, 2026-12-01T18:30Z or 6h");
+  }
+}
+
+void lead_job(GoogleApi& api, const JobLead& lead) {
+  const StopSignal signal(kNotice);
+  const JobSpec& spec = lead.journal.spec;
+  TpuApi tpu(api, spec.project);
+  const auto tell = [&](const std::string& line) {
+    (lead.json ? std::cerr : std::cout) << line << std::endl;
+  };
+  const SshSettings ssh{
+      spec.user, "0", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
+  const std::string api_url = api_server("tpu").text();
+  JobShell shell(spec, {tpu, ssh, tell, {api_url}});
+  BucketStore store(spec.folder, lead.out);
+  const std::string model = join_path(spec.folder, "run/model");
+  JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = this_process()};
+  world.now = &seconds_now;
+  world.wait = [](double seconds) {
+    wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));
+  };
+  world.tell = tell;
+  world.log = [](const std::string& text) { std::cerr << text << std::flush; };
+  world.startup = [&](const std::string& zone, double seconds) {
+    return startup_guard(spec, zone, seconds, {api_url, "/home/" + spec.user});
+  };
+  world.stage = [&] { lead.stage(tell); };
+  world.fetch = [&] { fetch_results(spec, lead.out, tell); };
+  world.newest_checkpoint = [&] { return latest_checkpoint(model); };
+  world.times.poll = lead.poll;
+  Job job(lead.journal, world);
+  run_to_end(job, lead);
+  judge_end(job.journal(), lead.json);
+}
+
+void watch_job(const WatchOptions& o) {
+  std::string folder = o.place, out = o.out;
+  if (!is_remote(o.place)) {
+    const std::string here = join_path(o.place, kJournalName);
+    if (!exists(here))
+      throw UsageError(str(o.place, ": no job was run for this folder"),
+                       "name the folder of smelt cloud run, or the job's in the bucket");
+    folder = parse_journal(read_file(here), here).spec.folder;
+    if (out.empty()) out = o.place;
+  }
+  const std::string kept = join_path(folder, kJournalName);
+  if (!exists(kept))
+    throw UsageError(str(folder, ": there is no job"), "smelt cloud run RECIPE makes one");
+  JobLead lead{.journal = parse_journal(read_file(kept), kept),
+               .out = out.empty() ? path_name(folder) : out,
+               .poll = o.poll,
+               .ssh_config = o.ssh_config,
+               .ssh_options = o.ssh_options,
+               .json = o.json,
+               .end = o.end};
+  if (lead.journal.step == JobStep::stage)
+    throw UsageError(str(folder, ": the job's data are not all in the bucket"),
+                     "give the command of smelt cloud run again, where they are");
+  GoogleApi api = job_api();
+  lead_job(api, lead);
+}
+
+}  // namespace smelt

@@ -1,0 +1,91 @@
+#include "cloud/job_guard.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/run_program.h"
+#include "base/str.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kMostLog = 1 << 20;  // bytes of output at a look
+
+// A second TERM would end smelt at once, without a checkpoint.
+constexpr const char* kEnd =
+    "runs() { [ -f \"$j/pid\" ] && kill -s 0 -- \"-$(cat \"$j/pid\")\" 2>/dev/null; }\n"
+    "end_job() { if runs && [ ! -e \"$j/told\" ]; then : > \"$j/told\"; "
+    "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
+
+// What is deleted: the node, or what stands in the queue with it.
+std::string resource_of(const JobSpec& spec, const std::string& zone) {
+  const std::string name = machine_name(spec);
+  return str("/v2/projects/", spec.project, "/locations/", zone,
+             spec.queued ? "/queuedResources/" + name + "?force=true" : "/nodes/" + name);
+}
+
+std::string whole(double seconds) {
+  return str(static_cast<long long>(std::max(0.0, std::floor(seconds))));
+}
+
+}  // namespace
+
+std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
+                         const GuardPlace& place) {
+  return str(
+      "d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kEnd,
+      "first=$(( $(date +%s) + ", whole(seconds),
+      " ))\n"
+      "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
+      "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n"
+      // The token is on no command line, where every user could read it.
+      "delete_this_machine() {\n"
+      "  curl -sf -m 20 -H 'Metadata-Flavor: Google' "
+      "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/"
+      "service-accounts/default/token\" |\n"
+      "    sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
+      "    curl -s -m 60 -o /dev/null -X DELETE -H @- ",
+      shell_word(place.api + resource_of(spec, zone)),
+      "\n}\n"
+      "while :; do\n"
+      "  if due; then\n"
+      "    end_job; i=0\n"
+      "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
+      "    if due; then delete_this_machine; fi\n"
+      "  fi\n"
+      "  sleep ${SMELT_GUARD_POLL:-5}\n"
+      "done\n");
+}
+
+std::string startup_guard(const JobSpec& spec, const std::string& zone, double seconds,
+                          const GuardPlace& place) {
+  return str(
+      "#!/bin/sh\n# smelt's dead man's switch: deletes this machine when nobody leads its "
+      "job any more.\nsetsid sh -c ",
+      shell_word(guard_script(spec, zone, seconds, place)), " </dev/null >/dev/null 2>&1 &\n");
+}
+
+std::string guard_command(const std::string& script) {
+  return str("d=$HOME/.smelt-guard; mkdir -p -m 700 \"$d\" || exit 1\nprintf %s ",
+             shell_word(script),
+             " > \"$d/guard.sh\"\n"
+             "if [ -f \"$d/pid\" ] && kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then exit 0; fi\n"
+             "setsid sh \"$d/guard.sh\" </dev/null >/dev/null 2>&1 3<&- &\n"
+             "echo $! > \"$d/pid\"\n");
+}
+
+std::string look_command(double seconds, std::uint64_t log_from) {
+  return str("d=$HOME/.smelt-guard; j=$HOME/.smelt-job\n", kEnd,
+             "mkdir -p -m 700 \"$d\"; echo $(( $(date +%s) + ", whole(seconds),
+             " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
+             "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
+             "if runs; then s=running; elif [ -f \"$j/exit\" ]; then s=\"ended $(cat "
+             "\"$j/exit\")\"; else s='ended 1'; fi\n"
+             "touch \"$j/log\"; echo \"$s $(wc -c < \"$j/log\")\"\n"
+             "tail -c +",
+             log_from + 1, " \"$j/log\" | head -c ", kMostLog, "\n");
+}
+
+std::string end_command() { return str("j=$HOME/.smelt-job\n", kEnd, "end_job\n"); }
+
+}  // namespace smelt

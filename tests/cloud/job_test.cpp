@@ -1,0 +1,141 @@
+// The machine of a job, case by case; tests/cloud/job_scenarios_test.cpp puts them together.
+#include "cloud/job.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "cloud/tpu_test.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class JobMachinesTest : public TpuTest {
+ protected:
+  JobMachinesTest() {
+    fake_.completes_unasked = true;
+    fake_.polls = 1;
+    journal_.spec.run = "r1";
+    journal_.spec.project = "p";
+    journal_.spec.zones = {{kZone, 2.4}, {"us-central1-b", 2.4}};
+    journal_.spec.node = {"v3-8", "x", true};
+  }
+  // Until it has the machine, for so many looks.
+  std::optional<TpuNode> seek(int looks) {
+    std::optional<TpuNode> node;
+    for (int i = 0; i < looks && !node; ++i, now_ += 30) node = machines_.seek();
+    return node;
+  }
+  int looks_until_clear() {
+    int looks = 1;
+    for (; !machines_.clear(); ++looks) now_ += 30;
+    return looks;
+  }
+  std::vector<std::string> places() {
+    std::vector<std::string> out;
+    for (const auto& [name, state] : fake_.states()) out.push_back(name);
+    return out;
+  }
+  TpuNode make(const std::string& zone) {
+    tpu_.create(zone, "smelt-r1", journal_.spec.node);
+    return *tpu_.node(zone, "smelt-r1");
+  }
+
+  double now_ = 1000;
+  JobJournal journal_;
+  std::vector<JobJournal> saved_;
+  JobMachines machines_{journal_,
+                        {tpu_, [this] { return now_; }, [this] { saved_.push_back(journal_); },
+                         [](const std::string&) {}},
+                        [](const std::string& zone, double seconds) {
+                          return str("guard of ", zone, " for ", seconds);
+                        }};
+};
+
+TEST_F(JobMachinesTest, OneIsMadeWithItsLabelAndItsSwitch) {
+  journal_.spec.budget = 50;
+  const auto node = seek(5);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->labels.at("smelt-run"), "r1");
+  EXPECT_EQ(node->metadata.at("startup-script"), "guard of us-central1-a for 3600");
+  // Before it was asked for the journal said where.
+  ASSERT_FALSE(saved_.empty());
+  EXPECT_EQ(saved_.front().there()->zone, kZone);
+  EXPECT_EQ(saved_.front().there()->operation, "");
+  EXPECT_EQ(looks_until_clear(), 3);
+  EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobMachinesTest, AZoneThatDidNotAnswerIsAskedAgainBeforeAnother) {
+  fake_.lost_answers = {{.hangs_up = true}, {.status = 503}};  // which are obeyed
+  fake_.hidden_looks = 3;
+  const auto node = seek(8);
+  ASSERT_TRUE(node);
+  EXPECT_THAT(places(), ElementsAre("us-central1-a/smelt-r1"));
+}
+
+TEST_F(JobMachinesTest, AnotherZoneIsAskedWhereOneHasNone) {
+  fake_.zones[kZone].capacity = 0;
+  ASSERT_TRUE(seek(6));
+  EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
+  EXPECT_EQ(journal_.machines.size(), 1u);  // what was not made is not paid for
+}
+
+TEST_F(JobMachinesTest, ThatOneIsLeftOfSeveralOfItsName) {
+  make("us-central1-b");
+  make(kZone);
+  seek(1);
+  ASSERT_TRUE(seek(6));
+  EXPECT_EQ(places().size(), 1u);
+}
+
+TEST_F(JobMachinesTest, ALostOneIsDeletedBeforeAnotherIsMade) {
+  ASSERT_TRUE(seek(5));
+  fake_.preempt("smelt-r1");
+  EXPECT_FALSE(machines_.current());
+  fake_.quota = 1;  // which the lost one holds
+  ASSERT_TRUE(seek(8));
+  ASSERT_EQ(journal_.machines.size(), 2u);
+  EXPECT_GT(journal_.machines[0].gone, 0);
+  EXPECT_NEAR(dollars_so_far(journal_, now_), (now_ - 1000) / 3600 * 2.4, 0.1);
+}
+
+TEST_F(JobMachinesTest, WhatGotNoAnswerIsWaitedForBeforeItIsCalledGone) {
+  fake_.lost_answers = {{.hangs_up = true}};
+  fake_.hidden_looks = 3;
+  machines_.seek();
+  EXPECT_EQ(places().size(), 1u);
+  EXPECT_GT(looks_until_clear(), 3);
+  EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobMachinesTest, ARefusalThatNoZoneMendsIsSaid) {
+  journal_.spec.node.accelerator_type = "v9-8";
+  EXPECT_THAT(error_of<UsageError>([&] { seek(3); }),
+              HasSubstr("smelt-r1 in us-central1-a: Accelerator type v9-8 is not found"));
+  EXPECT_EQ(journal_.there(), nullptr);
+}
+
+TEST(JobJournal, ItIsReadAsItWasWritten) {
+  JobJournal journal;
+  journal.spec.run = "r1";
+  journal.spec.zones = {{"a-b1-c", 2.4}};
+  journal.spec.budget = 50;
+  journal.step = JobStep::train;
+  journal.progress = 7;
+  journal.machines = {{"a-b1-c", "operation", 2.4, 10, 10, 3610, 20, true}};
+  const std::string text = json_of(journal).dump();
+  EXPECT_EQ(json_of(parse_journal(text, "it")).dump(), text);
+  EXPECT_DOUBLE_EQ(dollars_so_far(journal, 1e6), 2.4);
+  EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
+              HasSubstr("it: this is no 'smelt cloud job 1'"));
+  EXPECT_THAT(error_of<UsageError>(
+                  [] { parse_journal(R"({"format": "smelt cloud job 1", "spec": {}})", "it"); }),
+              HasSubstr("it: it is damaged: "));
+}
+
+}  // namespace
+}  // namespace smelt
