@@ -212,6 +212,13 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
       AllOf(HasSubstr("on a v2-8: "), HasSubstr("which 4 devices of axis 'tensor' do not divide")));
 }
 
+TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
+  const Plan plan = this->plan("v5litepod-1", {"train.init=gone/bert_model.ckpt"});
+  EXPECT_TRUE(plan.rows[0].fits());
+  EXPECT_THAT(plan_text(plan), HasSubstr("train.init gone/bert_model.ckpt is not there: planned "
+                                         "for the sizes that the recipe says, and "));
+}
+
 TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
   if (exists("/dev/accel0") || exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
