@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -110,11 +111,14 @@ void run_plan(const PlanCommand& c) {
     bar->update(static_cast<std::int64_t>(done));
   };
   if (!c.json)
-    told.first = [&](const Plan& first) {
+    told.first = [&, begun = false](const PlanRow& row) mutable {
       bar.reset();
-      std::cout << "With layers in a loop; unrolled ones, which so long a run takes by itself, are "
-                   "being compiled:\n"
-                << plan_table(first) << "\n"
+      if (!std::exchange(begun, true))
+        std::cout << "With layers in a loop; then unrolled ones, which so long a run takes by "
+                     "itself, are compiled:\n";
+      std::cout << "  "
+                << (row.fits() ? planned_run_text(row) : row.type.name + ": not in this form")
+                << "\n"
                 << std::flush;
     };
   const Plan plan = plan_run(job, compiles, prices, told);

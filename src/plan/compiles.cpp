@@ -264,14 +264,14 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
 }
 
 std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests,
-                                       const std::function<void(std::size_t)>& done) const {
+                                       const Done& done) const {
   std::vector<Compiled> out(requests.size());
   const StopSignal stop("plan: stopping the compilers\n");
   std::mutex told;
   run_each(requests.size(), processes_at_a_time(limits_.side_by_side), [&](std::size_t i) {
     out[i] = kept_or_made(requests[i]);
     const std::lock_guard lock(told);
-    if (done) done(i);
+    if (done) done(i, out[i]);
   });
   return out;
 }

@@ -49,13 +49,15 @@ class TpuCompiles {
     std::string smelt = "/proc/self/exe";  // the program whose command `compile` does it
     bool again = false;                    // what is kept is not read, but replaced
   };
+  using Done = std::function<void(std::size_t request, const Compiled& compiled)>;
+
   // `folder`: for results to keep; empty: none are.
   TpuCompiles(std::string folder, Limits limits);
   explicit TpuCompiles(std::string folder) : TpuCompiles(std::move(folder), Limits()) {}
 
-  // In the order of the requests. `done` is told of each as it ends. A failure is kept by nobody.
-  std::vector<Compiled> run(std::span<const CompileRequest> requests,
-                            const std::function<void(std::size_t request)>& done = {}) const;
+  // In the order of the requests. `done` is told of each as it ends, of one at a time. A failure is
+  // kept by nobody.
+  std::vector<Compiled> run(std::span<const CompileRequest> requests, const Done& done = {}) const;
 
   // smelt/plans in $XDG_CACHE_HOME or ~/.cache; empty where there is none of these.
   static std::string users_folder();

@@ -90,13 +90,14 @@ class Planner {
       throw UsageError(rows_.front().problem);
   }
 
-  // Of which rows are finished by `finish`.
-  std::vector<PlanRow> rows(const std::function<Plan(std::vector<PlanRow>)>& finish) {
+  // `finish` gives a row what is worked out of its best form.
+  std::vector<PlanRow> rows(const std::function<void(PlanRow&)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
-    if (told_.first && is_unrolled_by_itself()) {
-      compile_round(kLoopedForm, any);
-      told_.first(finish(rows_));
-    }
+    if (told_.first && is_unrolled_by_itself())
+      compile_round(kLoopedForm, any, [&](PlanRow row) {
+        finish(row);
+        told_.first(row);
+      });
     compile_round(kOwn, any);
     if (job_.all_forms)  // one of them is the run's own, whose figures are kept
       for (const Form& form : {kUnrolledForm, kLoopedForm}) compile_round(form, any);
@@ -183,16 +184,16 @@ class Planner {
       }
     }
     asked_ += requests.size();
-    const auto compiled = compiles_.run(requests, [&](std::size_t) {
+    compiles_.run(requests, [&](std::size_t i, const Compiled& compiled) {
+      take(of[i], as_fits(rows_[of[i]].type, compiled), products[i]);
       ++done_;
       if (told_.progress) told_.progress(done_, asked_);
     });
-    for (std::size_t i = 0; i < of.size(); ++i)
-      take(of[i], as_fits(rows_[of[i]].type, compiled[i]), products[i]);
   }
 
   template <class Wanted>
-  void compile_round(const Form& form, const Wanted& wanted) {
+  void compile_round(const Form& form, const Wanted& wanted,
+                     const std::function<void(const PlanRow&)>& tell = {}) {
     round(
         wanted,
         [&](std::size_t i) -> std::optional<Made> {
@@ -201,6 +202,7 @@ class Planner {
         },
         [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
           add(i, form, compiled, products);
+          if (tell) tell(rows_[i]);
         });
   }
 
@@ -361,18 +363,16 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
 Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
               const PlanTold& told) {
   (void)find_plugin("tpu");  // says how to get it
-  const auto finish = [&](std::vector<PlanRow> rows) {
-    Plan plan{.rows = std::move(rows), .cheapest = {}, .fastest = {}};
-    for (PlanRow& row : plan.rows) {
-      if (!row.fits()) continue;
-      row.price = prices.find(row.type.generation, job.region);
-      row.time = run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
-      row.cost = run_cost(row.type, row.time, row.price);
-    }
-    choose(plan);
-    return plan;
+  const auto finish = [&](PlanRow& row) {
+    if (!row.fits()) return;
+    row.price = prices.find(row.type.generation, job.region);
+    row.time = run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
+    row.cost = run_cost(row.type, row.time, row.price);
   };
-  return finish(Planner(job, compiles, told).rows(finish));
+  Plan plan{.rows = Planner(job, compiles, told).rows(finish), .cheapest = {}, .fastest = {}};
+  std::ranges::for_each(plan.rows, finish);
+  choose(plan);
+  return plan;
 }
 
 }  // namespace smelt

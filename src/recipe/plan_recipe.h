@@ -102,8 +102,9 @@ struct Plan {
 struct PlanTold {
   // How many compilations of how many are done.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
-  // A first plan, of layers in a loop, where those of a long run are unrolled, which take minutes.
-  std::function<void(const Plan& first)> first = {};
+  // Where the layers of a long run are unrolled, which takes minutes to compile, they are compiled
+  // in a loop first: each row of that as soon as it is known.
+  std::function<void(const PlanRow& first)> first = {};
 };
 
 // The generation that a run of smelt's was made on, by its folder, and the factor that its steps

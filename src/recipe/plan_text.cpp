@@ -335,8 +335,6 @@ std::string longest_words(const Plan& plan) {
 
 }  // namespace
 
-std::string plan_table(const Plan& plan) { return table(plan); }
-
 std::string plan_text(const Plan& plan) {
   const std::string now = this_month();
   std::string out = table(plan) + "\n";

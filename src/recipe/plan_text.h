@@ -9,9 +9,8 @@
 
 namespace smelt {
 
-// A line for each type, the cheapest and the fastest marked.
-std::string plan_table(const Plan& plan);
-// The table, what each row is made of, and what to rent. Prices are old by this machine's clock.
+// A line for each type, the cheapest and the fastest marked, what each row is made of, and what to
+// rent. Prices are old by this machine's clock.
 std::string plan_text(const Plan& plan);
 // "16.1 h (10.2 h to 23 h) on a v3-8, $129 on demand, …" of a row that fits.
 std::string planned_run_text(const PlanRow& row);

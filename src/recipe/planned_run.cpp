@@ -1,6 +1,6 @@
 // What of a recipe a plan needs.
 #include "base/error.h"
-#include "checkpoint/given_weights.h"
+#include "base/str.h"
 #include "recipe/epochs.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
@@ -31,24 +31,12 @@ std::optional<double> held_out_examples(const Recipe& r) {
   }
 }
 
-// The weights to begin with need not be there yet, nor the vocabulary beside them.
-bool waits_for_weights(const Recipe& r) {
-  if (r.train.init.empty() || !r.vocab.file.empty() || has_begun(r)) return false;
-  try {
-    check_weights_folder(r.train.init);
-    return false;
-  } catch (const UsageError&) {
-    return true;
-  }
-}
-
-std::string unknown_of(const Recipe& r, bool waits) {
-  std::string out = uncounted_epochs(r);
-  if (waits)
-    out += str(out.empty() ? "" : "\n", "train.init ", r.train.init,
-               " is not there: planned for the sizes that the recipe says, and ", r.vocab.size,
-               " words");
-  return out;
+// Weights to begin with, and the vocabulary beside them, need not be there yet. What is missing.
+std::string missing_weights(const Recipe& r) try {
+  (void)given_vocabulary(r);
+  return "";
+} catch (const UsageError& error) {
+  return str(first_line(error.what()), "; planned for the sizes that are known");
 }
 
 }  // namespace
@@ -61,11 +49,13 @@ Recipe recipe_on(const Accelerator& type, const std::string& recipe,
 }
 
 PlannedRun planned_run(const Recipe& recipe) {
-  const bool waits = waits_for_weights(recipe);
-  const Recipe r = waits ? recipe : with_given_size(recipe);
+  const std::string missing = missing_weights(recipe);
+  const Recipe r = missing.empty() ? with_given_size(recipe) : recipe;
   if (!r.program->job)
     throw UsageError("this type of model builds no step before its data are there");
-  PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = unknown_of(r, waits)};
+  std::vector<std::string> unknown{uncounted_epochs(r), missing};
+  std::erase(unknown, "");
+  PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
   if (r.ready.records.empty() || !r.ready.heldout.empty())
     out.evaluation = {
         .batch = r.eval.batch_size,
