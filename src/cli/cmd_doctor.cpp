@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/exit_status.h"
 #include "base/str.h"
@@ -34,11 +35,16 @@ void print_json(const std::vector<DoctorCheck>& checks) {
 }
 
 void run_doctor(DoctorOptions o) {
-  if (!o.ask.type.empty()) o.ask.type = find_accelerators("--type", o.ask.type).front().name;
+  std::optional<Accelerator> type;
+  if (!o.ask.type.empty()) {
+    type = find_accelerators("--type", o.ask.type).front();
+    o.ask.type = type->name;
+  }
   if (!o.zones.empty())
     for (const std::string_view zone : split(o.zones, ',')) o.ask.zones.emplace_back(trim(zone));
   auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
-  if (!o.recipe.empty()) checks.push_back(recipe_check(o.recipe, o.settings));
+  if (!o.recipe.empty())
+    checks.push_back(recipe_check(o.recipe, o.settings, type ? &*type : nullptr));
   o.json ? print_json(checks) : print_checks(checks);
   if (!are_good(checks)) throw ExitStatus(1);
 }

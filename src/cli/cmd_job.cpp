@@ -21,6 +21,7 @@ void add_machine_options(CLI::App& command, JobOptions& o) {
   command.add_option("--subnetwork", o.subnetwork, "default: the network's");
   command.add_option("--service-account", o.service_account,
                      "that the machine has; default: the project's");
+  command.add_option("--user", o.user, "who signs in to it; default: who one is here");
 }
 
 void add_job_options(CLI::App& command, JobOptions& o) {
@@ -66,6 +67,15 @@ void run_recipe_there(const WorkerOptions& w, JobOptions o) {
   run_job(o);
 }
 
+// A budget that nobody keeps to would be worse than none.
+void refuse_flags(const std::vector<CLI::Option*>& of_recipes, const std::string& machine) {
+  for (const CLI::Option* option : of_recipes)
+    if (option->count() > 0)
+      throw UsageError(str("smelt cloud run ", machine, ": ", option->get_name(),
+                           " is for a recipe, and this is a machine's command"),
+                       "smelt cloud run RECIPE.yaml");
+}
+
 bool is_recipe(const std::string& what) {
   return what.ends_with(".yaml") || what.ends_with(".yml") || exists(what);
 }
@@ -83,14 +93,18 @@ void add_run(CLI::App& cloud) {
                                    "on a machine: what is run by the workers' shell, and goes on");
   command->add_flag("--stop", *stop, "on a machine: end the command that runs")->excludes(what);
   add_worker_options(*command, *w);
+  const auto before = std::ssize(command->get_options());
   add_machine_options(*command, *o);
   add_job_options(*command, *o);
-  command->callback([w, o, stop, what] {
+  auto of_recipes = command->get_options();
+  of_recipes.erase(of_recipes.begin(), of_recipes.begin() + before);
+  command->callback([w, o, stop, what, of_recipes] {
     if (!*stop && what->count() == 0) {
       if (is_recipe(w->name)) return run_recipe_there(*w, *o);
       throw UsageError(str("smelt cloud run ", w->name, ": nothing to run"),
                        "a recipe's file; or a machine and --command 'what to run', or --stop");
     }
+    refuse_flags(of_recipes, w->name);
     w->command = *stop ? stop_job() : start_job(w->command);
     run_on_workers(*w);
   });

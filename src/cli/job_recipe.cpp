@@ -5,18 +5,37 @@
 #include <set>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
+#include "checkpoint/tensorflow.h"
 #include "recipe/dry_run.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/row_commands.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/tokenizer_config.h"
 
 namespace smelt {
 namespace {
 
-std::string judge(const Recipe& recipe) {
-  if (const std::string misfit = dry_run(recipe).misfit; !misfit.empty())
+// A recipe that says nothing trains on a CPU, beside the TPU.
+void check_device(const Recipe& r, const Accelerator& type) {
+  const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices);
+  const bool is_other = r.train.device != "tpu" && r.train.device != "cpu";
+  if (is_other || (r.train.device == "cpu" && !r.is_set("train.device")))
+    throw UsageError(str("train.device: ", r.train.device, ", on a ", type.name), hint);
+  if (r.train.device == "tpu" && r.train.devices != type.devices)
+    throw UsageError(
+        str("train.devices: ", r.train.devices, ", and a ", type.name, " has ", type.devices),
+        hint);
+}
+
+std::string judge(const Recipe& recipe, const Accelerator* type) {
+  if (type != nullptr) check_device(recipe, *type);
+  if (type != nullptr) (void)staged_recipe(recipe, "gs://bucket/job");
+  if (const std::string misfit = dry_run(recipe, {}, type).misfit; !misfit.empty())
     throw UsageError(misfit, "smelt plan says where and how it fits");
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
              " on ", recipe.train.devices, " x ", recipe.train.device);
@@ -24,8 +43,7 @@ std::string judge(const Recipe& recipe) {
 
 constexpr const char* kLists[] = {"text.input", "data.records",    "data.heldout",
                                   "data.train", "data.validation", "data.test"};
-constexpr const char* kPlaces[] = {"vocab.file", "data.glue_folder", "model.like", "train.init",
-                                   "distill.teacher"};
+constexpr const char* kWeights[] = {"model.like", "train.init", "distill.teacher"};
 
 bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != std::end(names);
@@ -37,7 +55,10 @@ class Stager {
 
   // What the field is in the bucket.
   std::string list(const std::string& field, const std::string& value) {
-    if (value.empty() || is_row_command(value)) return value;
+    if (value.empty()) return value;
+    if (is_row_command(value))
+      throw UsageError(str(field, ": ", value, " is a command of this machine"),
+                       "write its rows into a file, and name that");
     std::vector<std::string> there;
     std::set<std::string> names;
     for (const std::string& file : expand_files(value, field)) {
@@ -47,14 +68,27 @@ class Stager {
     }
     return join(there, ",");
   }
-  // A file, a folder, or, of a checkpoint, the beginning of its files' names: what lies beside it
-  // may be read, too.
-  std::string one(const std::string& field, const std::string& value) {
+  std::string folder(const std::string& field, const std::string& value) {
+    return value.empty() || is_remote(value) ? value : tree(value, place(field));
+  }
+  // With how it is used, which lies beside it.
+  std::string vocabulary(const std::string& file) {
+    if (file.empty() || is_remote(file)) return file;
+    const std::string there = join_path(place("vocab.file"), path_name(file));
+    for (const std::string& beside : std::set{
+             tokenizer_config_path(file), join_path(parent_path(file), "tokenizer_config.json")})
+      if (exists(beside)) put(beside, join_path(place("vocab.file"), path_name(beside)));
+    return put(file, there);
+  }
+  // Of a run its model, of a model's folder the newest checkpoint alone; of a TensorFlow checkpoint
+  // its files and the sizes beside them.
+  std::string weights(const std::string& field, const std::string& value) {
     if (value.empty() || is_remote(value)) return value;
-    if (is_folder(value)) return tree(value, place(field));
-    if (field == "vocab.file") return put(value, join_path(place(field), path_name(value)));
-    const std::string above = parent_path(value);
-    return join_path(tree(above.empty() ? "." : above, place(field)), path_name(value));
+    if (!is_folder(value))
+      if (const auto prefix = tensorflow_prefix(value)) return tensorflow(*prefix, place(field));
+    const std::string from = model_in_run(value, field).value_or(value);
+    if (is_checkpoint_path(from)) return tree(from, join_path(place(field), path_name(from)));
+    return tree(from, place(field), latest_checkpoint(from));
   }
 
  private:
@@ -64,12 +98,26 @@ class Stager {
     out_.files.emplace_back(file, to);
     return to;
   }
-  std::string tree(const std::string& from, const std::string& to) {
+  // `newest`: of checkpoints this one alone.
+  std::string tree(const std::string& from, const std::string& to,
+                   std::optional<std::int64_t> newest = {}) {
     for (const std::string& name : list_folder(from)) {
       const std::string path = join_path(from, name), there = join_path(to, name);
-      is_folder(path) ? tree(path, there) : put(path, there);
+      const bool other =
+          newest && name.starts_with("checkpoint-") && name != str("checkpoint-", *newest);
+      if (!is_folder(path))
+        put(path, there);
+      else if (!other)
+        tree(path, there);
     }
     return to;
+  }
+  std::string tensorflow(const std::string& prefix, const std::string& to) {
+    const std::string from = parent_path(prefix), name = path_name(prefix);
+    for (const std::string& file : list_folder(from.empty() ? "." : from))
+      if (file.starts_with(name + ".") || file.ends_with("config.json"))
+        put(join_path(from, file), join_path(to, file));
+    return join_path(to, name);
   }
 
   std::string folder_;
@@ -90,17 +138,22 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
     nlohmann::json value = r.sections.at(section).at(name);
     if (field == "out") continue;
     if (is_one_of(kLists, field)) value = stager.list(field, value.get<std::string>());
-    if (is_one_of(kPlaces, field)) value = stager.one(field, value.get<std::string>());
+    if (is_one_of(kWeights, field)) value = stager.weights(field, value.get<std::string>());
+    if (field == "data.glue_folder") value = stager.folder(field, value.get<std::string>());
+    if (field == "vocab.file") continue;
     sections[section] += str(section.empty() ? "" : "  ", name, ": ", value.dump(), "\n");
   }
+  if (const std::string vocab = stager.vocabulary(given_vocabulary(r)); !vocab.empty())
+    sections["vocab"] += str("  file: ", nlohmann::json(vocab).dump(), "\n");
   out.text = str("out: ", nlohmann::json(join_path(folder, "run")).dump(), "\n");
   for (const auto& [section, lines] : sections)
     out.text += (section.empty() ? "" : section + ":\n") + lines;
   return out;
 }
 
-DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings) {
-  return looked_at("recipe", [&] { return judge(load_recipe(path, settings)); });
+DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings,
+                         const Accelerator* type) {
+  return looked_at("recipe", [&] { return judge(load_recipe(path, settings), type); });
 }
 
 }  // namespace smelt

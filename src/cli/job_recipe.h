@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "cloud/doctor.h"
+#include "plan/accelerator.h"
 #include "recipe/recipe.h"
 
 namespace smelt {
 
-// The recipe as a dry run here judges it; that this machine has no such device is no fault.
-DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings);
+// The recipe as a dry run here judges it; that this machine has no such device is no fault. With a
+// type: for a job on it.
+DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings,
+                         const Accelerator* type = nullptr);
 
 // A recipe whose files lie in a job's folder of the bucket.
 struct StagedRecipe {

@@ -96,7 +96,8 @@ JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
                .service_account = o.service_account};
   spec.queued = o.queued;
   spec.folder = join_path(o.bucket, job_name(o, recipe));
-  spec.user = local_user();
+  spec.user = o.user.empty() ? local_user() : o.user;
+  require_user(spec.user);
   spec.command = str("smelt run ", shell_word(join_path(spec.folder, "recipe.yaml")));
   spec.package = o.package;
   spec.setup = recipe.train.device == "tpu" ? "tpu" : "";
@@ -124,12 +125,15 @@ JobJournal journal_of(JobSpec spec, const std::string& kept) {
   }
   journal = parse_journal(kept, join_path(spec.folder, kJournalName));
   spec.run = journal.spec.run;
-  if (journal.outcome.empty()) {  // it goes on where it is
-    spec.zones = journal.spec.zones;
-    spec.node = journal.spec.node;
-    spec.queued = journal.spec.queued;
-    spec.command = journal.spec.command;
+  if (journal.step == JobStep::stage) {  // there is nothing of it yet
+    spec.run = journal.spec.run;
     journal.spec = std::move(spec);
+    return journal;
+  }
+  if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends
+    journal.spec.budget = spec.budget;
+    if (spec.until > 0) journal.spec.until = spec.until;
+    journal.spec.attempts = spec.attempts;
     return journal;
   }
   if (journal.step != JobStep::ended)
@@ -138,31 +142,40 @@ JobJournal journal_of(JobSpec spec, const std::string& kept) {
   JobJournal next;  // what was paid counts
   next.spec = std::move(spec);
   next.machines = std::move(journal.machines);
-  next.progress = journal.progress;
   next.starts = journal.starts;
   return next;
 }
 
-// Nothing is left to be done of it.
-void require_undone(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
+// Something is left to be done of it, and it is this recipe's.
+void require_goes_on(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
   const std::string recipe = join_path(spec.folder, "recipe.yaml");
-  const bool done = journal.outcome == "done" && journal.step == JobStep::ended;
-  if (done && exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text)
+  const bool same = exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
+  if (same && journal.outcome == "done" && journal.step == JobStep::ended)
     throw UsageError(
         str(spec.folder, ": the job of this recipe is done"),
         str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+  if (same || !journal.outcome.empty() || journal.step == JobStep::stage) return;
+  throw UsageError(
+      str(spec.folder, ": its job goes on, and is another recipe's or has other settings"),
+      str("for another job --name NAME; smelt cloud watch ", spec.folder,
+          " leads that one, with --end ends it"));
+}
+
+std::string text_of(const std::string& file) {
+  return exists(file) ? read_file(file, kSmallFileBytes) : "";
 }
 
 void show(const JobOptions& o, const JobJournal& journal) {
   const JobSpec& spec = journal.spec;
-  std::cout << o.recipe << ": " << spec.node.accelerator_type << (o.spot ? ", spot" : "")
-            << (o.queued ? ", queued" : "") << ", " << spec.node.runtime_version << ", project "
-            << spec.project << "\n";
+  std::ostream& out = o.json ? std::cerr : std::cout;
+  out << o.recipe << ": " << spec.node.accelerator_type << (spec.node.spot ? ", spot" : "")
+      << (spec.queued ? ", queued" : "") << ", " << spec.node.runtime_version << ", project "
+      << spec.project << "\n";
   for (const JobSpec::Zone& zone : spec.zones)
-    std::cout << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour\n";
-  std::cout << "  at most $" << dollars(spec.budget) << ", $"
-            << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n  in "
-            << spec.folder << "; results come to the recipe's out\n";
+    out << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour\n";
+  out << "  at most $" << dollars(spec.budget) << ", $"
+      << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n  in " << spec.folder
+      << "; results come to the recipe's out\n";
 }
 
 }  // namespace
@@ -173,7 +186,7 @@ void run_job(const JobOptions& o) {
   DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package};
   for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = examine(ask, [] { return job_api(); });
-  checks.push_back(recipe_check(o.recipe, o.settings));
+  checks.push_back(recipe_check(o.recipe, o.settings, &type_of(o)));
   if (!are_good(checks) || !o.json) print_checks(checks);
   if (!are_good(checks)) throw ExitStatus(1);
   GoogleApi api = job_api();
@@ -182,16 +195,18 @@ void run_job(const JobOptions& o) {
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
   staged.files.emplace_back(spec.package, staged_package(spec));
   const std::string kept = join_path(spec.folder, kJournalName);
-  const std::string text = exists(kept) ? read_file(kept, kSmallFileBytes) : "";
-  if (!text.empty()) require_undone(parse_journal(text, kept), spec, staged);
+  const std::string text = text_of(kept);
+  if (!text.empty()) require_goes_on(parse_journal(text, kept), spec, staged);
   const JobJournal journal = journal_of(spec, text);
   show(o, journal);
   if (o.dry_run) return;
   if (!o.yes && !is_agreed_to("run it?")) {
-    std::cout << "nothing was made; --yes runs it\n";
-    return;
+    std::cerr << "nothing was made; --yes runs it\n";
+    throw ExitStatus(1);
   }
-  require_user(spec.user);
+  if (text_of(kept) != text)
+    throw SystemError(str(spec.folder, ": another process has led the job meanwhile"),
+                      "give the same command again");
   JobLead lead{.journal = journal,
                .out = recipe.out,
                .poll = o.poll,

@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "base/duration.h"
 #include "base/error.h"
@@ -34,11 +35,16 @@ class BucketStore : public JobStore {
   }
   void write(const std::string& text) override {
     write_file(there_, text);
-    write_file(here_, text);
+    try {
+      write_file(here_, text);
+    } catch (const Error& error) {  // a full disk here ends no training there
+      if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
+    }
   }
 
  private:
   std::string there_, here_;
+  bool told_ = false;
 };
 
 std::string this_process() {
@@ -48,9 +54,11 @@ std::string this_process() {
              static_cast<long long>(seconds_now()));
 }
 
-// Text, examples and all checkpoints but the newest stay in the bucket.
+// Text, examples to train on and all checkpoints but the newest stay in the bucket; held-out ones
+// are few, and are what smelt eval scores.
 bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
-  if (path == "text" || path == "data" || path.ends_with("smelt.lock")) return true;
+  if (path == "text" || path.ends_with("smelt.lock")) return true;
+  if (parent_path(path) == "data") return !path_name(path).starts_with("heldout");
   const std::string name = path_name(path);
   return path.starts_with("model/checkpoint-") && newest && name != str("checkpoint-", *newest) &&
          parent_path(path) == "model";
@@ -180,6 +188,11 @@ void watch_job(const WatchOptions& o) {
   if (lead.journal.step == JobStep::stage)
     throw UsageError(str(folder, ": the job's data are not all in the bucket"),
                      "give the command of smelt cloud run again, where they are");
+  if (lead.journal.step == JobStep::ended) {
+    fetch_results(lead.journal.spec, lead.out,
+                  [](const std::string& line) { std::cerr << line << "\n"; });
+    return judge_end(lead.journal, lead.json);
+  }
   GoogleApi api = job_api();
   lead_job(api, lead);
 }

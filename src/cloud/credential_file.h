@@ -7,10 +7,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "net/secret.h"
 #include "net/url.h"
 
 namespace smelt {
+
+// By Google; who signs in again mends it.
+class CredentialsRefused : public UsageError {
+  using UsageError::UsageError;
+};
 
 // The value of a variable of the environment, "" when there is none.
 std::string environment(const char* name);

@@ -37,7 +37,7 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
   return str("has ", type, "; whether one is free, and in the quota, is said when it is asked for");
 }
 
-// Where the bucket lies, by Cloud Storage.
+// Where the bucket lies, by Cloud Storage; "" where one may not see it, who may write to it still.
 std::string bucket_location(GoogleApi& api, const std::string& project, const std::string& bucket,
                             const std::string& zone) {
   const ApiAnswer answer =
@@ -47,12 +47,7 @@ std::string bucket_location(GoogleApi& api, const std::string& project, const st
     throw UsageError(str("there is no bucket ", bucket),
                      str("gcloud storage buckets create gs://", bucket, " --project=", project,
                          zone.empty() ? "" : " --location=" + region_of(zone)));
-  if (answer.fault->status == 403)
-    throw UsageError(
-        str("bucket ", bucket, ": ", answer.fault->message),
-        str("gcloud storage buckets add-iam-policy-binding gs://", bucket,
-            " --member=WHO --role=roles/storage.admin; smelt cloud whoami says who. A name that is "
-            "another project's needs another name"));
+  if (answer.fault->status == 403) return "";
   throw SystemError(str("bucket ", bucket, ": ", answer.fault->message), "try again");
 }
 
@@ -69,7 +64,8 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
                        str("gcloud storage buckets create gs://NAME --project=", project,
                            " --location=", region_of(each), ", and --bucket gs://NAME"));
   check_writable(ask.bucket);
-  return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to");
+  return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
+             location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "");
 }
 
 std::string ssh_text() {

@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -65,23 +67,47 @@ int copy_below(const std::string& from, const std::string& to, const std::string
   return copied;
 }
 
+// What the list says is there as it is wanted. Of all else it says so no more, and files that are
+// not wanted are removed.
+nlohmann::json drop_others(const std::string& list,
+                           const std::map<std::string, std::string>& wanted) {
+  using nlohmann::json;
+  json before = exists(list) ? json::parse(read_file(list), nullptr, false) : json();
+  if (!before.is_object()) before = json::object();
+  json kept = json::object();
+  for (const auto& [to, sum] : before.items())
+    if (const auto found = wanted.find(to); found != wanted.end() && sum == found->second)
+      kept[to] = sum;
+  if (kept == before) return kept;
+  write_file(list, kept.dump(1) + "\n");
+  for (const auto& [to, sum] : before.items())
+    if (!wanted.contains(to)) remove_file(to);
+  return kept;
+}
+
 }  // namespace
 
 int copy_once(const std::vector<std::pair<std::string, std::string>>& files,
               const std::string& list, const std::function<void(const std::string&)>& tell) {
-  using nlohmann::json;
-  json there = exists(list) ? json::parse(read_file(list), nullptr, false) : json();
-  if (!there.is_object()) there = json::object();
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kListEvery(5);  // a bucket takes one write a second of an object
+  std::map<std::string, std::string> wanted;
+  for (const auto& [from, to] : files) wanted[to] = file_sha256(from);
+  nlohmann::json there = drop_others(list, wanted);
+  const auto write = [&] { write_file(list, there.dump(1) + "\n"); };
+  auto written = Clock::now();
   int copied = 0;
   for (const auto& [from, to] : files) {
-    const std::string sum = file_sha256(from);
-    if (there.value(to, "") == sum && exists(to)) continue;
+    if (there.contains(to) && exists(to)) continue;
     tell(str("copying ", from, " to ", to));
     copy_file(from, to);
-    there[to] = sum;
-    write_file(list, there.dump(1) + "\n");
+    there[to] = wanted.at(to);
     ++copied;
+    if (Clock::now() - written < kListEvery) continue;
+    write();
+    written = Clock::now();
   }
+  if (copied > 0) write();
   return copied;
 }
 

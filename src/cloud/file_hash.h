@@ -14,7 +14,8 @@ std::string text_sha256(const std::string& text);
 
 void copy_file(const std::string& from, const std::string& to);
 // Copies files, "here" to "there", but for those that `list`, a file of the target that is written
-// anew, says are there with the same content. How many were copied.
+// anew, says are there with the same content. What it says besides was an earlier try's and is
+// removed. How many were copied.
 int copy_once(const std::vector<std::pair<std::string, std::string>>& files,
               const std::string& list, const std::function<void(const std::string&)>& tell);
 // All files below a folder but those that `skips` names by their path in it.

@@ -76,7 +76,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   if (good) throw SystemError(str(url.shown(), ": the answer is no JSON object"));
   const ApiFault fault = fault_in(answer, body, token());
   if (answer.status == 401)
-    throw UsageError(
+    throw CredentialsRefused(
         str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),
         "gcloud auth application-default login; or, for a service account, make a "
         "new key file");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "cloud/google_api.h"
 
 namespace smelt {
 namespace {
@@ -35,9 +36,11 @@ void Job::tell_error(const std::string& text) {
   told_ = text;
 }
 
+// Another's journal is not written over.
 void Job::save() {
   const std::string text = json_of(journal_).dump(1) + "\n";
   if (text == written_) return;
+  if (!written_.empty()) require_lead();
   world_.store.write(text);
   written_ = text;
 }
@@ -117,6 +120,8 @@ void Job::machine() {
       tell(str(node->zone, ": ", node->name, " is READY"));
       go(JobStep::install);
     }
+  } catch (const CredentialsRefused&) {
+    throw;  // a person signs in again
   } catch (const UsageError& error) {
     if (journal_.there() != nullptr) throw;
     fail(error.what());
@@ -125,17 +130,32 @@ void Job::machine() {
 
 void Job::lost(const std::string& what) {
   tell(str(what, ": another is made"));
-  unreached_since_ = 0;
+  useless_since_ = 0;
+  was_reached_ = false;
   journal_.seeking_since = world_.now();
   go(JobStep::machine);
 }
 
-void Job::unreached(const std::string& why) {
+void Job::useless(const std::string& why) {
   const double now = world_.now();
-  if (unreached_since_ == 0) unreached_since_ = now;
-  if (now - unreached_since_ < world_.times.unreached) return tell_error(first_line(why));
+  if (useless_since_ == 0 || now - failed_at_ > world_.times.apart + world_.times.poll)
+    useless_since_ = now;
+  failed_at_ = now;
+  if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
+  if (++journal_.fruitless >= journal_.spec.attempts)
+    return fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ",
+                    first_line(why)));
   machines_.remove();
-  lost("the machine is not reached");
+  lost(str("the machine is of no use (", first_line(why), ")"));
+}
+
+// Of a machine that trains. From where it was never reached it is not judged: whoever led the job
+// before did reach it, and alone it deletes itself.
+void Job::unheard(const std::string& why) {
+  const auto before = journal_.progress;
+  take_progress();
+  if (journal_.progress != before) useless_since_ = 0;
+  was_reached_ ? useless(why) : tell_error(first_line(why));
 }
 
 void Job::install() {
@@ -149,11 +169,15 @@ void Job::install() {
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {
-    return unreached(error.what());
+    return useless(error.what());
+  } catch (const CredentialsRefused&) {
+    throw;
   } catch (const UsageError& error) {
+    if (!machines_.current()) return lost("the machine is lost");
     return fail(error.what());
   }
-  unreached_since_ = 0;
+  useless_since_ = 0;
+  was_reached_ = true;
   go(JobStep::train);
 }
 
@@ -164,8 +188,10 @@ void Job::take_log(const JobWorkers::Look& look) {
 
 void Job::take_progress() {
   const auto newest = world_.newest_checkpoint();
-  if (!newest || (journal_.progress && *newest <= *journal_.progress)) return;
+  if (!newest || newest == journal_.progress) return;
+  const bool is_less = journal_.progress && *newest < *journal_.progress;  // it began anew
   journal_.progress = newest;
+  if (is_less) return;
   journal_.fruitless = 0;
   tell(str("checkpoint of step ", *newest));
 }
@@ -173,12 +199,23 @@ void Job::take_progress() {
 void Job::start_command(const TpuNode& node) {
   if (journal_.fruitless >= journal_.spec.attempts)
     return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
-  ++journal_.starts;
-  ++journal_.fruitless;
   journal_.log_end = 0;
   save();
   world_.workers.start(node, journal_.spec.command);
+  ++journal_.starts;
+  ++journal_.fruitless;
   tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
+}
+
+// A look tells a piece of it alone, and what it said last says why it ended.
+void Job::rest_of_log(const TpuNode& node) {
+  constexpr int kMostPieces = 256;
+  for (int i = 0; i < kMostPieces; ++i) {
+    const double left = seconds_left(journal_, world_.now());
+    const auto look = world_.workers.look(node, left, journal_.log_end);
+    if (look.log.empty()) return;
+    take_log(look);
+  }
 }
 
 void Job::take_end(const TpuNode& node, int status) {
@@ -203,14 +240,17 @@ void Job::train() {
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {
-    return unreached(error.what());
+    return unheard(error.what());
   }
-  unreached_since_ = 0;
+  useless_since_ = 0;
+  was_reached_ = true;
   journal_.machines.back().deadline = world_.now() + left;
+  const bool has_ended = look.state == JobWorkers::Look::State::ended;
   take_log(look);
   take_progress();
   if (look.state == JobWorkers::Look::State::none) start_command(*node);
-  if (look.state == JobWorkers::Look::State::ended) take_end(*node, look.status);
+  if (has_ended && !look.log.empty()) rest_of_log(*node);
+  if (has_ended) take_end(*node, look.status);
   if (world_.now() - told_at_ >= kTellEvery) tell("training goes on");
   save();
 }
@@ -293,7 +333,9 @@ const JobJournal& Job::run() {
       if (before == JobStep::stage || before == JobStep::collect) throw;
       tell_error(first_line(error.what()));
     }
-    world_.wait(world_.times.poll);
+    const bool closes = journal_.step == JobStep::stop || journal_.step == JobStep::clean;
+    world_.wait(closes ? std::min(world_.times.poll, world_.times.closing_poll)
+                       : world_.times.poll);
   }
   return journal_;
 }

@@ -9,8 +9,13 @@
 
 namespace smelt {
 
-// What is done on the machine. Each throws a SystemError while it is not reached, and a UsageError
-// for what another try does not mend.
+// Something that was done on a machine that was reached ended badly.
+class StepFailed : public SystemError {
+  using SystemError::SystemError;
+};
+
+// What is done on the machine. Each throws StepFailed, another SystemError while it is not reached,
+// and a UsageError for what another try does not mend.
 class JobWorkers {
  public:
   struct Look {
@@ -36,7 +41,10 @@ struct JobTimes {
   double closing = 420;       // kept for a last checkpoint and the deletion
   double stop_at_most = 150;  // of them, until the command has ended
   double useful = 600;        // a machine that could not run for longer is not made
-  double unreached = 600;     // of a machine that is there; then it is replaced
+  double useless = 600;       // of a machine that is there and not reached, or whose installation
+                              // fails; then it is replaced
+  double apart = 300;         // failures that lie further apart have nothing to do with each other
+  double closing_poll = 15;   // at most, while it is being ended
 };
 
 // What a job needs of the world besides Google's TPU API.
@@ -90,7 +98,9 @@ class Job {
   void take_progress();
   void take_end(const TpuNode& node, int status);
   void lost(const std::string& what);
-  void unreached(const std::string& why);
+  void useless(const std::string& why);
+  void unheard(const std::string& why);
+  void rest_of_log(const TpuNode& node);
   void fail(const std::string& why) { end("failed", why); }
   void go(JobStep step);
   void save();
@@ -102,7 +112,8 @@ class Job {
   JobMachines machines_;
   std::string written_;  // the journal as it was last written
   std::string told_;     // the last error, which is not told twice
-  double unreached_since_ = 0;
+  double useless_since_ = 0, failed_at_ = 0;
+  bool was_reached_ = false;  // this machine, by this process
   double told_at_ = 0;
   bool was_told_to_stop_ = false;
 };

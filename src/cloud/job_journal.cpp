@@ -58,6 +58,7 @@ void visit_machine(Machine& m, const Visit& visit) {
   visit("paid_from", m.paid_from);
   visit("gone", m.gone);
   visit("deadline", m.deadline);
+  visit("seen", m.seen);
   visit("shown", m.shown);
 }
 

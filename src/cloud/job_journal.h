@@ -43,6 +43,7 @@ struct JobMachine {
   double dollars_an_hour = 0;
   double asked = 0, paid_from = 0, gone = 0;  // seconds since 1970; gone 0: it may be there
   double deadline = 0;                        // when it deletes itself
+  double seen = 0;                            // when it was last there
   bool shown = false;                         // it was seen, as a node or in the queue
 };
 

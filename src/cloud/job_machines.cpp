@@ -34,14 +34,17 @@ bool JobMachines::Seen::is_good() const {
   return !node->is_lost() && !is_halted(node->state) && node->state != "DELETING";
 }
 
-JobMachines::Seen JobMachines::look_in(const std::string& zone) const {
+JobMachines::Seen JobMachines::look_in(const std::string& zone) {
   const std::string name = machine_name(journal_.spec);
   Seen seen{zone, tools_.tpu.node(zone, name), std::nullopt};
   if (journal_.spec.queued) seen.queued = tools_.tpu.queued_one(zone, name);
+  JobMachine* machine = journal_.there();
+  const bool is_paid = seen.node && !seen.node->is_lost();
+  if (is_paid && machine != nullptr && machine->zone == zone) machine->seen = tools_.now();
   return seen;
 }
 
-std::vector<JobMachines::Seen> JobMachines::look() const {
+std::vector<JobMachines::Seen> JobMachines::look() {
   std::vector<Seen> out;
   for (const JobSpec::Zone& zone : journal_.spec.zones)
     if (Seen seen = look_in(zone.name); seen.is_there()) out.push_back(std::move(seen));
@@ -70,11 +73,12 @@ bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
   return some;
 }
 
-// It is gone: paid for at most until it has deleted itself.
+// It is gone: paid for at most until it has deleted itself, if it could.
 void JobMachines::close() {
   JobMachine* machine = journal_.there();
   if (machine == nullptr) return;
-  machine->gone = std::min(tools_.now(), std::max(machine->asked, machine->deadline + kGuardTakes));
+  machine->gone = std::min(
+      tools_.now(), std::max({machine->asked, machine->seen, machine->deadline + kGuardTakes}));
   unseen_ = 0;
   tools_.save();
 }
@@ -98,6 +102,7 @@ void JobMachines::refuse(const ApiFault& fault) {
   if (kind == TpuFault::quota) return forget("no quota: " + fault.message);
   // It is there, or going; or the server said nothing about it.
   if (kind == TpuFault::exists || kind == TpuFault::rate || fault.status >= 500) return;
+  if (kind == TpuFault::passing) return forget(fault.message);  // of an operation that has ended
   const std::string zone = journal_.machines.back().zone;
   journal_.machines.pop_back();
   tools_.save();
@@ -110,7 +115,12 @@ void JobMachines::ask() {
     if (tools_.now() < journal_.not_before) return;
     const std::string zone = spec.zones.at(journal_.zone).name;
     const double now = tools_.now();
-    journal_.machines.push_back({zone, "", rate_in(zone), now, now, 0, now + spec.silence, false});
+    journal_.machines.push_back({.zone = zone,
+                                 .operation = "",
+                                 .dollars_an_hour = rate_in(zone),
+                                 .asked = now,
+                                 .paid_from = now,
+                                 .deadline = now + spec.silence});
     tools_.save();  // before it is asked for: whoever comes next knows where to look
     tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
   }
@@ -173,8 +183,11 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
   }
   if (machine == nullptr) {  // of an earlier process whose journal was lost
     const double last = journal_.machines.empty() ? now : journal_.machines.back().gone;
-    journal_.machines.push_back(
-        {kept.zone, "", rate_in(kept.zone), now, last, 0, now + journal_.spec.silence, true});
+    journal_.machines.push_back({.zone = kept.zone,
+                                 .operation = "",
+                                 .dollars_an_hour = rate_in(kept.zone),
+                                 .asked = now,
+                                 .paid_from = last});
     tools_.save();
     machine = journal_.there();
   }
@@ -195,8 +208,19 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
   return std::nullopt;
 }
 
+// What failed in the queue never becomes a machine.
+void JobMachines::take_failures(const std::vector<Seen>& all) {
+  for (const Seen& seen : all) {
+    const JobMachine* machine = journal_.there();
+    const bool is_expected = machine != nullptr && machine->zone == seen.zone;
+    if (is_expected && !seen.node && seen.queued->state == "FAILED")
+      forget("in the queue: " + seen.queued->fault);
+  }
+}
+
 std::optional<TpuNode> JobMachines::seek() {
   const auto all = look();
+  take_failures(all);
   const Seen* kept = nullptr;
   for (const Seen& seen : all) {
     const JobMachine* expected = journal_.there();

@@ -51,10 +51,11 @@ class JobMachines {
     bool is_good() const;
     bool is_going() const;  // being deleted already
   };
-  std::vector<Seen> look() const;
-  Seen look_in(const std::string& zone) const;
+  std::vector<Seen> look();
+  Seen look_in(const std::string& zone);
   bool drop(const std::vector<Seen>& all, const Seen* kept);
   std::optional<TpuNode> await(const Seen& kept);
+  void take_failures(const std::vector<Seen>& all);
   void settle();
   void ask();
   bool is_unseen();

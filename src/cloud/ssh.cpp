@@ -180,10 +180,11 @@ std::vector<int> parse_workers(const std::string& text, int count) {
 void require_user(const std::string& user) {
   static const std::regex form("[a-z_][a-z0-9_.-]{0,31}");
   if (user == "root")
-    throw UsageError("--user: root does not sign in to a machine",
-                     "--user NAME; it may use sudo there");
+    throw UsageError("root does not sign in to a machine",
+                     "NAME@MACHINE, or --user NAME for a recipe; it may use sudo there");
   if (!std::regex_match(user, form))
-    throw UsageError(str("--user: '", user, "' is no name of a user"), "--user NAME");
+    throw UsageError(str("'", user, "' is no name of a user of the machine"),
+                     "NAME@MACHINE, or --user NAME for a recipe");
 }
 
 std::string local_user() {

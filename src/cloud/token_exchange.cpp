@@ -50,10 +50,10 @@ std::string clock_fault(const HttpAnswer& answer) {
   const std::string clock = clock_fault(answer);
   const std::string what = str("credentials: ", where, ": not accepted by ", server.host, ": ",
                                fit_for_message(words_of(answer), secrets));
-  if (!clock.empty()) throw UsageError(str(what, "; ", clock), "timedatectl set-ntp true");
-  throw UsageError(what,
-                   "gcloud auth application-default login; or, for a service account, make a "
-                   "new key file");
+  if (!clock.empty()) throw CredentialsRefused(str(what, "; ", clock), "timedatectl set-ntp true");
+  throw CredentialsRefused(what,
+                           "gcloud auth application-default login; or, for a service account, make "
+                           "a new key file");
 }
 
 // "2026-11-23T17:40:02Z"; with a fraction, too.

@@ -31,6 +31,8 @@ std::string code_name(int code) {
   switch (code) {
     case 3:
       return "INVALID_ARGUMENT";
+    case 4:
+      return "DEADLINE_EXCEEDED";
     case 5:
       return "NOT_FOUND";
     case 6:
@@ -39,6 +41,12 @@ std::string code_name(int code) {
       return "PERMISSION_DENIED";
     case 8:
       return "RESOURCE_EXHAUSTED";
+    case 10:
+      return "ABORTED";
+    case 13:
+      return "INTERNAL";
+    case 14:
+      return "UNAVAILABLE";
     default:
       return str("code ", code);
   }

@@ -17,6 +17,7 @@ std::string hint_of(TpuFault kind, const std::string& project) {
       return "see the project's quota of TPUs, and ask for more, at "
              "https://console.cloud.google.com/iam-admin/quotas; spot TPUs have one of their own";
     case TpuFault::rate:
+    case TpuFault::passing:
       return "give the same command again in a minute";
     case TpuFault::disabled:
       return str("gcloud services enable tpu.googleapis.com --project=", project);
@@ -47,6 +48,8 @@ TpuFault kind_of(const ApiFault& fault) {
   if (fault.code == "PERMISSION_DENIED" || fault.status == 403) return TpuFault::denied;
   if (fault.code == "NOT_FOUND" || fault.status == 404) return TpuFault::not_found;
   if (fault.code == "ALREADY_EXISTS" || fault.status == 409) return TpuFault::exists;
+  for (const char* code : {"DEADLINE_EXCEEDED", "ABORTED", "INTERNAL", "UNAVAILABLE"})
+    if (fault.code == code) return TpuFault::passing;
   return TpuFault::other;
 }
 
@@ -54,7 +57,8 @@ void throw_fault(const ApiFault& fault, const std::string& what, const std::stri
   const TpuFault kind = kind_of(fault);
   const std::string text = str("cloud: ", what, ": ", fault.message);
   const std::string hint = hint_of(kind, project);
-  if (kind == TpuFault::capacity || kind == TpuFault::rate || fault.status >= 500)
+  if (kind == TpuFault::capacity || kind == TpuFault::rate || kind == TpuFault::passing ||
+      fault.status >= 500)
     throw SystemError(text, hint);
   throw UsageError(text, hint);
 }

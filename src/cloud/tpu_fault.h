@@ -15,6 +15,7 @@ enum class TpuFault {
   denied,     // a permission is missing
   not_found,  // the resource, the zone or the type
   exists,     // another of this name
+  passing,    // Google's own trouble: later
   other
 };
 

@@ -151,9 +151,9 @@ void add_memory(const Recipe& r, Lines& lines) {
   check_machine_memory(r);
 }
 
-// On the usual slice of so many devices, by its compiler alone.
-PlanRow planned(const Recipe& r) {
-  const Accelerator* type = usual_slice(r.train.devices);
+// By its compiler alone.
+PlanRow planned(const Recipe& r, const Accelerator* type) {
+  if (type == nullptr) type = usual_slice(r.train.devices);
   if (type == nullptr)
     throw UsageError(
         str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
@@ -182,20 +182,20 @@ void add_plan(const PlanRow& row, Lines& lines) {
 }
 
 // Of devices that are not on this machine.
-void add_absent(const Recipe& r, Lines& lines) {
+void add_absent(const Recipe& r, const Accelerator* on, Lines& lines) {
   const bool tpu = r.train.device == "tpu";
   lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
   lines.lack(str("no ", tpu ? "TPU" : "GPU", " on this machine"));
   try {
     if (!tpu) throw UsageError("only the GPU's own plugin compiles for it");
-    add_plan(planned(r), lines);
+    add_plan(planned(r, on), lines);
   } catch (const UsageError& error) {
     lines.add("not compiled", error.what());
     lines.lack("whether it fits a device is not known");
   }
 }
 
-void add_program(const Recipe& r, Lines& lines) {
+void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
   const ProgramFacts& p = *r.program;
   const auto examples =
       static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
@@ -209,7 +209,7 @@ void add_program(const Recipe& r, Lines& lines) {
                          str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
                          " operations"));
   if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
-  if (!has_devices(r)) return add_absent(r, lines);
+  if (!has_devices(r)) return add_absent(r, on, lines);
   lines.add("device",
             str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
   lines.add("time", time_text(r));
@@ -267,7 +267,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 
 }  // namespace
 
-DryRun dry_run(const Recipe& recipe, const Beginning& beginning) {
+DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerator* on) {
   const Recipe r = with_given_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_of_unread_size(r, given, r.vocab.size);
@@ -275,7 +275,7 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning) {
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
-  add_program(r, lines);
+  add_program(r, on, lines);
   add_outputs(r, beginning, lines);
   check_stages(r, beginning);
   lines.verdict();

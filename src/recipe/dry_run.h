@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "plan/accelerator.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
@@ -15,8 +16,10 @@ struct DryRun {
 // Its text: every field of the recipe, the model's size, memory, steps, and where everything will
 // go. UsageError or SystemError for what would stop the run: text that is not there, a folder that
 // may not be written to (by writing there), weights to begin with, a device's plugin, a model of
-// other data. Nothing stays behind.
-DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {});
+// other data. Nothing stays behind. Whether it fits TPUs that are not here is judged for `on`, or
+// for the usual slice of so many.
+DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {},
+               const Accelerator* on = nullptr);
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt

@@ -23,7 +23,6 @@ class DoctorTest : public TpuTest {
     google_.answer("/storage/v1/b/near", {200, R"({"location": "US-CENTRAL1"})"});
     google_.answer("/storage/v1/b/far", {200, R"({"location": "EUROPE-WEST4"})"});
     google_.answer("/storage/v1/b/none", {404, R"({"error": {"code": 404, "message": "no"}})"});
-    google_.answer("/storage/v1/b/theirs", {403, R"({"error": {"code": 403, "message": "no"}})"});
   }
   std::vector<DoctorCheck> ask(const DoctorAsk& asked) {
     return examine(asked, [this] { return connect(); });
@@ -61,13 +60,14 @@ TEST_F(DoctorTest, ABucketIsThereNearAndWritable) {
   EXPECT_THAT(bucket("none"), AllOf(HasSubstr("wrong: there is no bucket none"),
                                     HasSubstr("buckets create gs://none --project=p "
                                               "--location=us-central1")));
-  EXPECT_THAT(bucket("theirs"), HasSubstr("add-iam-policy-binding gs://theirs"));
   EXPECT_THAT(said(ask({"p", "", {}, "/tmp", ""}), "bucket"), HasSubstr("--bucket gs://NAME"));
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const ScopedVariable there("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator.endpoint());
   google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US"})"});
   EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
+  google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
+  EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, can be written to; where it lies may not"));
   EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // it was removed meanwhile
 }
 
@@ -91,7 +91,7 @@ TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
   EXPECT_THAT(good.text, AllOf(HasSubstr("ok     package             " + package + ", SHA-256 " +
                                          sha256("packed")),
                                HasSubstr("ok     zone us-central1-a  has v3-8")));
-  write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\n");
+  write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\ntrain: {device: cpu}\n");
   const CommandOutput bad = run_smelt(common + "none.tar.zst " + home_.dir.file("r.yaml"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.text, AllOf(HasSubstr("wrong  recipe"), HasSubstr("gone.txt"),

@@ -96,7 +96,7 @@ void JobScenario::pass_piece(double seconds) {
     work(worker, seconds);
     const std::string node = name.substr(name.find('/') + 1);
     if (now_ >= worker.deadline && worker.stops_at == 0) worker.stops_at = now_ + kSaves;
-    if (now_ >= worker.deadline + kGuardSaves) {
+    if (!rules.powerless && now_ >= worker.deadline + kGuardSaves) {
       fake_.vanish(node);
       changed = true;
     } else if (chance(rules.preempted * seconds)) {
@@ -176,6 +176,7 @@ void JobScenario::install(const TpuNode& node, double seconds_left) {
   reach();
   workers_[str(node.zone, "/", node.name)].deadline = now_ + seconds_left;
   pass(60);
+  if (rules.uninstallable) throw StepFailed("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
 
@@ -256,6 +257,7 @@ void JobScenario::supervise() {
   Job job(journal, world);
   outcome = job.run().outcome;
   why = job.journal().why;
+  journal_dollars = dollars_so_far(job.journal(), now_);
 }
 
 void JobScenario::run() {
@@ -280,6 +282,9 @@ void JobScenario::run() {
   const double poll = JobTimes().poll;
   if (dollars > spec.budget + spec.zones.front().dollars_an_hour * poll / 3600)
     found(str("dollars: ", dollars, " of ", spec.budget));
+  constexpr double kCents = 0.05;  // a machine that was seen last, and went before the next look
+  if (!rules.abandoned && journal_dollars + kCents < dollars)
+    found(str("the journal knows of ", journal_dollars, " dollars, Google asks for ", dollars));
   if (outcome == "done" && checkpoint < total) found(str("done at step ", checkpoint));
   if (outcome.empty()) found("it has no end");
 }

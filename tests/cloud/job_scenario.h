@@ -22,12 +22,15 @@ struct ScenarioRules {
   double unreached = 0;    // share of the looks at the worker
   double no_capacity = 0;  // share of time in which a zone has none
   bool abandoned = false;  // after the first kill nobody comes back
+  bool powerless = false;  // the machine's account may not delete it
+  bool uninstallable = false;
 };
 
 class JobScenario : private JobWorkers, private JobStore {
  public:
   JobScenario(unsigned seed, GoogleStandIn& google);
 
+  FakeTpu& google() { return fake_; }
   // Supervisors one after another until the job has ended, or nobody comes back.
   void run();
 
@@ -39,7 +42,8 @@ class JobScenario : private JobWorkers, private JobStore {
 
   // What came of it.
   std::string outcome, why;
-  double dollars = 0;  // that Google would ask for
+  double dollars = 0;          // that Google would ask for
+  double journal_dollars = 0;  // that the job knows of
   double checkpoint = 0;
   int kills = 0, preemptions = 0, machines = 0, requests = 0;
   std::vector<std::string> faults_found;  // of the supervisor; none is right

@@ -68,10 +68,32 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
   };
   EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 1; }),
             "5 starts in a row came to no new checkpoint");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.uninstallable = true; }),
+            "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
+            "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
+            "Connection timed out");
+  EXPECT_EQ(given_up([](JobScenario& s) {
+              s.spec.queued = true;
+              s.google().queue_fault = "no such network";
+            }),
+            "there was no machine in all the time that it was waited for");
   EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 2; }),
             "the command ended with 2: what it said last says why");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.no_capacity = 1; }),
             "there was no machine in all the time that it was waited for");
+}
+
+// A machine that does not delete itself is paid for as long as it was seen.
+TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
+  JobScenario scenario(11, google_);
+  scenario.rules.powerless = true;
+  scenario.rules.kills = 0.004;
+  scenario.spec.silence = 700;
+  scenario.total = 40000;
+  scenario.run();
+  EXPECT_GT(scenario.kills, 3);
+  EXPECT_GE(scenario.journal_dollars + 0.05, scenario.dollars) << scenario.told;
 }
 
 TEST_F(JobScenarios, OneThatTakesOverIsTheOnlyOne) {

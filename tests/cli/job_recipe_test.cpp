@@ -1,0 +1,68 @@
+// What of a recipe goes to a job's machine.
+#include "cli/job_recipe.h"
+
+#include <gmock/gmock.h>
+
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+class JobRecipe : public testing::Test {
+ protected:
+  StagedRecipe staged(const std::vector<std::string>& more) const {
+    std::vector<std::string> settings{"out=" + dir_.file("out"),
+                                      "text.input=" + dir_.file("a.txt")};
+    settings.insert(settings.end(), more.begin(), more.end());
+    write_file(dir_.file("r.yaml"), "model: {hidden_size: 12}\n");
+    return staged_recipe(load_recipe(dir_.file("r.yaml"), settings), "gs://b/job");
+  }
+  static std::vector<std::string> there(const StagedRecipe& staged) {
+    std::vector<std::string> out;
+    for (const auto& [from, to] : staged.files) out.push_back(to);
+    return out;
+  }
+  void write(const std::string& name, const std::string& text = "x") const {
+    make_folders(parent_path(dir_.file(name)));
+    write_file(dir_.file(name), text);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
+  write("a.txt");
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  write("tokenizer_config.json", R"({"do_lower_case": false})");
+  const StagedRecipe out = staged({"vocab.file=" + dir_.file("vocab.txt")});
+  EXPECT_THAT(there(out), IsSupersetOf({"gs://b/job/input/vocab.file/vocab.txt",
+                                        "gs://b/job/input/vocab.file/tokenizer_config.json",
+                                        "gs://b/job/input/text.input/a.txt"}));
+  EXPECT_THAT(out.text, HasSubstr("file: \"gs://b/job/input/vocab.file/vocab.txt\"\n"));
+}
+
+// What else lies there is none of the job's business.
+TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
+  write("a.txt");
+  for (const char* name : {"w/bert_model.ckpt.index", "w/bert_model.ckpt.data-00000-of-00001",
+                           "w/bert_config.json", "w/key.pem", "w/other.ckpt.index"})
+    write(name);
+  write("w/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  const StagedRecipe out = staged({"train.init=" + dir_.file("w/bert_model.ckpt")});
+  EXPECT_THAT(there(out),
+              testing::UnorderedElementsAre(
+                  "gs://b/job/input/text.input/a.txt", "gs://b/job/input/vocab.file/vocab.txt",
+                  "gs://b/job/input/train.init/bert_model.ckpt.index",
+                  "gs://b/job/input/train.init/bert_model.ckpt.data-00000-of-00001",
+                  "gs://b/job/input/train.init/bert_config.json"));
+  EXPECT_THAT(out.text, HasSubstr("init: \"gs://b/job/input/train.init/bert_model.ckpt\"\n"));
+}
+
+}  // namespace
+}  // namespace smelt
