@@ -35,11 +35,19 @@ const Accelerator& type_of(const JobOptions& o) {
   if (type.is_gpu())
     throw UsageError(str("--type: ", type.name, " is a GPU; only TPUs are made"),
                      "name a TPU, such as v5litepod-8");
-  if (type.hosts > 1)
-    throw UsageError(str("--type: ", type.name, " has ", type.hosts,
-                         " hosts, of which each needs to be started: no job does that yet"),
-                     "smelt cloud up, then smelt pod manifest --kind tpu-vm (docs/pod.md)");
   return type;
+}
+
+// Who is who among the hosts is said of TPUs alone, and a run has the devices of all of them.
+void require_pod(const Accelerator& type, const Recipe& recipe) {
+  if (type.hosts == 1) return;
+  const std::string on = str(" on a ", type.name, " of ", type.hosts, " hosts");
+  if (recipe.train.device != "tpu")
+    throw UsageError(str("train.device: ", recipe.train.device, on), "--set train.device=tpu");
+  if (recipe.train.devices != type.devices)
+    throw UsageError(
+        str("train.devices: ", recipe.train.devices, on, ", which have ", type.devices),
+        str("--set train.devices=", type.devices, ", with a batch that they can share"));
 }
 
 std::string job_name(const JobOptions& o, const Recipe& recipe) {
@@ -80,6 +88,7 @@ double silence_of(const std::string& text) {
 
 JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
   const Accelerator& type = type_of(o);
+  require_pod(type, recipe);
   if (!(o.budget > 0))
     throw UsageError(str("--budget: ", o.budget, " dollars are none"), "--budget 50");
   if (o.version == "tpu-vm-base")

@@ -175,7 +175,7 @@ void Job::start_command(const TpuNode& node) {
     return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
   ++journal_.starts;
   ++journal_.fruitless;
-  journal_.log_end = 0;
+  journal_.log_end.clear();
   save();
   world_.workers.start(node, journal_.spec.command);
   tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));

@@ -191,7 +191,8 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   may_kill();
 }
 
-JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left, std::uint64_t) {
+JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
+                                   const std::vector<std::uint64_t>&) {
   reach();
   Worker& worker = workers_[str(node.zone, "/", node.name)];
   if (!worker.ready) throw SystemError("the connection broke");
