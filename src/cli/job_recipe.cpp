@@ -20,11 +20,13 @@
 namespace smelt {
 namespace {
 
-// A recipe that says nothing trains on a CPU, beside the TPU.
+// A recipe that says nothing trains on a CPU, beside the TPU. Who is who among several hosts is
+// said of TPUs alone, and a run has the devices of all of them.
 void check_device(const Recipe& r, const Accelerator& type) {
-  const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices);
-  const bool is_other = r.train.device != "tpu" && r.train.device != "cpu";
-  if (is_other || (r.train.device == "cpu" && !r.is_set("train.device")))
+  const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
+                               ", with a batch that they can share");
+  const bool is_chosen = r.train.device == "cpu" && r.is_set("train.device") && type.hosts == 1;
+  if (r.train.device != "tpu" && !is_chosen)
     throw UsageError(str("train.device: ", r.train.device, ", on a ", type.name), hint);
   if (r.train.device == "tpu" && r.train.devices != type.devices)
     throw UsageError(

@@ -35,10 +35,6 @@ const Accelerator& type_of(const JobOptions& o) {
   if (type.is_gpu())
     throw UsageError(str("--type: ", type.name, " is a GPU; only TPUs are made"),
                      "name a TPU, such as v5litepod-8");
-  if (type.hosts > 1)
-    throw UsageError(str("--type: ", type.name, " has ", type.hosts,
-                         " hosts, of which each needs to be started: no job does that yet"),
-                     "smelt cloud up, then smelt pod manifest --kind tpu-vm (docs/pod.md)");
   return type;
 }
 

@@ -111,6 +111,9 @@ class Member {
   void look(bool timed_out, bool may_repeat);
 
  private:
+  const std::function<void(const std::string&)>& errors() const {
+    return program_.err ? program_.err : rules_.err;
+  }
   template <class Take>
   static void drain(Descriptor& from, int pieces, const Take& take);
 
@@ -159,9 +162,9 @@ void Member::start() {
     if (is_unreached(line))
       held_ += line;
     else
-      rules_.err(line);
+      errors()(line);
   };
-  out_lines_.emplace(prefix, rules_.prefixed, rules_.out);
+  out_lines_.emplace(prefix, rules_.prefixed, program_.out ? program_.out : rules_.out);
   err_lines_.emplace(prefix, true, hold_);
   held_.clear();
   has_printed_ = false;
@@ -196,7 +199,7 @@ void Member::look(bool timed_out, bool may_repeat) {
     next_ = Clock::now() + rules_.between;
     return;
   }
-  if (!held_.empty()) rules_.err(held_);
+  if (!held_.empty()) errors()(held_);
   if (unreached) end_.why_not = std::string(trim(held_));
   if (timed_out) end_.status = kTimedOut;
   done_ = true;

@@ -12,6 +12,7 @@ struct FleetProgram {
   int worker = 0;
   std::vector<std::string> words;  // found as the shell finds it; no shell reads them
   bool reads_input = true;         // else it is told to end by TERM, as scp, which reads no input
+  std::function<void(const std::string& text)> out = {}, err = {};  // instead of the rules'
 };
 
 struct FleetRules {

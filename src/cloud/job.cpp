@@ -199,7 +199,7 @@ void Job::take_progress() {
 void Job::start_command(const TpuNode& node) {
   if (journal_.fruitless >= journal_.spec.attempts)
     return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
-  journal_.log_end = 0;
+  journal_.log_end.clear();
   save();
   world_.workers.start(node, journal_.spec.command);
   ++journal_.starts;

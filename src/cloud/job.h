@@ -9,20 +9,16 @@
 
 namespace smelt {
 
-// Something that was done on a machine that was reached ended badly.
-class StepFailed : public SystemError {
-  using SystemError::SystemError;
-};
-
-// What is done on the machine. Each throws StepFailed, another SystemError while it is not reached,
-// and a UsageError for what another try does not mend.
+// What is done on the machine, on all of its workers. Each throws a SystemError while it is not
+// reached or what is done there ends badly, and a UsageError for what another try does not mend.
 class JobWorkers {
  public:
   struct Look {
+    // Of several workers the first that is so of one.
     enum class State { none, running, ended } state = State::none;
-    int status = 0;             // of one that has ended
-    std::string log;            // what it printed behind the byte that was asked for
-    std::uint64_t log_end = 0;  // the byte behind that
+    int status = 0;   // 0 until one has ended otherwise; of several such the lowest
+    std::string log;  // what they printed behind the bytes that were asked for
+    std::vector<std::uint64_t> log_end = {};  // the bytes behind that, of each worker
   };
   virtual ~JobWorkers() = default;
   // The package, where it is not there yet, and what deletes the machine by itself after
@@ -30,8 +26,9 @@ class JobWorkers {
   virtual void install(const TpuNode& node, double seconds_left) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
   // It is told so anew.
-  virtual Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) = 0;
-  // It is told to end (TERM), and saves a checkpoint; look() says when it has.
+  virtual Look look(const TpuNode& node, double seconds_left,
+                    const std::vector<std::uint64_t>& log_from) = 0;
+  // They are told to end (TERM), and save a checkpoint; look() says when it has.
   virtual void stop(const TpuNode& node) = 0;
 };
 

@@ -17,11 +17,26 @@ constexpr const char* kEnd =
     "end_job() { if runs && [ ! -e \"$j/told\" ]; then : > \"$j/told\"; "
     "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
 
+// The token is on no command line, where every user could read it. A worker's number is said by the
+// metadata (by TPU_WORKER_ID where that is set).
+constexpr const char* kDeletes =
+    "told() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
+    "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/$1\"; }\n"
+    "call() { told service-accounts/default/token |\n"
+    "  sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
+    "  curl -s -m 60 -H @- \"$@\"; }\n"
+    "is_going() { case $(call -w '%{http_code}' \"$machine\") in *'\"DELETING\"'*|*404) true;; "
+    "*) false;; esac; }\n"
+    "wait_for_turn() {\n"
+    "  n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}; i=0\n"
+    "  case $n in ''|*[!0-9]*) n=0;; esac\n"
+    "  while due && [ $i -lt $((3 * n)) ]; do sleep \"$poll\"; i=$((i+1)); done\n"
+    "}\n";
+
 // What is deleted: the node, or what stands in the queue with it.
 std::string resource_of(const JobSpec& spec, const std::string& zone) {
-  const std::string name = machine_name(spec);
   return str("/v2/projects/", spec.project, "/locations/", zone,
-             spec.queued ? "/queuedResources/" + name + "?force=true" : "/nodes/" + name);
+             spec.queued ? "/queuedResources/" : "/nodes/", machine_name(spec));
 }
 
 std::string whole(double seconds) {
@@ -32,29 +47,24 @@ std::string whole(double seconds) {
 
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
                          const GuardPlace& place) {
-  return str(
-      "d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kEnd,
-      "first=$(( $(date +%s) + ", whole(seconds),
-      " ))\n"
-      "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
-      "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n"
-      // The token is on no command line, where every user could read it.
-      "delete_this_machine() {\n"
-      "  curl -sf -m 20 -H 'Metadata-Flavor: Google' "
-      "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/"
-      "service-accounts/default/token\" |\n"
-      "    sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
-      "    curl -s -m 60 -o /dev/null -X DELETE -H @- ",
-      shell_word(place.api + resource_of(spec, zone)),
-      "\n}\n"
-      "while :; do\n"
-      "  if due; then\n"
-      "    end_job; i=0\n"
-      "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
-      "    if due; then delete_this_machine; fi\n"
-      "  fi\n"
-      "  sleep ${SMELT_GUARD_POLL:-5}\n"
-      "done\n");
+  return str("d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kEnd,
+             "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
+             " ))\n"
+             "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
+             "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n",
+             kDeletes, "machine=", shell_word(place.api + resource_of(spec, zone)),
+             "\n"
+             "while :; do\n"
+             "  if due; then\n"
+             "    end_job; i=0\n"
+             "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
+             "    wait_for_turn\n"
+             "    if due && ! is_going; then call -o /dev/null -X DELETE \"$machine",
+             spec.queued ? "?force=true" : "",
+             "\"; fi\n"
+             "  fi\n"
+             "  sleep \"$poll\"\n"
+             "done\n");
 }
 
 std::string startup_guard(const JobSpec& spec, const std::string& zone, double seconds,
@@ -80,7 +90,7 @@ std::string look_command(double seconds, std::uint64_t log_from) {
              " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
              "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
              "if runs; then s=running; elif [ -f \"$j/exit\" ]; then s=\"ended $(cat "
-             "\"$j/exit\")\"; else s='ended 1'; fi\n"
+             "\"$j/exit\")\"; else s='ended 137'; fi\n"  // killed with the shell that notes it
              "touch \"$j/log\"; echo \"$s $(wc -c < \"$j/log\")\"\n"
              "tail -c +",
              log_from + 1, " \"$j/log\" | head -c ", kMostLog, "\n");

@@ -59,7 +59,7 @@ struct JobJournal {
   int starts = 0, fruitless = 0;         // of the command; since that checkpoint
   int refusals = 0;                      // rounds through all zones without a machine
   double stop_since = 0;                 // when the command was told to end
-  std::uint64_t log_end = 0;             // bytes of the command's output that were shown
+  std::vector<std::uint64_t> log_end;    // bytes of each worker's output that were shown
   std::string outcome;  // "done", "budget", "until", "failed", "asked"; "" = none yet
   std::string why;
 

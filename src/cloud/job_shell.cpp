@@ -1,6 +1,7 @@
 #include "cloud/job_shell.h"
 
 #include <charconv>
+#include <map>
 
 #include "base/error.h"
 #include "base/run_program.h"
@@ -14,6 +15,7 @@ namespace smelt {
 namespace {
 
 constexpr std::chrono::minutes kToBring(30);
+constexpr int kNotReached = 255, kNoAnswer = 124;
 
 std::string last_line(const std::string& text) {
   const std::string whole(trim(text));
@@ -21,7 +23,7 @@ std::string last_line(const std::string& text) {
 }
 
 // "running 120" and "ended 2 120" of the first line; the rest is the log.
-JobWorkers::Look parse_look(const std::string& text, std::uint64_t from) {
+JobWorkers::Look parse_look(const std::string& text) {
   using State = JobWorkers::Look::State;
   const std::size_t end = text.find('\n');
   const std::string line = text.substr(0, end);
@@ -35,11 +37,47 @@ JobWorkers::Look parse_look(const std::string& text, std::uint64_t from) {
   if (end == std::string::npos || (out.state == State::none && words[0] != "none"))
     throw SystemError(str("the worker's answer is none of a job's: ", line));
   out.log = text.substr(end + 1);
-  out.log_end = from + out.log.size();
   return out;
 }
 
+// So that lines of several workers are not mixed up, they are taken whole.
+void cut_to_lines(JobWorkers::Look& look) {
+  constexpr std::size_t kLongestLine = 1 << 16;
+  const std::size_t end = look.log.rfind('\n');
+  if (look.state != JobWorkers::Look::State::running) return;
+  if (end != std::string::npos || look.log.size() < kLongestLine) look.log.resize(end + 1);
+}
+
+std::string with_worker(int worker, const std::string& log) {
+  std::string out;
+  const std::string_view lines = std::string_view(log).substr(0, log.size() - log.ends_with('\n'));
+  if (log.empty()) return out;
+  for (const std::string_view line : split(lines, '\n'))
+    out += str("[worker ", worker, "] ", line, "\n");
+  return out;
+}
+
+// Of all workers: one that has no command needs one, one that runs is waited for. What one said of
+// itself comes before what its end made of the others, whose statuses are higher: 76, and 128 and
+// more for a signal.
+void join_state(JobWorkers::Look& all, const JobWorkers::Look& one, bool is_first) {
+  using State = JobWorkers::Look::State;
+  all.state = is_first ? one.state : std::min(all.state, one.state);
+  if (one.state == State::ended && one.status != 0)
+    all.status = all.status == 0 ? one.status : std::min(all.status, one.status);
+}
+
+std::uint64_t number_at(const std::vector<std::uint64_t>& numbers, int i) {
+  const auto at = static_cast<std::size_t>(i);
+  return at < numbers.size() ? numbers[at] : 0;
+}
+
 }  // namespace
+
+JobShell::JobShell(JobSpec spec, ShellTools tools)
+    : spec_(std::move(spec)), tools_(std::move(tools)) {
+  tools_.ssh.workers = "all";
+}
 
 SshAccess& JobShell::access(const TpuNode& node) {
   const std::string which = str(node.zone, "/", node.name, "/", node.create_time);
@@ -50,32 +88,60 @@ SshAccess& JobShell::access(const TpuNode& node) {
   return *access_;
 }
 
-JobShell::Ran JobShell::run(const TpuNode& node, const std::vector<std::string>& words,
-                            bool reads_input, std::chrono::seconds at_most) {
-  Ran ran;
+std::string JobShell::name_of(const TpuNode& node, int worker) const {
+  return node.addresses.size() > 1 ? str(node.name, ", worker ", worker) : node.name;
+}
+
+std::vector<JobShell::Ran> JobShell::run(const TpuNode& node, const Workers& workers,
+                                         const WordsOf& words, bool reads_input,
+                                         std::chrono::seconds at_most) {
+  std::vector<Ran> all(workers.size());
+  std::vector<FleetProgram> programs;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    Ran& ran = all[i];
+    ran.worker = workers[i].index;
+    programs.push_back({ran.worker, words(workers[i]), reads_input,
+                        [&ran](const std::string& text) { ran.out += text; },
+                        [&ran](const std::string& text) { ran.err += text; }});
+  }
   FleetRules rules;
   rules.timeout = at_most;
   rules.prefixed = false;
   rules.tries = access_->key_is_new ? 12 : 2;
-  rules.out = [&](const std::string& text) { ran.out += text; };
-  rules.err = [&](const std::string& text) { ran.err += text; };
-  const FleetEnd end = run_fleet({{0, words, reads_input}}, rules).front();
-  ran.status = end.status;
-  if (end.status == 255 || end.status == 124) {
+  const auto ends = run_fleet(programs, rules);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const FleetEnd& end = ends[i];
+    all[i].status = end.status;
+    if (end.status != kNotReached && end.status != kNoAnswer) continue;
     access_.reset();  // its address or key may be another by now
-    const std::string why = end.why_not.empty() ? last_line(ran.err) : end.why_not;
-    throw SystemError(str(node.name, " in ", node.zone,
-                          " is not reached: ", end.status == 124 ? "no answer in time" : why));
+    const std::string why = end.why_not.empty() ? last_line(all[i].err) : end.why_not;
+    throw SystemError(str(name_of(node, end.worker), " in ", node.zone, " is not reached: ",
+                          end.status == kNoAnswer ? "no answer in time" : why));
   }
   access_->key_is_new = false;
-  return ran;
+  return all;
 }
 
-JobShell::Ran JobShell::shell(const TpuNode& node, const std::string& command,
-                              std::chrono::seconds at_most) {
+std::vector<JobShell::Ran> JobShell::shell(const TpuNode& node, const Workers& workers,
+                                           const CommandOf& command, std::chrono::seconds at_most) {
   const SshAccess& there = access(node);
-  return run(node, ssh_words(there, there.workers.front(), "sh -c " + shell_word(command)), true,
-             at_most);
+  const auto words = [&](const SshWorker& worker) {
+    return ssh_words(there, worker, "sh -c " + shell_word(command(worker)));
+  };
+  return run(node, workers, words, true, at_most);
+}
+
+std::vector<JobShell::Ran> JobShell::shell(const TpuNode& node, const Workers& workers,
+                                           const std::string& command,
+                                           std::chrono::seconds at_most) {
+  return shell(node, workers, [&](const SshWorker&) { return command; }, at_most);
+}
+
+void JobShell::require(const std::vector<Ran>& ran, const TpuNode& node, const std::string& what,
+                       int also_good) const {
+  for (const Ran& each : ran)
+    if (each.status != 0 && each.status != also_good)
+      throw SystemError(str(name_of(node, each.worker), ": ", what, last_line(each.err)));
 }
 
 std::string staged_package(const JobSpec& spec) {
@@ -104,62 +170,94 @@ std::string JobShell::local_package() {
 // Aside, then in its place: what is there is whole.
 void JobShell::bring_package(const TpuNode& node) {
   const std::string folder = package_folder();
-  if (shell(node, str("test -x \"", folder, "/smelt/bin/smelt\"")).status == 0) return;
-  tools_.tell(str("bringing ", path_name(spec_.package), " to ", node.name));
-  const Ran made = shell(node, str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder,
-                                   ".new\" && cd \"", folder, ".new\" && pwd"));
-  if (made.status != 0) throw SystemError(str(node.name, ": ", last_line(made.err)));
+  const Workers all = access(node).workers;
+  Workers bare;
+  const auto looked = shell(node, all, str("test -x \"", folder, "/smelt/bin/smelt\""));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (looked[i].status != 0) bare.push_back(all[i]);
+  if (bare.empty()) return;
+  tools_.tell(str("bringing ", path_name(spec_.package), " to ", node.name,
+                  all.size() > 1 ? str(", ", bare.size(), " of its workers") : ""));
+  const auto made = shell(node, bare,
+                          str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder,
+                              ".new\" && cd \"", folder, ".new\" && pwd"));
+  require(made, node, "");
   const SshAccess& there = access(node);
-  const std::string to = str(trim(made.out), "/package.tar.zst");
-  const auto words = scp_words(there, there.workers.front(), {local_package()},
-                               remote_path(there, there.workers.front(), to));
-  if (const Ran sent = run(node, words, false, kToBring); sent.status != 0)
-    throw SystemError(str(node.name, ": the package was not copied: ", last_line(sent.err)));
-  const Ran unpacked = shell(
-      node,
-      str("cd \"", folder, ".new\" && echo '", spec_.package_sha256,
-          "  package.tar.zst' | sha256sum -c --quiet - && "
-          "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
-          "tar --zstd -xf package.tar.zst && rm package.tar.zst && test -x smelt/bin/smelt && cd "
-          ".. "
-          "&& rm -rf \"",
-          folder, "\" && mv \"", folder, ".new\" \"", folder, "\""),
-      kToBring);
-  if (unpacked.status != 0)
-    throw SystemError(str(node.name, ": the package was not unpacked: ", last_line(unpacked.err)));
+  std::map<int, std::string> places;
+  for (const Ran& each : made) places[each.worker] = str(trim(each.out), "/package.tar.zst");
+  const auto words = [&](const SshWorker& worker) {
+    return scp_words(there, worker, {local_package()},
+                     remote_path(there, worker, places.at(worker.index)));
+  };
+  require(run(node, bare, words, false, kToBring), node, "the package was not copied: ");
+  const std::string unpack = str(
+      "cd \"", folder, ".new\" && echo '", spec_.package_sha256,
+      "  package.tar.zst' | sha256sum -c --quiet - && "
+      "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
+      "tar --zstd -xf package.tar.zst && rm package.tar.zst && test -x smelt/bin/smelt && cd .. "
+      "&& rm -rf \"",
+      folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
+  require(shell(node, bare, unpack, kToBring), node, "the package was not unpacked: ");
 }
 
 void JobShell::install(const TpuNode& node, double seconds_left) {
-  (void)look(node, seconds_left, 0);
+  (void)look(node, seconds_left, {});
   const std::string guard = guard_script(spec_, node.zone, seconds_left, tools_.guard);
-  if (const Ran ran = shell(node, guard_command(guard)); ran.status != 0)
-    throw SystemError(str(node.name, ": the guard does not start: ", last_line(ran.err)));
+  const Workers all = access(node).workers;
+  require(shell(node, all, guard_command(guard)), node, "the guard does not start: ");
   bring_package(node);
   if (spec_.setup.empty()) return;
-  const Ran ran =
-      shell(node, str("\"", package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup), kToBring);
-  if (ran.status != 0)
-    throw SystemError(str(node.name, ": smelt setup ", spec_.setup, ": ", last_line(ran.err)));
+  // Ubuntu's python3 comes without what pip's environments are made by.
+  const std::string setup =
+      str("python3 -c 'import venv, ensurepip' 2>/dev/null || { sudo -n apt-get update -qq && "
+          "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
+          package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
+  require(shell(node, all, setup, kToBring), node, str("smelt setup ", spec_.setup, ": "));
 }
 
+// A worker on which it runs already, as one got it and another was not reached, keeps it.
 void JobShell::start(const TpuNode& node, const std::string& command) {
+  constexpr int kRunsAlready = 75;
   const std::string whole =
       str("export PATH=\"", package_folder(), "/smelt/bin:$PATH\"\n", command);
-  const Ran ran = shell(node, start_job(whole));
-  constexpr int kRunsAlready = 75;
-  if (ran.status != 0 && ran.status != kRunsAlready)
-    throw SystemError(str(node.name, ": the command does not start: ", last_line(ran.err)));
+  failed_since_.reset();
+  require(shell(node, access(node).workers, start_job(whole)), node,
+          "the command does not start: ", kRunsAlready);
 }
 
-JobWorkers::Look JobShell::look(const TpuNode& node, double seconds_left, std::uint64_t log_from) {
-  const Ran ran = shell(node, look_command(seconds_left, log_from));
-  if (ran.status != 0) throw SystemError(str(node.name, ": ", last_line(ran.err)));
-  return parse_look(ran.out, log_from);
+void JobShell::end_stragglers(const TpuNode& node, const Look& look, const Workers& running) {
+  const bool is_half = look.state == Look::State::running && look.status != 0;
+  if (!is_half) return failed_since_.reset();
+  if (!failed_since_) failed_since_ = Clock::now();
+  if (seconds_since(*failed_since_) < tools_.stragglers) return;
+  tools_.tell(str(node.name, ": ", running.size(), " of its workers did not end by themselves"));
+  require(shell(node, running, stop_job()), node, "");
+}
+
+JobWorkers::Look JobShell::look(const TpuNode& node, double seconds_left,
+                                const std::vector<std::uint64_t>& log_from) {
+  const Workers workers = access(node).workers;
+  const auto ran = shell(node, workers, [&](const SshWorker& worker) {
+    return look_command(seconds_left, number_at(log_from, worker.index));
+  });
+  require(ran, node, "");
+  Look all;
+  Workers running;
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    Look one = parse_look(ran[i].out);
+    if (workers.size() > 1) cut_to_lines(one);
+    const int worker = ran[i].worker;
+    all.log_end.push_back(number_at(log_from, worker) + one.log.size());
+    all.log += workers.size() > 1 ? with_worker(worker, one.log) : one.log;
+    join_state(all, one, i == 0);
+    if (one.state == Look::State::running) running.push_back(workers[i]);
+  }
+  end_stragglers(node, all, running);
+  return all;
 }
 
 void JobShell::stop(const TpuNode& node) {
-  if (const Ran ran = shell(node, end_command()); ran.status != 0)
-    throw SystemError(str(node.name, ": ", last_line(ran.err)));
+  require(shell(node, access(node).workers, end_command()), node, "");
 }
 
 }  // namespace smelt

@@ -1,8 +1,9 @@
-// A job's worker, reached by OpenSSH.
+// A job's workers, reached by OpenSSH, all of them side by side.
 #pragma once
 
 #include <optional>
 
+#include "base/clock.h"
 #include "cloud/job.h"
 #include "cloud/job_guard.h"
 #include "cloud/ssh.h"
@@ -11,9 +12,12 @@ namespace smelt {
 
 struct ShellTools {
   TpuApi& tpu;
-  SshSettings ssh;
+  SshSettings ssh;  // of all workers
   std::function<void(const std::string&)> tell;
   GuardPlace guard;
+  // What still runs so long after another worker's command has failed is ended: processes of a pod
+  // end each other before.
+  double stragglers = 120;  // seconds
 };
 
 // Where a job's package lies in its folder of the bucket.
@@ -21,23 +25,34 @@ std::string staged_package(const JobSpec& spec);
 
 class JobShell : public JobWorkers {
  public:
-  JobShell(JobSpec spec, ShellTools tools) : spec_(std::move(spec)), tools_(std::move(tools)) {}
+  JobShell(JobSpec spec, ShellTools tools);
 
   void install(const TpuNode& node, double seconds_left) override;
   void start(const TpuNode& node, const std::string& command) override;
-  Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
+  Look look(const TpuNode& node, double seconds_left,
+            const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
 
  private:
+  using Workers = std::vector<SshWorker>;
+  // Of each worker, in their order.
   struct Ran {
-    int status = 0;
+    int worker = 0, status = 0;
     std::string out, err;
   };
+  using WordsOf = std::function<std::vector<std::string>(const SshWorker& worker)>;
+  using CommandOf = std::function<std::string(const SshWorker& worker)>;
   SshAccess& access(const TpuNode& node);
-  Ran run(const TpuNode& node, const std::vector<std::string>& words, bool reads_input,
-          std::chrono::seconds at_most);
-  Ran shell(const TpuNode& node, const std::string& command,
-            std::chrono::seconds at_most = std::chrono::minutes(2));
+  std::vector<Ran> run(const TpuNode& node, const Workers& workers, const WordsOf& words,
+                       bool reads_input, std::chrono::seconds at_most);
+  std::vector<Ran> shell(const TpuNode& node, const Workers& workers, const CommandOf& command,
+                         std::chrono::seconds at_most = std::chrono::minutes(2));
+  std::vector<Ran> shell(const TpuNode& node, const Workers& workers, const std::string& command,
+                         std::chrono::seconds at_most = std::chrono::minutes(2));
+  std::string name_of(const TpuNode& node, int worker) const;
+  void require(const std::vector<Ran>& ran, const TpuNode& node, const std::string& what,
+               int also_good = 0) const;
+  void end_stragglers(const TpuNode& node, const Look& look, const Workers& running);
   std::string package_folder() const;
   std::string local_package();
   void bring_package(const TpuNode& node);
@@ -45,8 +60,9 @@ class JobShell : public JobWorkers {
   JobSpec spec_;
   ShellTools tools_;
   std::optional<SshAccess> access_;
-  std::string node_;     // that it is of
-  std::string package_;  // a file here
+  std::string node_;                               // that it is of
+  std::string package_;                            // a file here
+  std::optional<Clock::time_point> failed_since_;  // of one, while others run
 };
 
 }  // namespace smelt

@@ -4,21 +4,19 @@
 #include <unistd.h>
 
 #include <deque>
-#include <memory>
-#include <mutex>
+#include <optional>
 #include <regex>
 #include <sstream>
 
 #include "base/error.h"
-#include "cloud/ssh_servers.h"
-#include "cloud/tpu_test.h"
+#include "cli/cloud_job.h"
+#include "pod/stand_in/pod_run.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
-#include "support/gcs_emulator.h"
-#include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/server_process.h"
 
 namespace smelt {
 namespace {
@@ -73,43 +71,31 @@ std::string made_small(std::string recipe) {
 }
 
 constexpr const char* kPackage = "smelt-0.1.0-linux-x86_64.tar.zst";
+constexpr const char* kOtherUsers = "/usr/lib/x86_64-linux-gnu/libnss_wrapper.so";
+constexpr const char* kDeleted = "all that the job made is deleted";
 
-class Tutorials : public TpuTest {
+class Tutorials : public CloudJob {
  protected:
+  explicit Tutorials(int workers = 1) : CloudJob(workers) {}
   void SetUp() override {
-    REQUIRE_PLUGIN("cpu");
     REQUIRE_PLUGIN("tpu");
-    REQUIRE_ORACLE();
-    if (ssh_server_program().empty())
-      SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
-    if (::geteuid() == 0) be_somebody();
-    emulator_ = std::make_unique<GcsEmulator>();
-    const std::string storage = "http://" + emulator_->endpoint();
-    variables_.emplace_back("CLOUD_STORAGE_EMULATOR_ENDPOINT", storage);
-    variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", storage + "/");
-    variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url(""));
+    if (::geteuid() == 0) {
+      if (!exists(kOtherUsers)) SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install libnss-wrapper");
+      be_somebody();
+    }
+    CloudJob::SetUp();
+    if (IsSkipped()) return;
+    variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE",
+                            "http://" + emulator_->endpoint());
     variables_.emplace_back("GOOGLE_CLOUD_PROJECT", "p");
-    make_folders(file("worker"));
-    servers_ = std::make_unique<SshServers>(
-        1, str("HOME=", file("worker"), " GCE_METADATA_HOST=127.0.0.1:1 ",
-               "CLOUD_STORAGE_EMULATOR_ENDPOINT=", storage));
-    fake_.addresses = servers_->addresses();
-    fake_.host_keys = servers_->host_keys();
-    fake_.completes_unasked = true;
-    fake_.polls = 1;
-    fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_->take(metadata); };
     write_inputs();
+    make(
+        str("curl -sf -o /dev/null -H 'Content-Type: application/json' -d '{\"name\":\"my-models\"}"
+            "' 'http://",
+            emulator_->endpoint(), "/storage/v1/b?project=p'"));
   }
 
   std::string file(const std::string& name) const { return home_.dir.file(name); }
-
-  // Until smelt storage mb is there.
-  void make_bucket() const {
-    make(
-        str("curl -sf -X POST -H 'Content-Type: application/json' -d "
-            "'{\"name\":\"my-models\",\"location\":\"US-CENTRAL1\"}' 'http://",
-            emulator_->endpoint(), "/storage/v1/b?project=p'"));
-  }
 
   // The page's commands end well, each of them, in one shell; what they said.
   std::string follow(const std::string& page) {
@@ -119,26 +105,25 @@ class Tutorials : public TpuTest {
     EXPECT_TRUE(fake_.states().empty()) << "of machines that are left";
     return out.text;
   }
-
-  CommandOutput in_home(const std::string& command) const {
-    return run_command(
-        str("cd ", home_.dir.path(), " && export PATH=", file("bin"), ":$PATH && ", command));
-  }
   void make(const std::string& command) const {
     const CommandOutput out = in_home(command);
     ASSERT_EQ(out.status, 0) << command << "\n" << out.text;
   }
+  virtual std::string small(const std::string& recipe) const { return made_small(recipe); }
 
  private:
+  CommandOutput in_home(const std::string& command) const {
+    return run_command(
+        str("cd ", home_.dir.path(), " && export PATH=", file("bin"), ":$PATH && ", command));
+  }
   // Root does not sign in to a machine; tests that are root's go by another name.
   void be_somebody() {
     write_file(file("passwd"),
                str("somebody:x:0:0::", home_.dir.path(), ":/bin/sh\n", read_file("/etc/passwd")));
     variables_.emplace_back("NSS_WRAPPER_PASSWD", file("passwd"));
     variables_.emplace_back("NSS_WRAPPER_GROUP", "/etc/group");
-    variables_.emplace_back("LD_PRELOAD", "libnss_wrapper.so");
+    variables_.emplace_back("LD_PRELOAD", kOtherUsers);
   }
-
   void write_inputs() const {
     std::string text, rows;
     for (int document = 0; document < 40; ++document) {
@@ -153,7 +138,7 @@ class Tutorials : public TpuTest {
       }
       text += "\n";
     }
-    for (const char* folder : {"bin", "text", "recipes", "data/covid_info", "pack/smelt/bin"})
+    for (const char* folder : {"bin", "text", "recipes", "data/covid_info"})
       make_folders(file(folder));
     write_file(file("text/a.txt"), text);
     write_file(file("data/covid_info/train.json"), rows);
@@ -161,7 +146,7 @@ class Tutorials : public TpuTest {
     for (const char* name : {"bert-continue", "bert-from-scratch", "bert-from-scratch-small",
                              "electra-small", "ttt-covid", "jestimator-bert-base", "t5-demo"})
       write_file(file(str("recipes/", name, ".yaml")),
-                 made_small(read_file(source_path(str("recipes/", name, ".yaml")))));
+                 small(read_file(source_path(str("recipes/", name, ".yaml")))));
     // What a user types, and how the stand-ins are reached.
     write_file(file("bin/smelt"),
                str("#!/bin/sh\ncase \"$1 $2\" in\n"
@@ -170,49 +155,62 @@ class Tutorials : public TpuTest {
                    servers_->config(), ";;\n'cloud ssh'|'cloud cp') set -- \"$@\" --ssh-config ",
                    servers_->config(), ";;\n'storage rm') set -- \"$@\" --yes;;\nesac\nexec ",
                    smelt_program(), " \"$@\"\n"));
-    write_file(file("pack/smelt/bin/smelt"), str("#!/bin/sh\nexec ", smelt_program(), " \"$@\"\n"));
-    make(str("chmod +x bin/smelt pack/smelt/bin/smelt && tar --zstd -C pack -cf ", kPackage,
-             " smelt"));
+    make(str("chmod +x bin/smelt && cp ", package(), " ", kPackage));
   }
 
-  std::mutex mutex_;
-  HttpServer guarded_{[this](const ServedRequest& request) {
-    const std::lock_guard lock(mutex_);
-    return fake_.serve(request);
-  }};
   std::deque<ScopedVariable> variables_;
-  std::unique_ptr<GcsEmulator> emulator_;
-  std::unique_ptr<SshServers> servers_;
 };
 
-constexpr const char* kDeleted = "all that the job made is deleted";
-
 TEST_F(Tutorials, BertIsContinued) {
-  make_bucket();
   make(
       "smelt run recipes/bert-from-scratch-small.yaml --set text.input='text/*.txt' --set out=m "
       "--set vocab.lower_case=false && smelt convert m "
-      "multi_cased_L-12_H-768_A-12/bert_model.ckpt && cp m/vocab.txt "
+      "multi_cased_L-12_H-768_A-12/bert_model.ckpt && cp m/vocab.txt m/tokenizer_config.json "
       "multi_cased_L-12_H-768_A-12");
   EXPECT_THAT(follow("bert-continued.md"), testing::HasSubstr(kDeleted));
 }
 
 TEST_F(Tutorials, BertFromScratch) {
-  make_bucket();
   EXPECT_THAT(follow("bert-from-scratch.md"), testing::HasSubstr(kDeleted));
 }
 
-TEST_F(Tutorials, Electra) {
-  make_bucket();
-  EXPECT_THAT(follow("electra.md"), testing::HasSubstr(kDeleted));
-}
+TEST_F(Tutorials, Electra) { EXPECT_THAT(follow("electra.md"), testing::HasSubstr(kDeleted)); }
 
 TEST_F(Tutorials, T5IsFineTuned) {
-  make_bucket();
   make(
       "smelt run recipes/t5-demo.yaml --set text.input='text/*.txt' --set out=t5 && "
       "cp -r t5/huggingface t5-small");
   EXPECT_THAT(follow("t5-finetuned.md"), testing::HasSubstr(kDeleted));
+}
+
+// On four hosts, whose processes are a pod of the stand-in.
+class PodTutorial : public Tutorials {
+ protected:
+  PodTutorial() : Tutorials(kHosts) { fake_.zones[kZone].types.emplace_back("v2-32"); }
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    pod_.emplace(PodSize{.processes = kHosts, .devices_each = 8},
+                 std::vector<std::string>{"--platform", "tpu"});
+    Tutorials::SetUp();
+  }
+  std::string environment_of(int worker) const override {
+    std::string out = str("WORLD_SIZE=", kHosts, " RANK=", worker, " MASTER_ADDR=", hub_);
+    for (const auto& [name, value] : pod_->variables(worker)) out += str(" ", name, "=", value);
+    return out;
+  }
+  std::string small(const std::string& recipe) const override {
+    return std::regex_replace(
+        std::regex_replace(made_small(recipe), std::regex("device: cpu"), "device: tpu"),
+        std::regex("batch_size: 8"), "batch_size: 32");
+  }
+
+  static constexpr int kHosts = 4;
+  const std::string hub_ = str("127.0.0.1:", free_port());
+  std::optional<Pod> pod_;
+};
+
+TEST_F(PodTutorial, Jestimator) {
+  EXPECT_THAT(follow("jestimator.md"), testing::HasSubstr(kDeleted));
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ void JobScenario::install(const TpuNode& node, double seconds_left) {
   reach();
   workers_[str(node.zone, "/", node.name)].deadline = now_ + seconds_left;
   pass(60);
-  if (rules.uninstallable) throw StepFailed("smelt setup tpu: no route");
+  if (rules.uninstallable) throw SystemError("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
 
@@ -192,7 +192,8 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   may_kill();
 }
 
-JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left, std::uint64_t) {
+JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
+                                   const std::vector<std::uint64_t>&) {
   reach();
   Worker& worker = workers_[str(node.zone, "/", node.name)];
   if (!worker.ready) throw SystemError("the connection broke");

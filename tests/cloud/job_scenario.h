@@ -59,7 +59,8 @@ class JobScenario : private JobWorkers, private JobStore {
   };
   void install(const TpuNode& node, double seconds_left) override;
   void start(const TpuNode& node, const std::string& command) override;
-  Look look(const TpuNode& node, double seconds_left, std::uint64_t log_from) override;
+  Look look(const TpuNode& node, double seconds_left,
+            const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
   std::optional<std::string> read() override { return journal_; }
   void write(const std::string& text) override;

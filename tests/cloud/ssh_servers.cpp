@@ -12,7 +12,7 @@ namespace smelt {
 
 std::string ssh_server_program() { return exists("/usr/sbin/sshd") ? "/usr/sbin/sshd" : ""; }
 
-SshServers::SshServers(int count, std::string environment)
+SshServers::SshServers(int count, Environment environment)
     : environment_(std::move(environment)), servers_(static_cast<std::size_t>(count)) {
   if (::geteuid() == 0) make_folders("/run/sshd");  // where a server started by root goes into
   write_file(dir_.file("authorized"), "");
@@ -45,7 +45,7 @@ void SshServers::start(int worker) {
                  "\nUsePAM no\nPidFile none\nStrictModes no\nPasswordAuthentication no\n"
                  "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
                  "MaxStartups 200\nLogLevel ERROR\nSubsystem sftp internal-sftp\nSetEnv WORKER=",
-                 worker, " ", environment_, "\n"));
+                 worker, " ", environment_ ? environment_(worker) : "", "\n"));
   servers_[i] = std::make_unique<ServerProcess>(
       std::vector<std::string>{ssh_server_program(), "-D", "-e", "-f", config}, ports_[i],
       dir_.file(str("log", worker)));

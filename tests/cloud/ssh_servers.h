@@ -2,6 +2,7 @@
 // the workers of a machine. They let in whom the machine's metadata names.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,8 +20,9 @@ std::string ssh_server_program();
 
 class SshServers {
  public:
-  // `environment`: "NAME=value NAME=value" of all that is run there.
-  explicit SshServers(int count = 4, std::string environment = "");
+  // "NAME=value NAME=value" of all that is run on a worker.
+  using Environment = std::function<std::string(int worker)>;
+  explicit SshServers(int count = 4, Environment environment = {});
 
   // Of each worker, as a node has them: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses() const;
@@ -38,7 +40,7 @@ class SshServers {
   void start(int worker);
   void make_key(int worker) const;
 
-  const std::string environment_;
+  const Environment environment_;
   TempDir dir_;
   std::vector<int> ports_;
   std::vector<std::unique_ptr<ServerProcess>> servers_;

@@ -83,13 +83,17 @@ void Pod::start(int process, const std::vector<std::string>& command) {
     if (word == "{hub}") word = hub_;
     if (word == "{process}") word = str(process);
   }
-  pid = started(words, log_of(process),
-                {{"POD_SOCKET", socket()},
-                 {"POD_PROCESS", str(process)},
-                 {"POD_SIZE", str(size_.processes)},
-                 {"POD_HUB", hub_},
-                 {"SMELT_CPU_PLUGIN", SMELT_POD_SHIM},
-                 {"SMELT_TPU_PLUGIN", SMELT_POD_SHIM}});
+  Variables all = variables(process);
+  all.emplace_back("POD_HUB", hub_);
+  pid = started(words, log_of(process), all);
+}
+
+std::vector<std::pair<std::string, std::string>> Pod::variables(int process) const {
+  return {{"POD_SOCKET", socket()},
+          {"POD_PROCESS", str(process)},
+          {"POD_SIZE", str(size_.processes)},
+          {"SMELT_CPU_PLUGIN", SMELT_POD_SHIM},
+          {"SMELT_TPU_PLUGIN", SMELT_POD_SHIM}};
 }
 
 int Pod::wait(int process) {

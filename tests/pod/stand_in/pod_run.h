@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/paths.h"
@@ -25,6 +26,8 @@ class Pod {
   // SMELT_TPU_PLUGIN, and in POD_HUB where its hub is to be; words that are {hub} and {process} are
   // replaced by that and its number. Once at a time for each process.
   void start(int process, const std::vector<std::string>& command);
+  // What start() sets for a process but POD_HUB.
+  std::vector<std::pair<std::string, std::string>> variables(int process) const;
   // Waits for its end: the status as a shell gives it, 128 and more for a signal.
   int wait(int process);
   bool is_running(int process);
