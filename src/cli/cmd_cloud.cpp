@@ -104,6 +104,7 @@ void add_types(CLI::App& app) {
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
     TpuApi tpu(api, project_of(o->project, api));
+    tpu.require_zones({o->zone});
     const auto types = tpu.accelerator_types(o->zone);
     if (o->json)
       std::cout << ordered_json{{"types", types},

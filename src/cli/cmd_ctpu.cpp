@@ -134,6 +134,9 @@ void add_verb(CLI::App& ctpu, const Options& o, const Verb& verb) {
 }
 
 void add_words_alone(CLI::App& ctpu) {
+  ctpu.add_subcommand("version", "smelt's")->callback([] {
+    std::cout << "smelt " << SMELT_VERSION << "\n";
+  });
   ctpu.add_subcommand("quota", "where Google shows the project's quota")->callback([] {
     std::cout << "https://console.cloud.google.com/iam-admin/quotas?service=tpu.googleapis.com\n";
   });

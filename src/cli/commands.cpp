@@ -28,6 +28,7 @@
 #include "cli/cmd_predict.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_setup.h"
+#include "cli/cmd_storage.h"
 #include "cli/cmd_tokenize.h"
 #include "cli/cmd_tpu_vm.h"
 #include "cli/cmd_track.h"
@@ -76,7 +77,9 @@ const std::vector<CommandGroup> kCommands{
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
       add_jestimator_command, add_ttt_command}},
-    {"Machines", {add_cloud_command, add_ctpu_command, add_tpu_vm_command, add_pod_command}},
+    {"Machines",
+     {add_cloud_command, add_ctpu_command, add_tpu_vm_command, add_storage_command,
+      add_pod_command}},
     {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
     {"Help", {add_help_command, add_completion_command}}};
 

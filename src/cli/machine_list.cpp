@@ -148,6 +148,7 @@ void print_lines(const TpuQueued& queued) {
 void list_machines(const MachineOptions& o) {
   GoogleApi api{TokenSource(google_credentials())};
   TpuApi tpu(api, project_of(o.project, api));
+  if (o.zone != kAllZones) tpu.require_zones({o.zone});
   const auto nodes = tpu.nodes(o.zone);
   const auto queued = tpu.queued(o.zone);
   o.json ? print_json(nodes, queued) : print_lines(nodes, queued);

@@ -127,6 +127,8 @@ void bring_machine_up(const MachineOptions& o) {
   (void)queue_of(o);
   GoogleApi api{TokenSource(google_credentials())};
   const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  tpu.require_zones(request.zones);
   show_request(o, types.front(), request, project);
   if (o.dry_run) return;
   if (!o.yes && !is_agreed_to("make it?")) {
@@ -134,7 +136,6 @@ void bring_machine_up(const MachineOptions& o) {
     return;
   }
   const StopSignal signal("\nstopping: a second signal ends at once\n");
-  TpuApi tpu(api, project);
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
   enqueue(tpu, project, request, queue_of(o), told_patience());
   std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
@@ -148,6 +149,7 @@ void take_machine_down(const MachineOptions& o) {
   TpuApi tpu(api, project);
   const Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
   if (!found.node && !found.queued) {
+    tpu.require_zones({o.zone});
     std::cout << "there is no " << o.name << " in " << o.zone << "\n";
     return;
   }
@@ -170,6 +172,7 @@ void switch_machine(const MachineOptions& o, const std::string& verb) {
   const std::string project = project_of(o.project, api);
   TpuApi tpu(api, project);
   const auto node = tpu.node(o.zone, o.name);
+  if (!node) tpu.require_zones({o.zone});
   if (!node)
     throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone), "smelt cloud list");
   if (node->is_spot)

@@ -110,7 +110,20 @@ constexpr CredentialType kTypes[]{
     {"external_account", &external_credentials},
     {"external_account_authorized_user", &make<ForeignUserCredentials>}};
 
+class NoCredentials : public Credentials {
+ public:
+  explicit NoCredentials(const std::string& source)
+      : Credentials({"anonymous", "", source, "", ""}) {}
+  Token fetch(HttpClient& /*http*/) const override {
+    return {Secret(), std::chrono::system_clock::time_point::max()};
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<Credentials> no_credentials(const std::string& source) {
+  return std::make_unique<NoCredentials>(source);
+}
 
 std::unique_ptr<Credentials> credentials_in(const CredentialFields& file) {
   const std::string universe = file.text("universe_domain");

@@ -49,6 +49,9 @@ std::unique_ptr<Credentials> credentials_in(const CredentialFields& file);
 // its address); else null.
 std::unique_ptr<Credentials> machine_credentials();
 
+// Nobody's: no token is sent. `source` says why.
+std::unique_ptr<Credentials> no_credentials(const std::string& source);
+
 // A file's (find_credential_file), else this machine's. UsageError when there are none.
 std::unique_ptr<Credentials> google_credentials();
 

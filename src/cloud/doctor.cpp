@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
 #include "base/run_program.h"
 #include "base/words.h"
 #include "cloud/file_hash.h"
@@ -25,9 +24,7 @@ std::string who_text(GoogleApi& api) {
 
 std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const std::string& zone,
                       const std::string& type) {
-  require_zone(zone);
-  if (std::ranges::find(known, zone) == known.end())
-    throw UsageError(str("the project has no TPUs in ", zone), did_you_mean(zone, known));
+  require_known(zone, known);
   if (type.empty()) return "has TPUs";
   const auto types = tpu.accelerator_types(zone);
   if (std::ranges::find(types, type) == types.end())
@@ -45,8 +42,8 @@ std::string bucket_location(GoogleApi& api, const std::string& project, const st
   if (!answer.fault) return text_in(answer.body, "location");
   if (answer.fault->status == 404)
     throw UsageError(str("there is no bucket ", bucket),
-                     str("gcloud storage buckets create gs://", bucket, " --project=", project,
-                         zone.empty() ? "" : " --location=" + region_of(zone)));
+                     str("smelt storage mb -p ", project,
+                         zone.empty() ? "" : " -l " + region_of(zone), " gs://", bucket));
   if (answer.fault->status == 403) return "";
   throw SystemError(str("bucket ", bucket, ": ", answer.fault->message), "try again");
 }
@@ -61,8 +58,8 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
     if (!is_near(location, each))
       throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
                            each, ": each byte between them is slow and is paid for"),
-                       str("gcloud storage buckets create gs://NAME --project=", project,
-                           " --location=", region_of(each), ", and --bucket gs://NAME"));
+                       str("smelt storage mb -p ", project, " -l ", region_of(each),
+                           " gs://NAME, and --bucket gs://NAME"));
   check_writable(ask.bucket);
   return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
              location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "");

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/parallel.h"
 #include "cloud/json_text.h"
 #include "cloud/redact.h"
 
@@ -34,7 +38,11 @@ Url api_server(const std::string& service) {
   std::string variable = "CLOUDSDK_API_ENDPOINT_OVERRIDES_" + service;
   std::ranges::transform(variable, variable.begin(),
                          [](unsigned char c) { return std::toupper(c); });
-  const std::string given = environment(variable.c_str());
+  std::string given = environment(variable.c_str());
+  if (given.empty() && service == "storage") {
+    variable = kStorageEmulator;
+    given = environment(kStorageEmulator);
+  }
   if (given.empty()) return parse_url(str("https://", service, ".googleapis.com"), service);
   Url url = parse_url(given, variable);
   while (url.path.ends_with('/')) url.path.pop_back();
@@ -53,7 +61,7 @@ HttpAnswer GoogleApi::send(HttpRequest& request) {
   request.bearer = token().text;
   HttpAnswer answer = http_.send(request);
   if (answer.status != 401) return answer;
-  tokens_.drop();
+  tokens_.drop(request.bearer);
   request.bearer = token().text;
   return http_.send(request);
 }
@@ -81,6 +89,45 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
         "gcloud auth application-default login; or, for a service account, make a "
         "new key file");
   return {json::object(), fault};
+}
+
+namespace {
+
+// As many as connections to one server do no harm.
+constexpr int kCallsAtOnce = 32;
+
+// Those that no thread uses now.
+class Spare {
+ public:
+  explicit Spare(const GoogleApi& like) : like_(like) {}
+  std::unique_ptr<GoogleApi> take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::make_unique<GoogleApi>(like_.beside());
+    auto one = std::move(spare_.back());
+    spare_.pop_back();
+    return one;
+  }
+  void give(std::unique_ptr<GoogleApi> one) {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(one));
+  }
+
+ private:
+  const GoogleApi& like_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<GoogleApi>> spare_;
+};
+
+}  // namespace
+
+void call_side_by_side(const GoogleApi& api, std::size_t count,
+                       const std::function<void(GoogleApi&, std::size_t)>& body) {
+  Spare spare(api);
+  run_each(count, kCallsAtOnce, [&](std::size_t number) {
+    auto own = spare.take();
+    body(*own, number);
+    spare.give(std::move(own));
+  });
 }
 
 }  // namespace smelt

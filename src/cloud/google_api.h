@@ -1,6 +1,7 @@
 // Calls of Google's REST APIs: JSON in, JSON out, with a token for Google's own servers.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -34,18 +35,23 @@ struct ApiAnswer {
 };
 
 // "https://tpu.googleapis.com", or what CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU says, as gcloud takes
-// it. UsageError for a server that no token may be sent to: one that is neither Google's, nor this
-// machine, nor trusted (base/host.h), and http to all but this machine.
+// it; of "storage" also kStorageEmulator, as Google's libraries take it. UsageError for a server
+// that no token may be sent to: one that is neither Google's, nor this machine, nor trusted
+// (base/host.h), and http to all but this machine.
 Url api_server(const std::string& service);
+
+inline constexpr const char* kStorageEmulator = "CLOUD_STORAGE_EMULATOR_ENDPOINT";
 
 // For one thread at a time.
 class GoogleApi {
  public:
   explicit GoogleApi(TokenSource tokens, HttpOptions options = {})
-      : tokens_(std::move(tokens)), http_(std::move(options)) {}
+      : tokens_(std::move(tokens)), options_(std::move(options)), http_(options_) {}
+  // Another, for another thread, with the same token.
+  GoogleApi beside() const { return GoogleApi(tokens_, options_); }
 
   const Who& who() const { return tokens_.who(); }
-  const Token& token() { return tokens_.token(http_); }
+  Token token() { return tokens_.token(http_); }
   // A refusal is a value, but for credentials that are not accepted, which are a UsageError (a
   // token that is not accepted is taken anew once). SystemError for no answer and for one that is
   // no JSON.
@@ -55,7 +61,13 @@ class GoogleApi {
   HttpAnswer send(HttpRequest& request);
 
   TokenSource tokens_;
+  HttpOptions options_;
   HttpClient http_;
 };
+
+// Calls body(api, 0), …, body(api, count - 1) on up to 32 threads, each with a GoogleApi of its
+// own. Of several exceptions the one of the lowest number is thrown.
+void call_side_by_side(const GoogleApi& api, std::size_t count,
+                       const std::function<void(GoogleApi&, std::size_t)>& body);
 
 }  // namespace smelt

@@ -225,6 +225,7 @@ Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name
     require_zone(zone);
     Found found{tpu.node(zone, name), tpu.queued_one(zone, name)};
     if (found.node || found.queued) return found;
+    tpu.require_zones({zone});
     throw UsageError(str("cloud: there is no ", name, " in ", zone), "smelt cloud list");
   }
   std::map<std::string, Found> by_zone;

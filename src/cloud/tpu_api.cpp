@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "cloud/json_text.h"
 #include "cloud/tpu_fault.h"
 
@@ -111,6 +112,12 @@ void require_zone(const std::string& zone) {
                      "smelt cloud locations names them");
 }
 
+void require_known(const std::string& zone, const std::vector<std::string>& known) {
+  require_zone(zone);
+  if (std::ranges::find(known, zone) == known.end())
+    throw UsageError(str("cloud: the project has no TPUs in ", zone), did_you_mean(zone, known));
+}
+
 std::string TpuApi::in_zone(const std::string& zone, std::string_view what) const {
   return str("/v2/projects/", percent_encoded(project_), "/locations/", percent_encoded(zone),
              what);
@@ -154,6 +161,11 @@ std::vector<std::string> TpuApi::zones() {
   return out;
 }
 
+void TpuApi::require_zones(const std::vector<std::string>& asked) {
+  const auto known = zones();
+  for (const std::string& zone : asked) require_known(zone, known);
+}
+
 std::vector<std::string> TpuApi::accelerator_types(const std::string& zone) {
   std::vector<std::string> out;
   for (const json& item : list(in_zone(zone, "/acceleratorTypes"), "acceleratorTypes",
@@ -176,13 +188,21 @@ TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
                                const std::string& what) {
   TpuList<json> out;
   bool is_unknown = false;
-  const auto add = [&](const std::string& one, bool* unknown) {
-    for (json& item : list(in_zone(one, str("/", field)), field, what, &out.unreachable, unknown))
-      out.items.push_back(std::move(item));
-  };
-  add(zone, zone == kAllZones ? &is_unknown : nullptr);
-  if (is_unknown)
-    for (const std::string& each : zones()) add(each, nullptr);
+  const json found = list(in_zone(zone, str("/", field)), field, what, &out.unreachable,
+                          zone == kAllZones ? &is_unknown : nullptr);
+  out.items.assign(found.begin(), found.end());
+  if (!is_unknown) return out;
+  const auto all = zones();
+  std::vector<TpuList<json>> of(all.size());
+  call_side_by_side(api_, all.size(), [&](GoogleApi& api, std::size_t i) {
+    const json items = TpuApi(api, project_)
+                           .list(in_zone(all[i], str("/", field)), field, what, &of[i].unreachable);
+    of[i].items.assign(items.begin(), items.end());
+  });
+  for (TpuList<json>& each : of) {
+    std::ranges::move(each.items, std::back_inserter(out.items));
+    std::ranges::move(each.unreachable, std::back_inserter(out.unreachable));
+  }
   return out;
 }
 

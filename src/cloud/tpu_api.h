@@ -87,12 +87,16 @@ struct TpuList {
 };
 
 // Refusals are thrown (throw_fault) but where a function says otherwise. For one thread at a time.
+// UsageError for a zone that is not among those with TPUs.
+void require_known(const std::string& zone, const std::vector<std::string>& known);
+
 class TpuApi {
  public:
   TpuApi(GoogleApi& api, std::string project) : api_(api), project_(std::move(project)) {}
 
   // Sorted.
   std::vector<std::string> zones();
+  void require_zones(const std::vector<std::string>& asked);  // all known
   std::vector<std::string> accelerator_types(const std::string& zone);
   std::vector<std::string> runtime_versions(const std::string& zone);
   TpuList<TpuNode> nodes(const std::string& zone);

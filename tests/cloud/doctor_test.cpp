@@ -52,14 +52,13 @@ TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
   EXPECT_THAT(said(checks, "zone here"), HasSubstr("smelt cloud locations"));
   EXPECT_THAT(said(checks, "bucket"),
               AllOf(HasSubstr("wrong: bucket far is in europe-west4, the machine in us-central1-a"),
-                    HasSubstr("gcloud storage buckets create")));
+                    HasSubstr("smelt storage mb -p p -l us-central1 gs://NAME")));
   EXPECT_THAT(said(checks, "package"), AllOf(HasSubstr("is no package"), HasSubstr("--package")));
 }
 
 TEST_F(DoctorTest, ABucketIsThereNearAndWritable) {
   EXPECT_THAT(bucket("none"), AllOf(HasSubstr("wrong: there is no bucket none"),
-                                    HasSubstr("buckets create gs://none --project=p "
-                                              "--location=us-central1")));
+                                    HasSubstr("storage mb -p p -l us-central1 gs://none")));
   EXPECT_THAT(said(ask({"p", "", {}, "/tmp", ""}), "bucket"), HasSubstr("--bucket gs://NAME"));
   REQUIRE_ORACLE();
   const GcsEmulator emulator;

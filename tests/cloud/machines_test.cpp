@@ -133,6 +133,11 @@ TEST_F(MachinesTest, WhatCannotBeMadeIsRefused) {
     expect_refusal(str("cloud up bert --project p --type v3-8 --zone ", zone),
                    HasSubstr("is no name of a zone"));
   expect_refusal("cloud down bert --project p --zone -", HasSubstr("is no name of a zone"));
+  for (const char* line :
+       {"up bert --type v3-8 --dry-run", "down bert", "start bert", "status bert", "types", "list"})
+    expect_refusal(str("cloud ", line, " --project p --zone us-centra1-b"),
+                   AllOf(HasSubstr("the project has no TPUs in us-centra1-b"),
+                         HasSubstr("hint: did you mean 'us-central1-b'?")));
   expect_refusal(up + "bert --type v3-8 --label x", HasSubstr("'x' is no NAME=VALUE"));
 }
 

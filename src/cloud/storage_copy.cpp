@@ -1,0 +1,203 @@
+#include "cloud/storage_copy.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/stop_signal.h"
+#include "format/crc32c.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kFilesAtOnce = 16;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+// Names of objects may be anything, also what leads out of a folder.
+std::string local_place(const std::string& folder, const std::string& name) {
+  for (const std::string_view part : split(name, '/'))
+    if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string_view::npos)
+      throw UsageError(
+          str("storage: the object's name '", name, "' is none that a folder can hold"),
+          "copy it by itself, to a name of your own");
+  return join_path(folder, name);
+}
+
+std::string place_below(const std::string& base, const std::string& name) {
+  if (name.empty()) return base;
+  return is_remote(base) ? join_path(base, name) : local_place(base, name);
+}
+
+template <class Use>
+std::uint32_t read_pieces(const std::string& path, const Use& use) {
+  InputFile file(path);
+  std::vector<char> piece(kPiece);
+  std::uint32_t crc = 0;
+  while (const std::size_t size = file.read(piece)) {
+    if (StopSignal::raised()) throw Stopped("storage: the same command goes on");
+    const std::string_view bytes(piece.data(), size);
+    crc = crc32c(bytes, crc);
+    use(bytes);
+  }
+  return crc;
+}
+
+[[noreturn]] void throw_damaged(const std::string& path, const std::string& want,
+                                const std::string& got) {
+  throw SystemError(str("storage: ", path, ": its CRC-32C is ", got, " where ", want,
+                        " was sent; it was not kept"),
+                    "run it again");
+}
+
+// The checksum of what was sent.
+std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t)>& told) {
+  if (is_remote(job.from.path) && is_remote(job.to)) {
+    share_file(job.from.path, job.to);
+    told(job.from.size);
+    return job.from.crc32c;
+  }
+  OutputFile out(job.to);
+  const std::string crc = crc32c_text(read_pieces(job.from.path, [&](std::string_view bytes) {
+    out.write(bytes);
+    told(bytes.size());
+  }));
+  if (!job.from.crc32c.empty() && crc != job.from.crc32c)
+    throw_damaged(job.to, job.from.crc32c, crc);
+  out.commit();
+  return crc;
+}
+
+std::string common_prefix(const std::string& a, const std::string& b) {
+  return a.substr(0, static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin()));
+}
+
+// Of those that went to a bucket, all of which are in one.
+void check_arrived(StorageApi& api, const std::vector<CopyJob>& jobs,
+                   const std::vector<std::string>& sent) {
+  const GsPath first = parse_gs(jobs.front().to);
+  std::string prefix = first.key;
+  for (const CopyJob& job : jobs) prefix = common_prefix(prefix, parse_gs(job.to).key);
+  std::map<std::string, std::string> there;
+  for (StoredObject& object : api.list(first.bucket, prefix, StorageApi::Names::all).objects)
+    there[std::move(object.name)] = std::move(object.crc32c);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string key = parse_gs(jobs[i].to).key;
+    const auto found = there.find(key);
+    if (found == there.end())
+      throw SystemError(str("storage: ", jobs[i].to, " was sent and is not there"), "run it again");
+    if (sent[i].empty() || found->second.empty() || found->second == sent[i]) continue;
+    api.remove(first.bucket, {key});
+    throw_damaged(jobs[i].to, sent[i], found->second);
+  }
+}
+
+// Of the local files among these.
+void fill_in_checksums(const std::vector<StoredFile*>& files) {
+  run_each(files.size(), available_threads(), [&](std::size_t i) {
+    files[i]->crc32c = crc32c_text(read_pieces(files[i]->path, [](std::string_view /*bytes*/) {}));
+  });
+}
+
+void check_folders(StorageApi& api, const std::string& from, const std::string& to) {
+  if (!is_storage_folder(api, from))
+    throw UsageError(str("storage rsync: ", from, " is no folder"),
+                     "smelt storage cp copies files");
+  if (!is_remote(from) && !is_remote(to))
+    throw UsageError(str("storage rsync: neither ", from, " nor ", to, " is on gs://"),
+                     str("rsync -r ", from, "/ ", to));
+  if (lies_in(to, from) || lies_in(from, to))
+    throw UsageError(str("storage rsync: one of ", from, " and ", to, " lies in the other"),
+                     "take two folders apart");
+}
+
+void check_places(const std::vector<CopyJob>& jobs) {
+  std::map<std::string, const CopyJob*> taken;
+  for (const CopyJob& job : jobs) {
+    const auto [first, is_new] = taken.emplace(job.to, &job);
+    if (!is_new)
+      throw UsageError(str("storage cp: ", first->second->from.path, " and ", job.from.path,
+                           " would both become ", job.to),
+                       "copy them one after the other, to two names");
+  }
+}
+
+}  // namespace
+
+std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>& sources,
+                                 const std::string& target) {
+  const bool into = sources.size() > 1 || target.ends_with('/') || is_storage_folder(api, target);
+  std::vector<CopyJob> jobs;
+  for (const FileSource& source : sources) {
+    const std::string base = into ? place_below(target, source.root) : target;
+    for (const StoredFile& file : source.files) {
+      if (file.is_placeholder()) continue;
+      jobs.push_back({file, place_below(base, file.name)});
+      if (!is_remote(file.path) && !is_remote(target))
+        throw UsageError(str("storage: neither ", file.path, " nor ", target, " is on gs://"),
+                         str("cp -r ", file.path, " ", target));
+    }
+  }
+  check_places(jobs);
+  return jobs;
+}
+
+SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& to, Below below) {
+  check_folders(api, from, to);
+  const auto listed = [&](const std::string& folder) {
+    auto files = files_below(api, folder);
+    std::erase_if(files, [&](const StoredFile& file) {
+      return file.is_placeholder() ||
+             (below == Below::this_folder && file.name.find('/') != std::string::npos);
+    });
+    return files;
+  };
+  std::vector<StoredFile> sources = listed(from), targets = listed(to);
+  std::map<std::string, StoredFile*> there;
+  for (StoredFile& file : targets) there[file.name] = &file;
+  const auto twin = [&](const StoredFile& file) {
+    const auto found = there.find(file.name);
+    return found != there.end() && found->second->size == file.size ? found->second : nullptr;
+  };
+  std::vector<StoredFile*> unknown;
+  for (StoredFile& file : sources)
+    if (StoredFile* other = twin(file))
+      for (StoredFile* each : {&file, other})
+        if (!is_remote(each->path)) unknown.push_back(each);
+  fill_in_checksums(unknown);
+  SyncPlan plan;
+  for (const StoredFile& file : sources) {
+    const StoredFile* other = twin(file);
+    const bool is_alike = other != nullptr && !file.crc32c.empty() && other->crc32c == file.crc32c;
+    plan.unchanged += is_alike ? 1 : 0;
+    if (!is_alike) plan.copies.push_back({file, place_below(to, file.name)});
+    there.erase(file.name);
+  }
+  for (const auto& [name, file] : there) plan.surplus.push_back(*file);
+  return plan;
+}
+
+void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
+                const std::function<void(std::uint64_t)>& told) {
+  std::vector<std::string> sent(jobs.size());
+  run_each(jobs.size(), kFilesAtOnce, [&](std::size_t i) { sent[i] = send_file(jobs[i], told); });
+  if (!jobs.empty() && is_remote(jobs.front().to)) check_arrived(api, jobs, sent);
+}
+
+void remove_stored(StorageApi& api, const std::vector<StoredFile>& files) {
+  std::map<std::string, std::vector<std::string>> of_buckets;
+  for (const StoredFile& file : files) {
+    if (!is_remote(file.path)) {
+      remove_file(file.path);
+      continue;
+    }
+    const GsPath path = parse_gs(file.path);
+    of_buckets[path.bucket].push_back(path.key);
+  }
+  for (const auto& [bucket, names] : of_buckets) api.remove(bucket, names);
+}
+
+}  // namespace smelt

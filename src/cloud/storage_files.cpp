@@ -1,0 +1,203 @@
+#include "cloud/storage_files.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWild = "*?[";
+
+// The first `count` parts of "a/b/c".
+std::string first_parts(const std::string& name, std::ptrdiff_t count) {
+  std::size_t at = 0;
+  for (; count > 0; --count) {
+    at = name.find('/', at);
+    if (at == std::string::npos) return name;
+    ++at;
+  }
+  return name.substr(0, at == 0 ? 0 : at - 1);
+}
+
+std::string without_slash(std::string key) {
+  while (key.ends_with('/')) key.pop_back();
+  return key;
+}
+
+// What of an object's name is what the path names; nothing when the path does not name it.
+std::optional<std::string> root_of(const std::string& object, const std::string& pattern) {
+  if (pattern.find("**") != std::string::npos)
+    return ::fnmatch(pattern.c_str(), object.c_str(), 0) == 0 ? std::optional(object)
+                                                              : std::nullopt;
+  if (pattern.find_first_of(kWild) != std::string::npos) {
+    const std::string root = first_parts(object, std::ranges::count(pattern, '/') + 1);
+    return ::fnmatch(pattern.c_str(), root.c_str(), FNM_PATHNAME) == 0 ? std::optional(root)
+                                                                       : std::nullopt;
+  }
+  const bool named = pattern.empty() || object == pattern || object.starts_with(pattern + "/");
+  return named ? std::optional(pattern) : std::nullopt;
+}
+
+std::vector<FileSource> remote_sources(StorageApi& api, const GsPath& path) {
+  const std::string pattern = without_slash(path.key);
+  const auto found = api.list(path.bucket, pattern.substr(0, pattern.find_first_of(kWild)),
+                              StorageApi::Names::all);
+  std::map<std::pair<std::string, bool>, FileSource> sources;
+  for (const StoredObject& object : found.objects) {
+    const auto root = root_of(object.name, pattern);
+    if (!root) continue;
+    const bool in_folder = object.name != *root;
+    FileSource& source = sources[{*root, in_folder}];
+    source.root = root->empty() ? path.bucket : path_name("/" + *root);
+    source.is_folder = in_folder;
+    const std::size_t begin = in_folder && !root->empty() ? root->size() + 1 : root->size();
+    source.files.push_back({object.name.substr(begin), path.with_key(object.name), object.size,
+                            object.crc32c, object.updated});
+  }
+  std::vector<FileSource> out;
+  for (auto& [root, source] : sources) out.push_back(std::move(source));
+  return out;
+}
+
+void add_below(FileSource& source, const std::string& folder) {
+  std::error_code error;
+  const auto options = fs::directory_options::none;
+  for (fs::recursive_directory_iterator entry(folder, options, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (entry->is_directory() && !entry->is_symlink()) continue;
+    if (!entry->is_regular_file())
+      source.left_out.push_back(path);
+    else
+      source.files.push_back(
+          {fs::path(path).lexically_relative(folder).generic_string(), path, entry->file_size()});
+  }
+  if (error) throw_errno("read directory", folder, error.value());
+  std::ranges::sort(source.files, {}, &StoredFile::name);
+}
+
+FileSource local_source(const std::string& path) {
+  const auto status = file_status(path);
+  if (!status) throw_no_sources(path);
+  const std::string name = path_name(path);
+  FileSource source{name == "." || name == ".." ? "" : name, status->is_folder, {}, {}};
+  if (status->is_folder)
+    add_below(source, path);
+  else
+    source.files.push_back({"", path, status->size});
+  return source;
+}
+
+std::vector<FileSource> local_sources(const std::string& path) {
+  if (exists(path)) return {local_source(path)};
+  std::vector<FileSource> out;
+  if (path.find_first_of(kWild) == std::string::npos) return out;
+  for (const std::string& each : match_pattern(path, "storage")) out.push_back(local_source(each));
+  return out;
+}
+
+}  // namespace
+
+std::string GsPath::with_key(std::string_view other) const {
+  return str("gs://", user, user.empty() ? "" : "@", bucket, "/", other);
+}
+
+std::string GsPath::folder_key() const {
+  const std::string name = without_slash(key);
+  return name.empty() ? "" : name + "/";
+}
+
+GsPath parse_gs(const std::string& path) {
+  if (!is_remote(path) || parse_remote(path).scheme != "gs")
+    throw UsageError(str("storage: ", path, " is not on Google's storage"), "gs://BUCKET/NAME");
+  const RemotePath parts = parse_remote(path);
+  if (!parts.options.empty())
+    throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
+                     str("leave out ", parts.options, "; ", kStorageEmulator,
+                         "=http://HOST:PORT names another"));
+  std::string key =
+      path.substr(str("gs://", parts.user, parts.user.empty() ? "" : "@", parts.bucket).size());
+  if (key.starts_with('/')) key.erase(0, 1);
+  return {parts.user, parts.bucket, key};
+}
+
+std::vector<FileSource> find_sources(StorageApi& api, const std::string& path) {
+  return is_remote(path) ? remote_sources(api, parse_gs(path)) : local_sources(path);
+}
+
+void throw_no_sources(const std::string& path) {
+  throw UsageError(str("storage: ", path, ": there is no such file or folder"),
+                   is_remote(path) ? str("smelt storage ls ", path.substr(0, path.rfind('/') + 1))
+                                   : "look at its spelling");
+}
+
+std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path, bool recursive) {
+  const GsPath parts = parse_gs(path);
+  std::vector<StorageEntry> out;
+  if (recursive || parts.key.find_first_of(kWild) != std::string::npos) {
+    const auto sources = find_sources(api, path);
+    if (sources.empty() && !parts.key.empty()) throw_no_sources(path);
+    for (const FileSource& source : sources) {
+      const StoredFile& first = source.files.front();
+      if (source.is_folder && !recursive)
+        out.push_back({first.path.substr(0, first.path.size() - first.name.size())});
+      else
+        for (const StoredFile& file : source.files)
+          out.push_back({file.path, file.size, file.updated});
+    }
+    return out;
+  }
+  const auto add = [&](const std::string& prefix, const auto& takes) {
+    const auto found = api.list(parts.bucket, prefix, StorageApi::Names::up_to_slash);
+    for (const std::string& folder : found.folders)
+      if (takes(folder)) out.push_back({parts.with_key(folder)});
+    for (const StoredObject& object : found.objects)
+      if (takes(object.name))
+        out.push_back({parts.with_key(object.name), object.size, object.updated});
+  };
+  const auto all = [](const std::string& /*name*/) { return true; };
+  if (!parts.key.empty() && !parts.key.ends_with('/'))
+    add(parts.key, [&](const std::string& name) { return name == parts.key; });
+  add(parts.folder_key(), all);
+  if (out.empty() && !parts.key.empty()) throw_no_sources(path);
+  return out;
+}
+
+bool is_storage_folder(StorageApi& api, const std::string& path) {
+  if (!is_remote(path)) return is_folder(path);
+  const GsPath parts = parse_gs(path);
+  if (parts.folder_key().empty()) return true;
+  const auto found = api.list(parts.bucket, parts.folder_key(), StorageApi::Names::up_to_slash);
+  return !found.objects.empty() || !found.folders.empty();
+}
+
+std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder) {
+  std::vector<StoredFile> out;
+  if (is_remote(folder)) {
+    const GsPath parts = parse_gs(folder);
+    const std::string prefix = parts.folder_key();
+    for (const StoredObject& object :
+         api.list(parts.bucket, prefix, StorageApi::Names::all).objects)
+      out.push_back({object.name.substr(prefix.size()), parts.with_key(object.name), object.size,
+                     object.crc32c, object.updated});
+    return out;
+  }
+  const auto status = file_status(folder);
+  if (!status) return out;
+  if (!status->is_folder)
+    throw UsageError(str("storage: ", folder, " is a file, and no folder"),
+                     "smelt storage cp copies files");
+  return local_source(folder).files;
+}
+
+}  // namespace smelt

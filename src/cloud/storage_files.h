@@ -1,0 +1,67 @@
+// What a path of `smelt storage` names: files of this machine or objects of gs://, by itself or by
+// a pattern.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloud/storage_api.h"
+
+namespace smelt {
+
+// "gs://bucket/key", with the key as it is: an object's name may end with '/'.
+struct GsPath {
+  std::string user;  // "" or "anonymous"
+  std::string bucket, key;
+
+  std::string with_key(std::string_view other) const;
+  std::string folder_key() const;  // with one '/' behind it; "" for the bucket itself
+};
+
+// UsageError for what is not on gs://, and for a path with options: one server is asked for all.
+GsPath parse_gs(const std::string& path);
+
+struct StoredFile {
+  std::string name;  // below its source's root; "" when it is the root
+  std::string path;
+  std::uint64_t size = 0;    // bytes
+  std::string crc32c = {};   // crc32c_text(); "" = not known yet
+  std::string updated = {};  // of an object
+
+  // An object that consoles make to show an empty folder.
+  bool is_placeholder() const { return path.ends_with('/'); }
+};
+
+// A file or a folder that was named.
+struct FileSource {
+  std::string root;  // its own name; "" where what is in it goes without, as of "."
+  bool is_folder = false;
+  std::vector<StoredFile> files;      // in order of name
+  std::vector<std::string> left_out;  // what is neither file nor folder
+};
+
+// Those that a path or a pattern names, if any; '*' and '?' match no '/', '**' does.
+std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
+
+// UsageError: that there are none.
+[[noreturn]] void throw_no_sources(const std::string& path);
+
+// What `ls` shows of a path: what is in a folder, and files; folders have '/' behind their path,
+// and no size. UsageError when there is none of either.
+struct StorageEntry {
+  std::string path;
+  std::uint64_t size = 0;
+  std::string updated = {};
+};
+std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path, bool recursive);
+
+// Whether there is a folder of this name, or a bucket.
+bool is_storage_folder(StorageApi& api, const std::string& path);
+
+// The files below a folder, none where it is not there. UsageError for a file and a bucket that is
+// not there.
+std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder);
+
+}  // namespace smelt

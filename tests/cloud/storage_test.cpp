@@ -1,0 +1,193 @@
+// gsutil's lines against a bucket emulator, judged by Google's own client.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <latch>
+#include <regex>
+
+#include "base/error.h"
+#include "cloud/google_stand_in.h"
+#include "cloud/storage_api.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/gcs_emulator.h"
+#include "support/oracle.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class StorageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_ORACLE();
+    emulator_ = std::make_unique<GcsEmulator>();
+    ::setenv(kStorageEmulator, ("http://" + emulator_->endpoint()).c_str(), 1);
+    for (const auto& [name, bytes] : {std::pair{"data/a.txt", "one"},
+                                      {"data/b.txt", "three"},
+                                      {"data/deep/er/c.bin", "eleven byte"}})
+      write_file(dir_.file(name), bytes);
+  }
+  // What a line that works says.
+  std::string says(const std::string& line) {
+    const CommandOutput out = run_smelt("storage " + line);
+    EXPECT_EQ(out.status, 0) << line << "\n" << out.text;
+    return out.text;
+  }
+  void refused(const std::string& line, const testing::Matcher<std::string>& message) {
+    expect_refusal("storage " + line, message);
+  }
+  // Names alone.
+  std::string objects() {
+    return std::regex_replace(emulator_->client("list"), std::regex(" [0-9]+\n"), " ");
+  }
+
+  const TempDir dir_;
+  const EmptyHome home_;
+  const ScopedVariable server_{kStorageEmulator},
+      override_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE"}, project_{"GOOGLE_CLOUD_PROJECT", "p"};
+  std::unique_ptr<GcsEmulator> emulator_;
+};
+
+TEST_F(StorageTest, TheTutorialsLinesMakeFillShowAndDeleteABucket) {
+  EXPECT_EQ(says("mb -l us-central1 -p p -c standard -b on gs://mine"),
+            "made gs://mine in us-central1\n");
+  refused("mb gs://mine", AllOf(HasSubstr("storage: bucket mine is there already"),
+                                HasSubstr("hint: use it: smelt storage ls gs://mine")));
+  EXPECT_EQ(says("-m cp -r " + dir_.file("data") + " gs://mine"), "copied 3 files, 19 B\n");
+  EXPECT_EQ(says("ls"), "gs://bucket/\ngs://mine/\n");
+  EXPECT_EQ(says("ls gs://mine/data"),
+            "gs://mine/data/deep/\ngs://mine/data/a.txt\ngs://mine/data/b.txt\n");
+  EXPECT_THAT(says("ls -lr gs://mine"),
+              AllOf(HasSubstr("          11  20"), HasSubstr("Z  gs://mine/data/deep/er/c.bin\n"),
+                    HasSubstr("total: 3 files, 19 bytes\n")));
+  EXPECT_EQ(says("ls gs://mine/data/*.txt"), "gs://mine/data/a.txt\ngs://mine/data/b.txt\n");
+  EXPECT_EQ(says("du -sh gs://mine"), "19 B        gs://mine\n");
+  EXPECT_EQ(says("du --json gs://mine/data/deep"),
+            R"({"usage":[{"path":"gs://mine/data/deep","files":1,"bytes":11}],"bytes":11})"
+            "\n");
+  refused("rm -r gs://mine",
+          AllOf(HasSubstr("storage rm: bucket mine holds 3 files, 19 B: nothing was deleted"),
+                HasSubstr("hint: --all deletes all that is in it")));
+  refused("rm gs://mine/**", HasSubstr("holds 3 files"));
+  EXPECT_EQ(says("rm -r gs://mine/data/deep"), "removed 1 file, 11 B\n");
+  EXPECT_EQ(says("rm -r gs://mine --all"), "removed 2 files, 8 B\nremoved gs://mine\n");
+  EXPECT_EQ(says("ls"), "gs://bucket/\n");
+  EXPECT_EQ(says("buckets create gs://mine --location=EU"), "made gs://mine in eu\n");
+  EXPECT_EQ(says("rm -r gs://mine"), "removed 0 files, 0 B\nremoved gs://mine\n");
+}
+
+TEST_F(StorageTest, CopiesGoWhereGsutilPutsThem) {
+  const std::string data = dir_.file("data");
+  says("cp " + data + "/a.txt gs://bucket/name");
+  says("cp " + data + "/a.txt " + data + "/b.txt gs://bucket/two");
+  says("cp -r " + data + " gs://bucket/new");
+  says("cp -r " + data + "/deep gs://bucket/new");
+  EXPECT_EQ(objects(), "name new/a.txt new/b.txt new/deep/er/c.bin two/a.txt two/b.txt ");
+  says("cp 'gs://bucket/new/*.txt' gs://bucket/two/ --dry-run");
+  says("cp -r 'gs://bucket/new/*' gs://bucket/w");
+  says("rm 'gs://bucket/new/**' 'gs://bucket/two/*' gs://bucket/name");
+  EXPECT_EQ(objects(), "w/a.txt w/b.txt w/deep/er/c.bin ");
+  says("cp -r gs://bucket/w " + dir_.path());
+  EXPECT_EQ(read_file(dir_.file("w/deep/er/c.bin")), "eleven byte");
+  says("cp gs://bucket/w/a.txt " + dir_.file("here"));
+  EXPECT_EQ(read_file(dir_.file("here")), "one");
+  refused("cp gs://bucket/w " + dir_.path(), HasSubstr("gs://bucket/w is a folder\n  hint: -r"));
+  refused("cp gs://bucket/x " + dir_.path(), HasSubstr("gs://bucket/x: there is no such file"));
+  refused("cp " + data + "/a.txt " + dir_.file("b"), HasSubstr("is on gs://"));
+  refused("cp gs://bucket/w/a.txt " + data + "/a.txt gs://bucket/v",
+          HasSubstr("would both become gs://bucket/v/a.txt"));
+  refused("cp " + data + "/a.txt gs://none/x", HasSubstr("there is no bucket none"));
+}
+
+TEST_F(StorageTest, RsyncCopiesWhatHasAnotherChecksum) {
+  const std::string line = "rsync -r " + dir_.file("data") + " gs://bucket/there";
+  EXPECT_EQ(says(line), "copied 3 files, 19 B\n0 unchanged\n");
+  write_file(dir_.file("data/a.txt"), "two");
+  std::filesystem::remove(dir_.file("data/b.txt"));
+  EXPECT_THAT(says(line + " -n"), HasSubstr("would copy 1 file, 3 B\n1 unchanged"));
+  EXPECT_EQ(says(line), "copied 1 file, 3 B\n1 unchanged, 1 in gs://bucket/there alone\n");
+  EXPECT_EQ(says(line + " -d"),
+            "copied 0 files, 0 B\n2 unchanged, 1 in gs://bucket/there alone, removed\n");
+  EXPECT_EQ(says("rsync -r gs://bucket/there " + dir_.file("back")),
+            "copied 2 files, 14 B\n0 unchanged\n");
+  EXPECT_EQ(read_file(dir_.file("back/a.txt")), "two");
+  EXPECT_EQ(says("rsync gs://bucket/there gs://bucket/flat"), "copied 1 file, 3 B\n0 unchanged\n");
+  EXPECT_EQ(says("rsync -r gs://bucket/there gs://bucket/flat"),
+            "copied 1 file, 11 B\n1 unchanged\n");
+  refused("rsync gs://bucket/there gs://bucket/there/in", HasSubstr("lies in the other"));
+  refused("rsync gs://bucket/none gs://bucket/in", HasSubstr("gs://bucket/none is no folder"));
+}
+
+// Bytes go to the emulator; what a list says of them is this server's.
+TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
+  std::string deleted, names = "x";
+  HttpServer lists([&](const ServedRequest& request) -> ServedAnswer {
+    if (request.method == "DELETE") deleted = request.target;
+    if (request.target.find("delimiter") != std::string::npos) return {200, "{}"};
+    if (request.target.find("pageToken=next") == std::string::npos)
+      return {200, R"({"nextPageToken": "next"})"};
+    return {200, R"({"items": [{"name": ")" + names + R"(", "size": "3", "crc32c": "AAAAAA=="}]})"};
+  });
+  says("cp " + dir_.file("data/a.txt") + " gs://bucket/x");
+  const ScopedVariable override("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", lists.url(""));
+  const CommandOutput down = run_smelt("storage cp gs://bucket/x " + dir_.file("got"));
+  EXPECT_EQ(down.status, 1);
+  EXPECT_THAT(down.text, AllOf(HasSubstr("/got: its CRC-32C is "),
+                               HasSubstr(" where AAAAAA== was sent; it was not kept\n  hint: ")));
+  EXPECT_FALSE(exists(dir_.file("got")));
+  const CommandOutput up = run_smelt("storage cp " + dir_.file("data/a.txt") + " gs://bucket/x");
+  EXPECT_EQ(up.status, 1);
+  EXPECT_THAT(up.text, HasSubstr("gs://bucket/x: its CRC-32C is AAAAAA=="));
+  EXPECT_EQ(deleted, "/storage/v1/b/bucket/o/x");
+  names = "x/../../up";
+  refused("cp -r gs://bucket/x " + dir_.file("got"),
+          HasSubstr("the object's name '../../up' is none that a folder can hold"));
+}
+
+TEST(StorageNames, ANameThatIsTakenOrNotAllowedIsSaid) {
+  const EmptyHome home;
+  const HttpServer server([](const ServedRequest& request) -> ServedAnswer {
+    return {request.method == "POST" ? 409 : 403, R"({"error": {"message": "no"}})"};
+  });
+  const ScopedVariable there(kStorageEmulator, server.url("")),
+      override("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE"), project("GOOGLE_CLOUD_PROJECT", "p");
+  expect_refusal("storage mb gs://bert",
+                 AllOf(HasSubstr("the bucket name bert is taken by somebody else"),
+                       HasSubstr("hint: take another name, such as gs://p-bert")));
+  expect_refusal("storage mb gs://My-Bert", AllOf(HasSubstr("the name 'My-Bert' is none that"),
+                                                  HasSubstr("take a name like gs://my-bert")));
+  expect_refusal("storage mb gs://google-bert", HasSubstr("is none that Google takes"));
+  expect_refusal("storage mb gs://b/x", HasSubstr("is a folder in a bucket"));
+  expect_refusal("storage mb -l us-central1-a gs://bert",
+                 AllOf(HasSubstr("us-central1-a is a zone"), HasSubstr("hint: -l us-central1")));
+  expect_refusal("storage mb -b maybe gs://bert", HasSubstr("-b is on or off, got 'maybe'"));
+  expect_refusal("storage ls s3://b", HasSubstr("s3://b is not on Google's storage"));
+  expect_refusal("storage ls 'gs://b/x?scheme=http'", HasSubstr("one server is asked for all"));
+  expect_refusal("storage ls gs://bert",
+                 AllOf(HasSubstr("gs://bert/: no"), HasSubstr("--role=roles/storage.admin")));
+}
+
+TEST(GoogleApi, CallsGoSideBySideWithOneToken) {
+  EmptyHome home;
+  GoogleStandIn google;
+  home.name_file(google.user());
+  const ScopedVariable there("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", google.url(""));
+  google.answer("/x", {200, "{}"});
+  const GoogleApi api{TokenSource(google_credentials())};
+  std::latch all(8);  // nobody passes it alone
+  call_side_by_side(api, 8, [&](GoogleApi& own, std::size_t /*number*/) {
+    all.arrive_and_wait();
+    own.call({.service = "tpu", .path = "/x"});
+  });
+  EXPECT_EQ(google.count("/x"), 8);
+  EXPECT_EQ(google.count("/token"), 1);
+}
+
+}  // namespace
+}  // namespace smelt
