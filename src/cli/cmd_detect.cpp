@@ -18,7 +18,7 @@ void add_detect_command(CLI::App& app) {
       const StoredAnswers stored("detect", model->recipe.path, model->stored);
       return print_detected(*options, [&](const auto& texts) { return stored.detect(texts); });
     }
-    const Recipe loaded = model->recipe.load_trained("detect");
+    const Recipe loaded = model->recipe.load_asked("detect");
     print_detected(*options, [&](const auto& texts) { return detect_with_model(loaded, texts); });
   });
 }

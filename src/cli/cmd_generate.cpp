@@ -157,7 +157,7 @@ void converse(Session& session) {
 Generator open_model(const ModelOption& model, const GenerateOptions& options) {
   if (model.is_stored())
     return StoredAnswers("generate", model.recipe.path, model.stored).generator(options);
-  return generator_of(model.recipe.load_trained("generate"), options);
+  return generator_of(model.recipe.load_asked("generate"), options);
 }
 
 void generate(const ModelOption& model, GenerateFlags& f) {

@@ -24,7 +24,7 @@ struct EvalFlags {
 };
 
 void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
-  const Recipe loaded = flags.follow ? recipe.load() : recipe.load_trained("eval");
+  const Recipe loaded = flags.follow ? recipe.load() : recipe.load_asked("eval");
   const auto print = [&](const Evaluation& evaluation) {
     std::cout << (flags.json ? evaluation_json(evaluation).dump() + "\n"
                              : evaluation_report(loaded, evaluation))
@@ -42,7 +42,7 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
   const StoredAnswers answers(
-      "eval", is_run ? RecipePaths(model.recipe.load_trained("eval")).model_dir : path,
+      "eval", is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path,
       model.stored);
   const ScoredText scored = answers.score(flags.text);
   if (flags.json) {
@@ -120,7 +120,7 @@ void add_fill_command(CLI::App& app) {
   command->callback([model, options] {
     print_filled(model->is_stored() ? StoredAnswers("fill", model->recipe.path, model->stored)
                                           .fill(options->texts, options->top)
-                                    : fill_with_model(model->recipe.load_trained("fill"),
+                                    : fill_with_model(model->recipe.load_asked("fill"),
                                                       options->texts, options->top),
                  *options);
   });

@@ -150,7 +150,7 @@ void predict_glue(const ModelOption& model, const PredictFlags& f) {
     throw UsageError(str("predict: --glue of ", model.recipe.path, ", which is no run's folder"),
                      "name the run, whose recipe says its task");
   const StopSignal stop("predict: stopping after these texts\n");
-  for (const std::string& path : write_glue_submission(model.recipe.load_trained("predict"), f.out,
+  for (const std::string& path : write_glue_submission(model.recipe.load_asked("predict"), f.out,
                                                        f.options.batch_size, f.options.devices))
     std::cout << path << "\n";
 }
@@ -161,7 +161,7 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   Classifier classifier =
       model.is_stored()
           ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
-          : classifier_of(model.recipe.load_trained("predict"), f.options);
+          : classifier_of(model.recipe.load_asked("predict"), f.options);
   if (classifier.job().labels.problem == Problem::answer_spans)
     return predict_answers(std::move(classifier), f);
   Predictions predictions(std::move(classifier), f);

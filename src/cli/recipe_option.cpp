@@ -1,10 +1,15 @@
 #include "cli/recipe_option.h"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/run_program.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
+#include "runtime/hardware.h"
 
 namespace smelt {
 
@@ -16,6 +21,19 @@ Recipe RecipeOption::load_trained(std::string_view command) const {
   throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
                    kept ? str("`smelt run ", recipe.out, "` trains, from where it was")
                         : str("`smelt run ", path, "` with the same --set trains"));
+}
+
+Recipe RecipeOption::load_asked(std::string_view command) const {
+  Recipe recipe = load_trained(command);
+  const std::string& device = recipe.train.device;
+  const bool said = std::ranges::any_of(
+      settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
+  if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
+  spdlog::warn("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
+  RecipeOption here = *this;
+  for (const char* setting : {"train.device=cpu", "train.devices=1", "train.mesh=auto"})
+    here.settings.emplace_back(setting);
+  return here.load_trained(command);
 }
 
 std::string quoted(const std::string& path) {

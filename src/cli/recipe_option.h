@@ -19,6 +19,8 @@ struct RecipeOption {
   // The same for a command that asks the trained model. UsageError beginning with its name where
   // there is no checkpoint yet.
   Recipe load_trained(std::string_view command) const;
+  // And answers where the devices that trained it are not: on the CPU, unless --set says a device.
+  Recipe load_asked(std::string_view command) const;
 };
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);

@@ -40,7 +40,7 @@ void Job::tell_error(const std::string& text) {
 void Job::save() {
   const std::string text = json_of(journal_).dump(1) + "\n";
   if (text == written_) return;
-  if (!written_.empty()) require_lead();
+  if (leads_) require_lead();
   world_.store.write(text);
   written_ = text;
 }
@@ -60,6 +60,7 @@ void Job::take_lead() {
   journal_.owner = world_.owner;
   if (journal_.step == JobStep::stop) journal_.stop_since = world_.now();
   save();
+  leads_ = true;
 }
 
 void Job::require_lead() {

@@ -113,6 +113,7 @@ class Job {
   bool was_reached_ = false;  // this machine, by this process
   double told_at_ = 0;
   bool was_told_to_stop_ = false;
+  bool leads_ = false;
 };
 
 // The command's exit statuses, as smelt's own are.

@@ -113,7 +113,7 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
     if (request.method == "DELETE") bearer = request.headers.at("authorization");
   EXPECT_EQ(bearer, "Bearer PLANTED-machine");
   // Another worker of the same machine sees that it goes.
-  on_it("kill -s KILL -- -$(cat $HOME/.smelt-guard/pid)");
+  on_it("kill -s KILL -- -$(cat $HOME/.smelt-guard/pid); rm $HOME/.smelt-guard/pid");
   const int looked = count_requests("GET", "/nodes/smelt-abc123");
   EXPECT_EQ(
       on_it("export TPU_WORKER_ID=1; " + guard_command(guard_script(spec, kZone, 0, place))).status,

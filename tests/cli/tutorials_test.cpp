@@ -89,16 +89,14 @@ class Tutorials : public CloudJob {
                             "http://" + emulator_->endpoint());
     variables_.emplace_back("GOOGLE_CLOUD_PROJECT", "p");
     write_inputs();
-    make(
-        str("curl -sf -o /dev/null -H 'Content-Type: application/json' -d '{\"name\":\"my-models\"}"
-            "' 'http://",
-            emulator_->endpoint(), "/storage/v1/b?project=p'"));
+    make("smelt storage rm -r -f gs://my-models --all");
   }
 
   std::string file(const std::string& name) const { return home_.dir.file(name); }
 
   // The page's commands end well, each of them, in one shell; what they said.
   std::string follow(const std::string& page) {
+    if (page != "README.md") make("smelt storage mb gs://my-models");
     write_file(file("page.sh"), "set -ex\n" + commands_of(page));
     const CommandOutput out = in_home("bash page.sh < /dev/null");
     EXPECT_EQ(out.status, 0) << out.text;
@@ -153,13 +151,16 @@ class Tutorials : public CloudJob {
                    "'cloud run') set -- \"$@\" --yes --poll 0.2 --ssh-config ",
                    servers_->config(), ";;\n'cloud watch') set -- \"$@\" --poll 0.2 --ssh-config ",
                    servers_->config(), ";;\n'cloud ssh'|'cloud cp') set -- \"$@\" --ssh-config ",
-                   servers_->config(), ";;\n'storage rm') set -- \"$@\" --yes;;\nesac\nexec ",
-                   smelt_program(), " \"$@\"\n"));
+                   servers_->config(), ";;\nesac\nexec ", smelt_program(), " \"$@\"\n"));
     make(str("chmod +x bin/smelt && cp ", package(), " ", kPackage));
   }
 
   std::deque<ScopedVariable> variables_;
 };
+
+TEST_F(Tutorials, WhatComesBefore) {
+  EXPECT_THAT(follow("README.md"), testing::HasSubstr("gs://my-models/\n"));
+}
 
 TEST_F(Tutorials, BertIsContinued) {
   make(
