@@ -10,7 +10,7 @@ struct JobOptions {
   std::string recipe;
   std::vector<std::string> settings;
   std::string type, zones, bucket, name, package, prices, until, project, version;
-  std::string network, subnetwork, service_account, silence, patience, ssh_config;
+  std::string network, subnetwork, service_account, user, silence, patience, ssh_config;
   double budget = 0, price = 0;
   int attempts = 5;
   double poll = 30;  // seconds

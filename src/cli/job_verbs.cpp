@@ -20,6 +20,7 @@
 #include "cli/machine_price.h"
 #include "cloud/file_hash.h"
 #include "cloud/job_shell.h"
+#include "cloud/journal_object.h"
 #include "console/agreement.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -105,7 +106,7 @@ JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
                .service_account = o.service_account};
   spec.queued = o.queued;
   spec.folder = join_path(o.bucket, job_name(o, recipe));
-  spec.user = local_user();
+  spec.user = o.user.empty() ? local_user() : o.user;
   spec.command = str("smelt run ", shell_word(join_path(spec.folder, "recipe.yaml")));
   spec.package = o.package;
   spec.setup = recipe.train.device == "tpu" ? "tpu" : "";
@@ -123,15 +124,27 @@ std::string new_id() {
   return text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
 }
 
+// Nothing is left to be done of it.
+void require_undone(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  const bool done = journal.outcome == "done" && journal.step == JobStep::ended;
+  if (done && exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text)
+    throw UsageError(
+        str(spec.folder, ": the job of this recipe is done"),
+        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+}
+
 // The job that the folder has, with what may be changed of it; or a new one.
-JobJournal journal_of(JobSpec spec, const std::string& kept) {
+JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
+                      const StagedRecipe& staged) {
   JobJournal journal;
-  if (kept.empty()) {
+  if (!kept) {
     spec.run = new_id();
     journal.spec = std::move(spec);
     return journal;
   }
-  journal = parse_journal(kept, join_path(spec.folder, kJournalName));
+  journal = parse_journal(*kept, join_path(spec.folder, kJournalName));
+  require_undone(journal, spec, staged);
   spec.run = journal.spec.run;
   if (journal.outcome.empty()) {  // it goes on where it is
     spec.zones = journal.spec.zones;
@@ -150,16 +163,6 @@ JobJournal journal_of(JobSpec spec, const std::string& kept) {
   next.progress = journal.progress;
   next.starts = journal.starts;
   return next;
-}
-
-// Nothing is left to be done of it.
-void require_undone(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
-  const std::string recipe = join_path(spec.folder, "recipe.yaml");
-  const bool done = journal.outcome == "done" && journal.step == JobStep::ended;
-  if (done && exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text)
-    throw UsageError(
-        str(spec.folder, ": the job of this recipe is done"),
-        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
 }
 
 void show(const JobOptions& o, const JobJournal& journal) {
@@ -190,18 +193,18 @@ void run_job(const JobOptions& o) {
   spec.package_sha256 = file_sha256(spec.package);
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
   staged.files.emplace_back(spec.package, staged_package(spec));
-  const std::string kept = join_path(spec.folder, kJournalName);
-  const std::string text = exists(kept) ? read_file(kept, kSmallFileBytes) : "";
-  if (!text.empty()) require_undone(parse_journal(text, kept), spec, staged);
-  const JobJournal journal = journal_of(spec, text);
-  show(o, journal);
+  const auto journal = [&](const std::optional<std::string>& kept) {
+    return journal_of(spec, kept, staged);
+  };
+  show(o, journal(JournalObject(api, spec.folder).read()));
   if (o.dry_run) return;
+  require_user(spec.user);
   if (!o.yes && !is_agreed_to("run it?")) {
     std::cout << "nothing was made; --yes runs it\n";
     return;
   }
-  require_user(spec.user);
-  JobLead lead{.journal = journal,
+  JobLead lead{.folder = spec.folder,
+               .journal = journal,
                .out = recipe.out,
                .poll = o.poll,
                .ssh_config = o.ssh_config,
