@@ -20,6 +20,7 @@
 #include "cli/machine_price.h"
 #include "cloud/file_hash.h"
 #include "cloud/job_shell.h"
+#include "cloud/journal_object.h"
 #include "console/agreement.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -111,15 +112,32 @@ std::string new_id() {
   return text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
 }
 
+// Something is left to be done of it, and it is this recipe's.
+void require_goes_on(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  const bool same = exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
+  if (same && journal.outcome == "done" && journal.step == JobStep::ended)
+    throw UsageError(
+        str(spec.folder, ": the job of this recipe is done"),
+        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+  if (same || !journal.outcome.empty() || journal.step == JobStep::stage) return;
+  throw UsageError(
+      str(spec.folder, ": its job goes on, and is another recipe's or has other settings"),
+      str("for another job --name NAME; smelt cloud watch ", spec.folder,
+          " leads that one, with --end ends it"));
+}
+
 // The job that the folder has, with what may be changed of it; or a new one.
-JobJournal journal_of(JobSpec spec, const std::string& kept) {
+JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
+                      const StagedRecipe& staged) {
   JobJournal journal;
-  if (kept.empty()) {
+  if (!kept) {
     spec.run = new_id();
     journal.spec = std::move(spec);
     return journal;
   }
-  journal = parse_journal(kept, join_path(spec.folder, kJournalName));
+  journal = parse_journal(*kept, join_path(spec.folder, kJournalName));
+  require_goes_on(journal, spec, staged);
   spec.run = journal.spec.run;
   if (journal.step == JobStep::stage) {  // there is nothing of it yet
     spec.run = journal.spec.run;
@@ -140,25 +158,6 @@ JobJournal journal_of(JobSpec spec, const std::string& kept) {
   next.machines = std::move(journal.machines);
   next.starts = journal.starts;
   return next;
-}
-
-// Something is left to be done of it, and it is this recipe's.
-void require_goes_on(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
-  const std::string recipe = join_path(spec.folder, "recipe.yaml");
-  const bool same = exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
-  if (same && journal.outcome == "done" && journal.step == JobStep::ended)
-    throw UsageError(
-        str(spec.folder, ": the job of this recipe is done"),
-        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
-  if (same || !journal.outcome.empty() || journal.step == JobStep::stage) return;
-  throw UsageError(
-      str(spec.folder, ": its job goes on, and is another recipe's or has other settings"),
-      str("for another job --name NAME; smelt cloud watch ", spec.folder,
-          " leads that one, with --end ends it"));
-}
-
-std::string text_of(const std::string& file) {
-  return exists(file) ? read_file(file, kSmallFileBytes) : "";
 }
 
 void show(const JobOptions& o, const JobJournal& journal) {
@@ -190,20 +189,17 @@ void run_job(const JobOptions& o) {
   spec.package_sha256 = file_sha256(spec.package);
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
   staged.files.emplace_back(spec.package, staged_package(spec));
-  const std::string kept = join_path(spec.folder, kJournalName);
-  const std::string text = text_of(kept);
-  if (!text.empty()) require_goes_on(parse_journal(text, kept), spec, staged);
-  const JobJournal journal = journal_of(spec, text);
-  show(o, journal);
+  const auto journal = [&](const std::optional<std::string>& kept) {
+    return journal_of(spec, kept, staged);
+  };
+  show(o, journal(JournalObject(api, spec.folder).read()));
   if (o.dry_run) return;
   if (!o.yes && !is_agreed_to("run it?")) {
     std::cerr << "nothing was made; --yes runs it\n";
     throw ExitStatus(1);
   }
-  if (text_of(kept) != text)
-    throw SystemError(str(spec.folder, ": another process has led the job meanwhile"),
-                      "give the same command again");
-  JobLead lead{.journal = journal,
+  JobLead lead{.folder = spec.folder,
+               .journal = journal,
                .out = recipe.out,
                .poll = o.poll,
                .ssh_config = o.ssh_config,

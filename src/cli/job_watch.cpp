@@ -17,6 +17,7 @@
 #include "cli/job_options.h"
 #include "cloud/file_hash.h"
 #include "cloud/job_shell.h"
+#include "cloud/journal_object.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -25,25 +26,24 @@ namespace smelt {
 namespace {
 
 // In the bucket first: that is the one that counts.
-class BucketStore : public JobStore {
+class BothJournals : public JobStore {
  public:
-  BucketStore(const std::string& folder, const std::string& out)
-      : there_(join_path(folder, kJournalName)), here_(join_path(out, kJournalName)) {}
-  std::optional<std::string> read() override {
-    if (!exists(there_)) return std::nullopt;
-    return read_file(there_, kSmallFileBytes);
-  }
-  void write(const std::string& text) override {
-    write_file(there_, text);
+  BothJournals(GoogleApi& api, const std::string& folder, const std::string& out)
+      : there_(api, folder), here_(join_path(out, kJournalName)) {}
+  std::optional<std::string> read() override { return there_.read(); }
+  bool write(const std::string& text) override {
+    if (!there_.write(text)) return false;
     try {
       write_file(here_, text);
     } catch (const Error& error) {  // a full disk here ends no training there
       if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
     }
+    return true;
   }
 
  private:
-  std::string there_, here_;
+  JournalObject there_;
+  std::string here_;
   bool told_ = false;
 };
 
@@ -135,18 +135,20 @@ double parse_until(const std::string& text) {
 
 void lead_job(GoogleApi& api, const JobLead& lead) {
   const StopSignal signal(kNotice);
-  const JobSpec& spec = lead.journal.spec;
-  TpuApi tpu(api, spec.project);
   const auto tell = [&](const std::string& line) {
     (lead.json ? std::cerr : std::cout) << line << std::endl;
   };
+  BothJournals store(api, lead.folder, lead.out);
+  const std::string owner = this_process();
+  const JobJournal journal = take_lead(store, owner, &seconds_now, lead.journal);
+  const JobSpec& spec = journal.spec;
+  TpuApi tpu(api, spec.project);
   const SshSettings ssh{
-      spec.user, "0", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
+      spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
   const std::string api_url = api_server("tpu").text();
   JobShell shell(spec, {tpu, ssh, tell, {api_url}});
-  BucketStore store(spec.folder, lead.out);
   const std::string model = join_path(spec.folder, "run/model");
-  JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = this_process()};
+  JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
   world.now = &seconds_now;
   world.wait = [](double seconds) {
     wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));
@@ -160,7 +162,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   world.fetch = [&] { fetch_results(spec, lead.out, tell); };
   world.newest_checkpoint = [&] { return latest_checkpoint(model); };
   world.times.poll = lead.poll;
-  Job job(lead.journal, world);
+  Job job(journal, world);
   run_to_end(job, lead);
   judge_end(job.journal(), lead.json);
 }
@@ -175,25 +177,28 @@ void watch_job(const WatchOptions& o) {
     folder = parse_journal(read_file(here), here).spec.folder;
     if (out.empty()) out = o.place;
   }
-  const std::string kept = join_path(folder, kJournalName);
-  if (!exists(kept))
-    throw UsageError(str(folder, ": there is no job"), "smelt cloud run RECIPE makes one");
-  JobLead lead{.journal = parse_journal(read_file(kept), kept),
+  const auto journal = [&](const std::optional<std::string>& kept) {
+    if (!kept)
+      throw UsageError(str(folder, ": there is no job"), "smelt cloud run RECIPE makes one");
+    JobJournal of = parse_journal(*kept, join_path(folder, kJournalName));
+    if (of.step == JobStep::stage)
+      throw UsageError(str(folder, ": the job's data are not all in the bucket"),
+                       "give the command of smelt cloud run again, where they are");
+    return of;
+  };
+  JobLead lead{.folder = folder,
+               .journal = journal,
                .out = out.empty() ? path_name(folder) : out,
                .poll = o.poll,
                .ssh_config = o.ssh_config,
                .ssh_options = o.ssh_options,
                .json = o.json,
                .end = o.end};
-  if (lead.journal.step == JobStep::stage)
-    throw UsageError(str(folder, ": the job's data are not all in the bucket"),
-                     "give the command of smelt cloud run again, where they are");
-  if (lead.journal.step == JobStep::ended) {
-    fetch_results(lead.journal.spec, lead.out,
-                  [](const std::string& line) { std::cerr << line << "\n"; });
-    return judge_end(lead.journal, lead.json);
-  }
   GoogleApi api = job_api();
+  if (const JobJournal of = journal(JournalObject(api, folder).read()); of.step == JobStep::ended) {
+    fetch_results(of.spec, lead.out, [](const std::string& line) { std::cerr << line << "\n"; });
+    return judge_end(of, lead.json);
+  }
   lead_job(api, lead);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ double seconds_now();  // since 1970
 double parse_until(const std::string& text);
 
 struct JobLead {
-  JobJournal journal;
+  std::string folder;  // the job's, in the bucket
+  // What the job is, of the journal that is kept there, where there is one.
+  std::function<JobJournal(const std::optional<std::string>& kept)> journal;
   std::string out;   // a folder here: journal and results
   double poll = 30;  // seconds
   std::string ssh_config;

@@ -13,15 +13,32 @@ constexpr double kTellEvery = 600;  // seconds
 
 std::string dollars_text(double value) { return "$" + rounded(value, 2); }
 
+std::string text_of(const JobJournal& journal) { return json_of(journal).dump(1) + "\n"; }
+
 }  // namespace
+
+JobJournal take_lead(
+    JobStore& store, const std::string& owner, const std::function<double()>& now,
+    const std::function<JobJournal(const std::optional<std::string>& kept)>& from) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    JobJournal journal = from(store.read());
+    journal.owner = owner;
+    if (journal.step == JobStep::stop) journal.stop_since = now();
+    if (store.write(text_of(journal))) return journal;
+  }
+  throw TakenOver("cloud: other processes take over the job all the time",
+                  "let one of them lead it");
+}
 
 Job::Job(JobJournal journal, JobWorld world)
     : journal_(std::move(journal)),
       world_(std::move(world)),
       machines_(journal_,
-                {world_.tpu, world_.now, [this] { save(); },
+                {world_.tpu, world_.now, [this] { save(); }, [this] { require_lead(); },
                  [this](const std::string& line) { tell(line); }},
-                world_.startup) {}
+                world_.startup),
+      written_(text_of(journal_)) {}
 
 void Job::tell(const std::string& line) {
   const JobMachine* machine = journal_.there();
@@ -36,12 +53,10 @@ void Job::tell_error(const std::string& text) {
   told_ = text;
 }
 
-// Another's journal is not written over.
 void Job::save() {
-  const std::string text = json_of(journal_).dump(1) + "\n";
+  const std::string text = text_of(journal_);
   if (text == written_) return;
-  if (leads_) require_lead();
-  world_.store.write(text);
+  if (!world_.store.write(text)) throw_taken_over("another process");
   written_ = text;
 }
 
@@ -56,20 +71,16 @@ void Job::go(JobStep step) {
   }
 }
 
-void Job::take_lead() {
-  journal_.owner = world_.owner;
-  if (journal_.step == JobStep::stop) journal_.stop_since = world_.now();
-  save();
-  leads_ = true;
+void Job::throw_taken_over(const std::string& owner) const {
+  throw TakenOver(str("cloud: the job was taken over by ", owner),
+                  str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
 }
 
 void Job::require_lead() {
   const auto text = world_.store.read();
   if (!text) return;
   const std::string owner = parse_journal(*text, kJournalName).owner;
-  if (owner != world_.owner)
-    throw TakenOver(str("cloud: the job was taken over by ", owner),
-                    str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
+  if (owner != world_.owner) throw_taken_over(owner);
 }
 
 void Job::end(const std::string& outcome, const std::string& why) {
@@ -316,7 +327,6 @@ void Job::tick() {
 }
 
 const JobJournal& Job::run() {
-  take_lead();
   while (journal_.step != JobStep::ended) {
     const JobStep before = journal_.step;
     try {

@@ -65,8 +65,14 @@ class TakenOver : public Stopped {
   using Stopped::Stopped;
 };
 
+// Makes `owner` the one who leads the job, as the journal says from now on: what `from` makes of
+// the one that the store has, or of none; asked again where another process writes it meanwhile.
+JobJournal take_lead(JobStore& store, const std::string& owner, const std::function<double()>& now,
+                     const std::function<JobJournal(const std::optional<std::string>& kept)>& from);
+
 class Job {
  public:
+  // Of take_lead().
   Job(JobJournal journal, JobWorld world);
 
   // Leads the job until it has ended. TakenOver by another process, and what
@@ -86,8 +92,8 @@ class Job {
   void clean();
   void collect();
 
-  void take_lead();
   void require_lead();
+  [[noreturn]] void throw_taken_over(const std::string& owner) const;
   void close_in_time();
   std::string reason_to_close() const;
   void start_command(const TpuNode& node);
@@ -113,7 +119,6 @@ class Job {
   bool was_reached_ = false;  // this machine, by this process
   double told_at_ = 0;
   bool was_told_to_stop_ = false;
-  bool leads_ = false;
 };
 
 // The command's exit statuses, as smelt's own are.

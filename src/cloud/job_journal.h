@@ -89,8 +89,9 @@ class JobStore {
  public:
   virtual ~JobStore() = default;
   virtual std::optional<std::string> read() = 0;
-  // Whole or not at all.
-  virtual void write(const std::string& text) = 0;
+  // Whole or not at all. False, and nothing is written, where another owner than that of `text` has
+  // written since it was last read or written here.
+  virtual bool write(const std::string& text) = 0;
 };
 
 inline constexpr const char* kJournalName = "cloud-job.json";

@@ -129,6 +129,7 @@ void JobMachines::ask() {
   node.labels[kRunLabel] = spec.run;
   node.metadata["startup-script"] = startup_(machine.zone, seconds_left(journal_, tools_.now()));
   TpuApi::Begun begun;
+  tools_.require_lead();
   try {
     const std::string name = machine_name(spec);
     begun = spec.queued ? tools_.tpu.enqueue(machine.zone, name, node, {})

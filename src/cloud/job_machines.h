@@ -16,6 +16,7 @@ struct JobTools {
   TpuApi& tpu;
   std::function<double()> now;                   // seconds since 1970
   std::function<void()> save;                    // the journal; before what it foretells
+  std::function<void()> require_lead;            // throws where another leads the job by now
   std::function<void(const std::string&)> tell;  // a line for a person
 };
 

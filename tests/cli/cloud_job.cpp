@@ -24,6 +24,7 @@ void CloudJob::SetUp() {
   emulator_->fault("[]");
   const std::string bucket = "http://" + emulator_->endpoint();
   endpoint_.emplace("CLOUD_STORAGE_EMULATOR_ENDPOINT", bucket);
+  storage_.emplace("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", bucket);
   for (int worker = 0; worker < workers_; ++worker) make_folders(worker_home(worker));
   servers_ = std::make_unique<SshServers>(workers_, [&](int worker) {
     return str("HOME=", worker_home(worker),
@@ -84,9 +85,8 @@ std::string CloudJob::folder() {
   return str("gs://bucket/", test.test_suite_name(), "-", test.name());
 }
 
-JobLead CloudJob::lead(const std::vector<std::string>& settings) const {
-  JobLead lead;
-  JobSpec& spec = lead.journal.spec;
+JobSpec CloudJob::spec() const {
+  JobSpec spec;
   spec.run = "abc123";
   spec.project = "p";
   spec.zones = {{kZone, 2.4}};
@@ -97,6 +97,19 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings) const {
   spec.package = package();
   spec.package_sha256 = file_sha256(package());
   spec.budget = 50;
+  return spec;
+}
+
+JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::string& type) const {
+  JobSpec spec = this->spec();
+  spec.node.accelerator_type = type;
+  JobLead lead;
+  lead.folder = spec.folder;
+  lead.journal = [spec](const std::optional<std::string>&) {
+    JobJournal journal;
+    journal.spec = spec;
+    return journal;
+  };
   lead.out = out();
   lead.poll = 0.2;
   lead.ssh_config = servers_->config();

@@ -27,8 +27,10 @@ class CloudJob : public TpuTest {
   static std::string folder();  // of the test, in the bucket
   std::string package() const { return home_.dir.file("smelt.tar.zst"); }
   std::string out() const { return home_.dir.file("result"); }
-  // Of the recipe, with these settings.
-  JobLead lead(const std::vector<std::string>& settings = {}) const;
+  JobSpec spec() const;
+  // Of the recipe, with these settings; of a machine of this type.
+  JobLead lead(const std::vector<std::string>& settings = {},
+               const std::string& type = "v3-8") const;
   // Once the first checkpoint is there, and before another can be, the machine is taken away.
   void preempt_in_the_middle();
   void kill_jobs() const;
@@ -41,7 +43,7 @@ class CloudJob : public TpuTest {
     return fake_.serve(request);
   }};
   const ScopedVariable guarded_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url("")};
-  std::optional<ScopedVariable> endpoint_;
+  std::optional<ScopedVariable> endpoint_, storage_;
   static inline std::unique_ptr<GcsEmulator> emulator_;
   std::unique_ptr<SshServers> servers_;
 

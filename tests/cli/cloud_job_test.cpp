@@ -83,7 +83,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
 TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   GoogleApi api = job_api();
   TpuApi tpu(api, "p");
-  JobSpec spec = lead().journal.spec;
+  const JobSpec spec = this->spec();
   fake_.node_looks = 1000;
   tpu.create(kZone, "other", spec.node);
   tpu.create(kZone, machine_name(spec), spec.node);
@@ -123,9 +123,36 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   EXPECT_EQ(count_requests("DELETE", ""), 1);
 }
 
+// What is run then comes to nothing at once: the project has no quota.
+TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
+  fake_.quota = 0;
+  const std::string line =
+      str("cloud run ", recipe(),
+          " --project p --zone us-central1-a --bucket gs://bucket --set out=", out(), " --package ",
+          package(), " --type v3-8 --budget 5 --user tester --name asked ",
+          "--patience 1s --poll 0.05");
+  const auto answered = [&](const std::string& answer) {
+    const std::string command = str(smelt_program(), " ", line);
+    return run_command(str("echo ", answer, " | script -qec ", shell_word(command), " /dev/null"));
+  };
+  for (const CommandOutput& refused : {answered("n"), run_smelt(line)}) {
+    EXPECT_EQ(refused.status, 1) << refused.text;
+    EXPECT_THAT(refused.text, AllOf(HasSubstr("v3-8, tpu-ubuntu2204-base, project p"),
+                                    HasSubstr("us-central1-a: $8.00 an hour"),
+                                    HasSubstr("nothing was made; --yes runs it")));
+  }
+  EXPECT_FALSE(exists("gs://bucket/asked"));
+  EXPECT_EQ(count_requests("POST", ""), 0);
+  for (const CommandOutput& run : {answered("y"), run_smelt(line + " --yes")}) {
+    EXPECT_EQ(run.status, 1) << run.text;
+    EXPECT_THAT(run.text, AllOf(HasSubstr("us-central1-a: no quota"),
+                                HasSubstr("failed: there was no machine in all the time"),
+                                HasSubstr("the job has ended, for $0.00: failed")));
+  }
+  EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 2);
+}
+
 TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
-  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US"})"});
-  const ScopedVariable storage("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", google_.url(""));
   const std::string run = "cloud run " + recipe() + " --project p ";
   const std::string rest = "--zone us-central1-a --bucket gs://bucket --set out=" + out() +
                            " --package " + package() + " --user me ";

@@ -41,11 +41,6 @@ class CloudPodJob : public CloudJob {
   static std::vector<std::string> settings() {
     return {"train.device=tpu", str("train.devices=", kHosts * kDevicesEach)};
   }
-  JobLead lead() const {
-    JobLead out = CloudJob::lead(settings());
-    out.journal.spec.node.accelerator_type = "v2-32";
-    return out;
-  }
   // The same run by a pod that nobody disturbs.
   void run_undisturbed(const std::string& to) {
     std::vector<std::string> words{smelt_program(), "run", recipe(), "--set", "out=" + to};
@@ -65,7 +60,7 @@ TEST_F(CloudPodJob, APreemptedOneEndsAsAnUndisturbedRun) {
   GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  lead_job(api, lead());
+  lead_job(api, lead(settings(), "v2-32"));
   const std::string said = testing::internal::GetCapturedStdout();
   const std::string logs = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr("bringing smelt.tar.zst to smelt-abc123, 4 of its workers"),

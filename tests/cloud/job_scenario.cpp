@@ -31,7 +31,22 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   fake_.node_looks = 1000;  // not by looks, but in their time
 }
 
+void JobScenario::meet_rival() {
+  if (is_rival_ && --rival_lasts <= 0) killed_ = true;
+  if (is_rival_ || rival_at == 0 || --rival_at > 0) return;
+  is_rival_ = had_rival_ = true;
+  told += str(now_ - 1.8e9, " A RIVAL\n");
+  try {
+    supervise();
+  } catch (const Killed&) {
+    killed_ = false;
+  }
+  told += str(now_ - 1.8e9, " THE FIRST AGAIN\n");
+  is_rival_ = false;
+}
+
 void JobScenario::may_kill() {
+  meet_rival();
   if (killed_ || chance(rules.kills)) {
     killed_ = true;
     throw Killed();
@@ -166,24 +181,25 @@ ServedAnswer JobScenario::serve(const ServedRequest& request) {
   return answer;
 }
 
-void JobScenario::reach() {
+JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   may_kill();
   pass(1);
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
+  const auto found = workers_.find(str(node.zone, "/", node.name));
+  if (found == workers_.end() || !found->second.ready) throw SystemError("the connection broke");
+  return found->second;
 }
 
 void JobScenario::install(const TpuNode& node, double seconds_left) {
-  reach();
-  workers_[str(node.zone, "/", node.name)].deadline = now_ + seconds_left;
+  reach(node).deadline = now_ + seconds_left;
   pass(60);
   if (rules.uninstallable) throw SystemError("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
 
 void JobScenario::start(const TpuNode& node, const std::string&) {
-  reach();
-  Worker& worker = workers_[str(node.zone, "/", node.name)];
-  if (!worker.ready) throw SystemError("the connection broke");
+  Worker& worker = reach(node);
+  if (worker.runs && had_rival_) return;  // as the worker's shell refuses it
   if (worker.runs) found("started twice");
   worker.runs = true;
   worker.ended = false;
@@ -194,9 +210,7 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
 
 JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
                                    const std::vector<std::uint64_t>&) {
-  reach();
-  Worker& worker = workers_[str(node.zone, "/", node.name)];
-  if (!worker.ready) throw SystemError("the connection broke");
+  Worker& worker = reach(node);
   worker.deadline = now_ + seconds_left;
   Look out;
   using State = Look::State;
@@ -206,21 +220,23 @@ JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
 }
 
 void JobScenario::stop(const TpuNode& node) {
-  reach();
-  Worker& worker = workers_[str(node.zone, "/", node.name)];
+  Worker& worker = reach(node);
   if (worker.stops_at == 0) worker.stops_at = now_ + kSaves;
 }
 
-void JobScenario::write(const std::string& text) {
-  may_kill();
-  journal_ = text;
-  may_kill();
+std::optional<std::string> JobScenario::Store::read() {
+  world_.may_kill();
+  generation_ = world_.generation_;
+  return world_.journal_;
 }
 
-void JobScenario::be_taken_over() {
-  JobJournal journal = parse_journal(*journal_, "journal");
-  journal.owner = "another";
-  journal_ = json_of(journal).dump();
+bool JobScenario::Store::write(const std::string& text) {
+  world_.may_kill();
+  if (generation_ != world_.generation_) return false;
+  world_.journal_ = text;
+  generation_ = ++world_.generation_;
+  world_.may_kill();
+  return true;
 }
 
 void JobScenario::supervise() {
@@ -233,18 +249,15 @@ void JobScenario::supervise() {
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
   GoogleApi api(TokenSource(google_credentials()), options);
   TpuApi tpu(api, "p");
-  JobJournal journal;
-  journal.spec = spec;
-  if (journal_) journal = parse_journal(*journal_, "journal");
+  Store store(*this);
   JobWorld world{tpu,
                  *this,
-                 *this,
-                 str("supervisor ", kills),
+                 store,
+                 str("supervisor ", kills, is_rival_ ? ", a rival" : ""),
                  [this] { return now_; },
                  [this](double seconds) {
                    may_kill();
                    pass(seconds);
-                   if (taken_over_after > 0 && --taken_over_after == 0) be_taken_over();
                  },
                  [this](const std::string& line) { told += str(now_ - 1.8e9, " ", line, "\n"); },
                  [](const std::string&) {},
@@ -255,7 +268,18 @@ void JobScenario::supervise() {
                    if (checkpoint == 0) return std::nullopt;
                    return static_cast<std::int64_t>(checkpoint);
                  }};
-  Job job(journal, world);
+  lead(world);
+}
+
+void JobScenario::lead(JobWorld& world) {
+  const auto from = [this](const std::optional<std::string>& kept) {
+    if (kept) return parse_journal(*kept, "journal");
+    JobJournal journal;
+    journal.spec = spec;
+    journal.spec.run += str("-", ++jobs_);  // as each that finds none begins one of its own
+    return journal;
+  };
+  Job job(take_lead(world.store, world.owner, world.now, from), world);
   outcome = job.run().outcome;
   why = job.journal().why;
   journal_dollars = dollars_so_far(job.journal(), now_);
@@ -266,6 +290,9 @@ void JobScenario::run() {
     killed_ = false;
     try {
       supervise();
+    } catch (const TakenOver&) {
+      ++taken_over;
+      told += str(now_ - 1.8e9, " TAKEN OVER\n");
     } catch (const Killed&) {
       ++kills;
       told += str(now_ - 1.8e9, " KILLED\n");

@@ -26,7 +26,7 @@ struct ScenarioRules {
   bool uninstallable = false;
 };
 
-class JobScenario : private JobWorkers, private JobStore {
+class JobScenario : private JobWorkers {
  public:
   JobScenario(unsigned seed, GoogleStandIn& google);
 
@@ -37,15 +37,17 @@ class JobScenario : private JobWorkers, private JobStore {
   JobSpec spec;
   ScenarioRules rules;
   double total = 4000, save_every = 300;  // steps; one takes a second
-  int taken_over_after = 0;               // waits; 0 = never
-  int crashes_with = 0;                   // the command, at its first step
+  // A second supervisor takes over at the so many'th instant of the first, is killed at a later one
+  // of its own, and the first goes on as if nothing had been. 0 = never.
+  int rival_at = 0, rival_lasts = 0;
+  int crashes_with = 0;  // the command, at its first step
 
   // What came of it.
   std::string outcome, why;
   double dollars = 0;          // that Google would ask for
   double journal_dollars = 0;  // that the job knows of
   double checkpoint = 0;
-  int kills = 0, preemptions = 0, machines = 0, requests = 0;
+  int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0;
   std::vector<std::string> faults_found;  // of the supervisor; none is right
   std::string told;
 
@@ -62,13 +64,23 @@ class JobScenario : private JobWorkers, private JobStore {
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
-  std::optional<std::string> read() override { return journal_; }
-  void write(const std::string& text) override;
+  // Each supervisor's view of the one object.
+  class Store : public JobStore {
+   public:
+    explicit Store(JobScenario& world) : world_(world) {}
+    std::optional<std::string> read() override;
+    bool write(const std::string& text) override;
+
+   private:
+    JobScenario& world_;
+    int generation_ = 0;
+  };
 
   bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
   void supervise();
-  void be_taken_over();
+  void lead(JobWorld& world);
   void may_kill();
+  void meet_rival();
   ServedAnswer serve(const ServedRequest& request);
   ServedAnswer serve_at_fault(const ServedRequest& request);
   void check_deletion(const ServedRequest& request);
@@ -78,12 +90,13 @@ class JobScenario : private JobWorkers, private JobStore {
   void take_states();
   void take_state(const std::string& name, const std::string& state);
   void found(const std::string& what) { faults_found.push_back(what); }
-  void reach();
+  Worker& reach(const TpuNode& node);
 
   std::mt19937 draw_;
   double now_ = 1.8e9;
-  bool killed_ = false;
+  bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
+  int generation_ = 0, jobs_ = 0;
   std::map<std::string, std::string> states_;
   std::map<std::string, Worker> workers_;  // by "zone/name"
   FakeTpu fake_;

@@ -28,6 +28,8 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   scenario.spec.silence = 1800 + real(3600);
   if (draw() % 4 == 0) scenario.spec.budget = 0.8 + real(1.5);
   if (draw() % 6 == 0) scenario.spec.until = 1.8e9 + 1200 + real(5000);
+  if (draw() % 5 == 0) scenario.rival_at = 1 + static_cast<int>(draw() % 80);
+  scenario.rival_lasts = 1 + static_cast<int>(draw() % 80);
 }
 
 TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
@@ -96,10 +98,24 @@ TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
   EXPECT_GE(scenario.journal_dollars + 0.05, scenario.dollars) << scenario.told;
 }
 
-TEST_F(JobScenarios, OneThatTakesOverIsTheOnlyOne) {
-  JobScenario scenario(7, google_);
-  scenario.taken_over_after = 20;
-  EXPECT_THROW(scenario.run(), TakenOver);
+// The second begins between any two things that the first does, the very first among them, and goes
+// on for as long as it likes.
+TEST_F(JobScenarios, OfTwoThatLeadAtOnceOneActs) {
+  int taken_over = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    JobScenario scenario(seed, google_);
+    scenario.rival_at = static_cast<int>(seed);
+    scenario.rival_lasts = 1 + static_cast<int>(seed * 7 % 40);
+    scenario.rules.no_capacity = seed % 3 == 0 ? 0.5 : 0;
+    scenario.total = 1000;
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, "done");
+    EXPECT_TRUE(scenario.faults_found.empty())
+        << "seed " << seed << ": " << join(scenario.faults_found, "; ") << "\n"
+        << scenario.told;
+    taken_over += scenario.taken_over;
+  }
+  EXPECT_GT(taken_over, 40);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class JobMachinesTest : public TpuTest {
   std::vector<JobJournal> saved_;
   JobMachines machines_{journal_,
                         {tpu_, [this] { return now_; }, [this] { saved_.push_back(journal_); },
-                         [](const std::string&) {}},
+                         [] {}, [](const std::string&) {}},
                         [](const std::string& zone, double seconds) {
                           return str("guard of ", zone, " for ", seconds);
                         }};

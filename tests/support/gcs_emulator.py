@@ -4,10 +4,11 @@ As it comes it serves one connection after the other, so that a reader which ope
 is at its end waits for ever; and it speaks HTTP/1.0, in which a client that asks whether it may send a body hears
 no answer and waits a second. Here each connection has a thread, HTTP is 1.1 and answers are sent at once; and it does
 not write down what it holds after each request, which takes longer with every object and fails when threads do it at once.
+It also knows no preconditions, and takes content that is JSON apart: here ifGenerationMatch is kept to by uploads.
 
 FAULTS is a file that may come and go: a JSON list of {"match": a pattern of "METHOD path", "skip": so many requests
-that match, "times": then so many, "do": what}. What is "delay 0.5", "status 403", or "cut": half of the body is
-received, or of the answer sent, and the connection closed.
+that match, "times": then so many, "do": what}. What is "delay 0.5", "status 403", "cut": half of the body is
+received, or of the answer sent, and the connection closed; or "cut answer", also where there is a body.
 """
 import collections
 import http.server
@@ -18,9 +19,40 @@ import sys
 import threading
 import time
 
-from gcp_storage_emulator import server
-from gcp_storage_emulator.__main__ import main
-from gcp_storage_emulator.storage import Storage
+from gcp_storage_emulator.exceptions import NotFound
+from gcp_storage_emulator.handlers import objects
+
+insert_anyway, one_upload = objects.insert, threading.Lock()
+
+
+def generation_of(storage, bucket, name):
+    try:
+        return storage.get_file_obj(bucket, name)["generation"]
+    except NotFound:
+        return "0"
+
+
+def insert(request, response, storage, *args, **kwargs):
+    wanted = request.query.get("ifGenerationMatch")
+    if not wanted:
+        return insert_anyway(request, response, storage, *args, **kwargs)
+    with one_upload:
+        if generation_of(storage, request.params["bucket_name"], request.query["name"][0]) == wanted[0]:
+            return insert_anyway(request, response, storage, *args, **kwargs)
+    _ = request.data  # which is still to be read
+    response.status = http.HTTPStatus.PRECONDITION_FAILED
+    return response.json({"error": {"code": 412, "message": "At least one of the pre-conditions did not hold."}})
+
+
+objects.insert = insert  # before the server's table takes it
+from gcp_storage_emulator import server  # noqa: E402
+from gcp_storage_emulator.__main__ import main  # noqa: E402
+from gcp_storage_emulator.storage import Storage  # noqa: E402
+
+read_data = server._read_data
+server._read_data = lambda handler, query: (
+    server._decode_raw_data(server._read_raw_data(handler), handler)
+    if query.get("uploadType") == ["media"] else read_data(handler, query))
 
 Storage._write_config_to_file = lambda self: None
 http.server.HTTPServer = http.server.ThreadingHTTPServer
@@ -80,7 +112,7 @@ def with_faults(method):
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             return self.wfile.write(body)
-        if length > 0:
+        if length > 0 and fault == "cut":
             self.rfile.read(length // 2)
             return None
         whole, self.wfile = self.wfile, HalfOfAnAnswer(self.wfile)

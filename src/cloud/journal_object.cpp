@@ -1,0 +1,73 @@
+#include "cloud/journal_object.h"
+
+#include "base/error.h"
+#include "cloud/json_text.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kTries = 10;
+constexpr int kNotFound = 404, kOtherGeneration = 412;
+
+}  // namespace
+
+JournalObject::JournalObject(GoogleApi& api, const std::string& folder)
+    : api_(api), shown_(join_path(folder, kJournalName)) {
+  const RemotePath place = parse_remote(shown_);
+  bucket_ = place.bucket;
+  key_ = place.key;
+}
+
+void JournalObject::fail(const ApiFault& fault) const {
+  const std::string text = str(shown_, ": ", fault.message);
+  if (fault.status == 429 || fault.status >= 500) throw SystemError(text);
+  throw UsageError(text, "smelt cloud doctor --bucket says what is missing");
+}
+
+// Its generation, then the content of that one: none when it was replaced in between.
+std::optional<std::string> JournalObject::read() {
+  const std::string path =
+      str("/storage/v1/b/", percent_encoded(bucket_), "/o/", percent_encoded(key_));
+  for (int i = 0; i < kTries; ++i) {
+    const ApiAnswer about = api_.call({.service = "storage", .path = path});
+    if (about.fault && about.fault->status != kNotFound) fail(*about.fault);
+    generation_ = about.fault ? "0" : text_in(about.body, "generation");
+    if (about.fault) return std::nullopt;
+    const ApiAnswer content = api_.call({.service = "storage",
+                                         .path = path,
+                                         .query = {{"alt", "media"}, {"generation", generation_}}});
+    if (!content.fault) return content.body.dump(1) + "\n";
+    if (content.fault->status != kNotFound) fail(*content.fault);
+  }
+  throw SystemError(str(shown_, ": it is replaced all the time"));
+}
+
+ApiAnswer JournalObject::upload(const nlohmann::json& content) {
+  return api_.call(
+      {.method = "POST",
+       .service = "storage",
+       .path = str("/upload/storage/v1/b/", percent_encoded(bucket_), "/o"),
+       .query = {{"uploadType", "media"}, {"name", key_}, {"ifGenerationMatch", generation_}},
+       .body = content,
+       .repeat = Repeat::safe});  // a second time it is refused
+}
+
+bool JournalObject::write(const std::string& text) {
+  const nlohmann::json content = nlohmann::json::parse(text);
+  for (int i = 0; i < kTries; ++i) {
+    const ApiAnswer answer = upload(content);
+    if (!answer.fault) {
+      generation_ = text_in(answer.body, "generation");
+      return true;
+    }
+    if (answer.fault->status != kOtherGeneration) fail(*answer.fault);
+    // A try whose answer was lost may have written it.
+    const auto there = read();
+    if (there && text_in(nlohmann::json::parse(*there), "owner") != text_in(content, "owner"))
+      return false;
+  }
+  return false;
+}
+
+}  // namespace smelt
