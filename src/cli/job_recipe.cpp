@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "cloud/job_journal.h"
 #include "recipe/dry_run.h"
 #include "recipe/objective_type.h"
 #include "recipe/row_commands.h"
@@ -100,7 +101,14 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
 }
 
 DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings) {
-  return looked_at("recipe", [&] { return judge(load_recipe(path, settings)); });
+  return looked_at("recipe", [&] {
+    const Recipe recipe = load_recipe(path, settings);
+    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe);
+    // The job's results, or those that an earlier one had: it does not run there.
+    std::vector<std::string> elsewhere = settings;
+    elsewhere.push_back("out=" + join_path(recipe.out, "run"));
+    return judge(load_recipe(path, elsewhere));
+  });
 }
 
 }  // namespace smelt
