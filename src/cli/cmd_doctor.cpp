@@ -77,6 +77,8 @@ void add_doctor_command(CLI::App& cloud) {
   command->add_option("--zone", o->zones, "a list of zones, with commas");
   command->add_option("--bucket", o->ask.bucket, "gs://NAME, or a folder in it");
   command->add_option("--package", o->ask.package, "what scripts/package has made");
+  command->add_option("--service-account", o->ask.service_account,
+                      "that the machine has; default: the project's");
   add_project_flag(*command, o->ask.project);
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->callback([o] { run_doctor(*o); });

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/tensorflow.h"
+#include "cloud/job_journal.h"
 #include "recipe/dry_run.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
@@ -155,7 +156,14 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
 
 DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings,
                          const Accelerator* type) {
-  return looked_at("recipe", [&] { return judge(load_recipe(path, settings), type); });
+  return looked_at("recipe", [&] {
+    const Recipe recipe = load_recipe(path, settings);
+    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type);
+    // The job's results, or those that an earlier one had: it does not run there.
+    std::vector<std::string> elsewhere = settings;
+    elsewhere.push_back("out=" + join_path(recipe.out, "run"));
+    return judge(load_recipe(path, elsewhere), type);
+  });
 }
 
 }  // namespace smelt

@@ -178,7 +178,7 @@ void show(const JobOptions& o, const JobJournal& journal) {
 void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   JobSpec spec = spec_of(o, recipe);
-  DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package};
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package, o.service_account};
   for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = examine(ask, [] { return job_api(); });
   checks.push_back(recipe_check(o.recipe, o.settings, &type_of(o)));

@@ -34,35 +34,84 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
   return str("has ", type, "; whether one is free, and in the quota, is said when it is asked for");
 }
 
-// Where the bucket lies, by Cloud Storage; "" where one may not see it, who may write to it still.
-std::string bucket_location(GoogleApi& api, const std::string& project, const std::string& bucket,
+std::string bucket_path(const std::string& bucket) {
+  return "/storage/v1/b/" + percent_encoded(bucket);
+}
+
+// What Cloud Storage says of the bucket; nothing where one may not see it, who may write to it
+// still.
+nlohmann::json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
                             const std::string& zone) {
-  const ApiAnswer answer =
-      api.call({.service = "storage", .path = "/storage/v1/b/" + percent_encoded(bucket)});
-  if (!answer.fault) return text_in(answer.body, "location");
+  const ApiAnswer answer = api.call({.service = "storage", .path = bucket_path(bucket)});
+  if (!answer.fault) return answer.body;
   if (answer.fault->status == 404)
     throw UsageError(str("there is no bucket ", bucket),
                      str("smelt storage mb -p ", project,
                          zone.empty() ? "" : " -l " + region_of(zone), " gs://", bucket));
-  if (answer.fault->status == 403) return "";
+  if (answer.fault->status == 403) return nlohmann::json::object();
   throw SystemError(str("bucket ", bucket, ": ", answer.fault->message), "try again");
 }
 
-std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask) {
+bool lists(const nlohmann::json& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), nlohmann::json(text)) != texts.end();
+}
+
+// Of whoever asks.
+void require_rights(GoogleApi& api, const std::string& bucket) {
+  ApiCall call{.service = "storage", .path = bucket_path(bucket) + "/iam/testPermissions"};
+  for (const char* action : {"create", "delete", "get", "list"})
+    call.query.emplace_back("permissions", str("storage.objects.", action));
+  const ApiAnswer answer = api.call(call);
+  if (answer.fault) return;  // whether it can be written to is tried next
+  const auto given = array_in(answer.body, "permissions");
+  std::vector<std::string> missing;
+  for (const auto& [name, permission] : call.query)
+    if (!lists(given, permission)) missing.push_back(permission);
+  if (!missing.empty())
+    throw UsageError(
+        str("bucket ", bucket, ": you lack ", join(missing, ", ")),
+        str("gcloud storage buckets add-iam-policy-binding gs://", bucket,
+            " --member=WHO --role=roles/storage.objectUser; smelt cloud whoami says who"));
+}
+
+std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask,
+                        std::string& number) {
   if (!is_remote(ask.bucket) || parse_remote(ask.bucket).scheme != "gs")
     throw UsageError(str("'", ask.bucket, "' is no bucket of Google's"), "--bucket gs://NAME");
   const std::string name = parse_remote(ask.bucket).bucket;
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
-  const std::string location = bucket_location(api, project, name, zone);
+  const nlohmann::json about = about_bucket(api, project, name, zone);
+  const std::string location = text_in(about, "location");
+  number = text_in(about, "projectNumber");
   for (const std::string& each : ask.zones)
     if (!is_near(location, each))
       throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
                            each, ": each byte between them is slow and is paid for"),
                        str("smelt storage mb -p ", project, " -l ", region_of(each),
                            " gs://NAME, and --bucket gs://NAME"));
+  require_rights(api, name);
   check_writable(ask.bucket);
   return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
              location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "");
+}
+
+// What the machine's account may do in the bucket is told by the bucket's own policy; what its
+// project, a folder or a group gives it is not seen from here, and so it is never called wrong.
+std::string account_text(GoogleApi& api, const std::string& bucket, const std::string& account) {
+  const std::string member = "serviceAccount:" + account;
+  const std::string unknown = "; whether its project or a group lets it write there is not known";
+  const ApiAnswer policy = api.call({.service = "storage", .path = bucket_path(bucket) + "/iam"});
+  if (policy.fault) return str(account, ": you may not see who may use ", bucket, unknown);
+  for (const nlohmann::json& binding : array_in(policy.body, "bindings")) {
+    const std::string role = text_in(binding, "role");
+    const bool writes = role == "roles/storage.objectUser" || role == "roles/storage.objectAdmin" ||
+                        role == "roles/storage.admin";
+    if (writes && lists(array_in(binding, "members"), member))
+      return str(account, " has ", role, " on ", bucket);
+  }
+  return str(account, " has no role of its own on ", bucket, unknown,
+             ": gcloud storage buckets add-iam-policy-binding gs://", bucket, " --member=", member,
+             " --role=roles/storage.objectUser");
 }
 
 std::string ssh_text() {
@@ -120,8 +169,16 @@ std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<Googl
       for (const std::string& zone : ask.zones)
         out.push_back(
             looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
+    std::string number;  // of the bucket's project, where its machines' account is, too
     if (!ask.bucket.empty())
-      out.push_back(looked_at("bucket", [&] { return bucket_text(*api, project, ask); }));
+      out.push_back(looked_at("bucket", [&] { return bucket_text(*api, project, ask, number); }));
+    const std::string account = !ask.service_account.empty() || number.empty()
+                                    ? ask.service_account
+                                    : number + "-compute@developer.gserviceaccount.com";
+    if (!ask.bucket.empty() && out.back().good && !account.empty())
+      out.push_back(looked_at("machine's account", [&] {
+        return account_text(*api, parse_remote(ask.bucket).bucket, account);
+      }));
   }
   out.push_back(looked_at("OpenSSH", &ssh_text));
   if (!ask.package.empty())

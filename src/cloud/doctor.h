@@ -21,8 +21,9 @@ struct DoctorAsk {
   std::string project;
   std::string type;  // "v3-8"
   std::vector<std::string> zones;
-  std::string bucket;   // gs://bucket, or a folder in it
-  std::string package;  // what is to be installed there, a file
+  std::string bucket;                // gs://bucket, or a folder in it
+  std::string package;               // what is to be installed there, a file
+  std::string service_account = {};  // the machine's; "" = Compute Engine's of the bucket's project
 };
 
 // Runs `look`, whose text is what there is; what it throws is what is wrong, its hint the remedy.
@@ -32,8 +33,8 @@ DoctorCheck looked_at(const std::string& what, const std::function<std::string()
 // zone's machines near; true where the place of a name is not known here.
 bool is_near(const std::string& location, const std::string& zone);
 
-// Credentials, the TPU API, zones and type, bucket, OpenSSH, package: each that is asked for and
-// that another's failure does not hide. `connect` may throw.
+// Credentials, the TPU API, zones and type, bucket, the machine's rights there, OpenSSH, package:
+// each that is asked for and that another's failure does not hide. `connect` may throw.
 std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect);
 
 }  // namespace smelt

@@ -56,7 +56,7 @@ TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
   EXPECT_THAT(said(checks, "package"), AllOf(HasSubstr("is no package"), HasSubstr("--package")));
 }
 
-TEST_F(DoctorTest, ABucketIsThereNearAndWritable) {
+TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   EXPECT_THAT(bucket("none"), AllOf(HasSubstr("wrong: there is no bucket none"),
                                     HasSubstr("storage mb -p p -l us-central1 gs://none")));
   EXPECT_THAT(said(ask({"p", "", {}, "/tmp", ""}), "bucket"), HasSubstr("--bucket gs://NAME"));
@@ -67,6 +67,29 @@ TEST_F(DoctorTest, ABucketIsThereNearAndWritable) {
   EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
   google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
   EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, can be written to; where it lies may not"));
+  // What the machine's account may do there, as far as that can be seen.
+  const auto account = [&](const std::string& name) {
+    return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's account");
+  };
+  EXPECT_EQ(account(""), "not looked at");
+  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "7"})"});
+  EXPECT_THAT(account(""), HasSubstr("ok: 7-compute@developer.gserviceaccount.com: you may not see "
+                                     "who may use bucket; whether"));
+  google_.answer("/storage/v1/b/bucket/iam", {200, R"({"bindings": [
+      {"role": "roles/storage.objectViewer", "members": ["serviceAccount:reads@x"]},
+      {"role": "roles/storage.objectUser", "members": ["user:me", "serviceAccount:writes@x"]}]})"});
+  EXPECT_EQ(account("writes@x"), "ok: writes@x has roles/storage.objectUser on bucket | ");
+  EXPECT_THAT(account("reads@x"),
+              AllOf(HasSubstr("ok: reads@x has no role of its own on bucket; whether its project"),
+                    HasSubstr("--member=serviceAccount:reads@x")));
+  google_.answer(
+      "/storage/v1/b/bucket/iam/testPermissions?permissions=storage.objects.create&permissions="
+      "storage.objects.delete&permissions=storage.objects.get&permissions=storage.objects.list",
+      {200, R"({"permissions": ["storage.objects.get", "storage.objects.list"]})"});
+  EXPECT_THAT(bucket("bucket"),
+              AllOf(HasSubstr("wrong: bucket bucket: you lack storage.objects.create, "
+                              "storage.objects.delete | "),
+                    HasSubstr("--role=roles/storage.objectUser")));
   EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // it was removed meanwhile
 }
 
