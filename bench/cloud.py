@@ -3,7 +3,8 @@
 
 ssh:    a command on one worker and on all of them at once, real sshd's (build/release's ssh_load, which is built here).
 upload: `smelt storage cp -r` of a folder to the emulator of the store (tests/support/gcs_emulator.py), against reading
-        the same files from the disk and against a client that does nothing but send them, as many at once.
+        the same files from the disk and against a client that does nothing but send them, as many at once and in
+        the same parts of 8 MiB (emulator; emulator_at_once: each file in one request).
 list:   `smelt cloud list` where the API knows no list of all zones and takes its time for each answer.
 """
 import argparse
@@ -20,6 +21,8 @@ import time
 from pathlib import Path
 
 from upload import ROOT, seconds_of, start_emulator
+
+PART = 8 << 20  # of smelt's uploads
 
 
 def parse_flags():
@@ -81,13 +84,28 @@ def read(file):
             pass
 
 
-def send(port, file):
+def send(port, file, part):
+    """As Google's uploads go: a session, then parts, each of which is answered; 0: all in one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    with open(file, "rb") as body:
-        connection.request("POST", f"/upload/storage/v1/b/bucket/o?uploadType=media&name=client/{Path(file).name}",
-                           body.read(), {"Content-Type": "application/octet-stream"})
-    if connection.getresponse().status != 200:
-        sys.exit("the emulator refuses")
+    body = memoryview(Path(file).read_bytes())
+    name = f"/upload/storage/v1/b/bucket/o?name=client/{Path(file).name}"
+
+    def ask(method, path, content, headers, status):
+        connection.request(method, path, content, headers)
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != status:
+            sys.exit(f"the emulator answers {answer.status}")
+        return answer
+
+    if not part:
+        return ask("POST", f"{name}&uploadType=media", body, {"Content-Type": "application/octet-stream"}, 200)
+    place = ask("POST", f"{name}&uploadType=resumable", b"{}", {"Content-Type": "application/json"}, 200).headers["Location"]
+    place = place[place.index("/upload"):]
+    for begin in range(0, len(body), part):
+        end = min(begin + part, len(body))
+        ask("PUT", place, body[begin:end], {"Content-Range": f"bytes {begin}-{end - 1}/{len(body)}"},
+            200 if end == len(body) else 308)
 
 
 def upload(flags):
@@ -98,11 +116,12 @@ def upload(flags):
             for file in files:
                 Path(file).write_bytes(os.urandom(flags.megabytes * 10**6 // flags.files))
             environment = {**os.environ, "CLOUD_STORAGE_EMULATOR_ENDPOINT": f"http://127.0.0.1:{port}"}
-            seconds = {"disk": [], "emulator": [], "smelt": []}
+            seconds = {"disk": [], "emulator": [], "emulator_at_once": [], "smelt": []}
             for _ in range(flags.rounds):
                 forget(files)
                 seconds["disk"].append(side_by_side(read, files))
-                seconds["emulator"].append(side_by_side(lambda file: send(port, file), files))
+                seconds["emulator"].append(side_by_side(lambda file: send(port, file, PART), files))
+                seconds["emulator_at_once"].append(side_by_side(lambda file: send(port, file, 0), files))
                 forget(files)
                 seconds["smelt"].append(seconds_of([flags.smelt, "storage", "cp", "-r", folder, "gs://bucket/smelt/"],
                                                    environment))
@@ -145,10 +164,14 @@ class SlowApi(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class SlowServer(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # more than five at once would wait a second each
+
+
 def list_zones(flags):
     SlowApi.zones = [f"region-west{i}-a" for i in range(flags.zones)]
     SlowApi.seconds = flags.answer
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), SlowApi)
+    server = SlowServer(("127.0.0.1", 0), SlowApi)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     with tempfile.TemporaryDirectory() as folder:
@@ -171,4 +194,5 @@ def main():
         {"ssh": ssh, "upload": upload, "list": list_zones}[what](flags)
 
 
-main()
+if __name__ == "__main__":
+    main()

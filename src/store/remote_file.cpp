@@ -141,10 +141,11 @@ void RemoteWriter::wait() {
 
 void RemoteWriter::send() {
   wait();
-  sending_ = run_async([stream = stream_.get(), part = std::move(part_)] {
+  part_.swap(on_way_);  // two buffers for all parts: new memory for each costs more than sending it
+  part_.clear();
+  sending_ = run_async([stream = stream_.get(), part = std::string_view(on_way_)] {
     return stream->Write(part.data(), static_cast<std::int64_t>(part.size()));
   });
-  part_.clear();
 }
 
 void RemoteWriter::write(std::string_view bytes) {

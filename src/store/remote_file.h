@@ -77,8 +77,8 @@ class RemoteWriter {
   Place place_;
   std::shared_ptr<arrow::io::OutputStream> stream_;  // empty once committed
   std::uint64_t left_;                               // bytes that it may still get
-  std::string part_;
-  std::future<arrow::Status> sending_;
+  std::string part_, on_way_;
+  std::future<arrow::Status> sending_;  // last: its thread uses on_way_
 };
 
 }  // namespace smelt

@@ -2,7 +2,8 @@
 
 As it comes it serves one connection after the other, so that a reader which opens a second one before the first
 is at its end waits for ever; and it speaks HTTP/1.0, in which a client that asks whether it may send a body hears
-no answer and waits a second. Here each connection has a thread, HTTP is 1.1 and answers are sent at once; and it does
+no answer and waits a second, as do those beyond the fifth that connect at once. Here each connection has a thread, HTTP is
+1.1, 128 may wait and answers are sent at once; and it does
 not write down what it holds after each request, which takes longer with every object and fails when threads do it at once.
 It also knows no preconditions, and takes content that is JSON apart: here ifGenerationMatch is kept to by uploads.
 
@@ -56,6 +57,7 @@ server._read_data = lambda handler, query: (
 
 Storage._write_config_to_file = lambda self: None
 http.server.HTTPServer = http.server.ThreadingHTTPServer
+http.server.HTTPServer.request_queue_size = 128
 http.server.BaseHTTPRequestHandler.protocol_version = "HTTP/1.1"
 http.server.BaseHTTPRequestHandler.disable_nagle_algorithm = True
 
