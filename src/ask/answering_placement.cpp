@@ -1,5 +1,9 @@
 #include "ask/answering_placement.h"
 
+#include <memory>
+#include <set>
+#include <string>
+
 namespace smelt {
 
 Placement answering_placement(std::string_view platform, std::int64_t devices,
@@ -10,6 +14,16 @@ Placement answering_placement(std::string_view platform, std::int64_t devices,
   out.partition = std::move(partition);
   out.partition.names = names;
   return out;
+}
+
+Compute with_codes_of(const SlicedTensors& weights, Compute compute) {
+  std::set<std::string, std::less<>> names;
+  for (const auto& [name, tensor] : weights)
+    if (tensor.shape.dtype == DType::s8) names.insert(name);
+  if (names.empty()) return compute;
+  compute.layers = Layers::unrolled;
+  compute.in_codes = std::make_shared<const std::set<std::string, std::less<>>>(std::move(names));
+  return compute;
 }
 
 }  // namespace smelt

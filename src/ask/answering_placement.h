@@ -5,6 +5,7 @@
 #include <functional>
 #include <string_view>
 
+#include "checkpoint/slices.h"
 #include "nn/partition.h"
 #include "step/placement.h"
 
@@ -17,5 +18,9 @@ using DimNamesOf = std::function<DimNames(std::string_view parameter)>;
 // in the words of flags, for a mesh that does not fit the devices.
 Placement answering_placement(std::string_view platform, std::int64_t devices,
                               const MeshChoice& mesh = {}, const DimNamesOf& names = {});
+
+// `compute` of a model with these weights: what lies among them as codes is multiplied as such, in
+// unrolled layers, as some may be floats.
+Compute with_codes_of(const SlicedTensors& weights, Compute compute);
 
 }  // namespace smelt

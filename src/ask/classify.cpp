@@ -46,7 +46,8 @@ const Classifier::Asking& Classifier::asking(std::int64_t rows, std::int64_t S) 
   const auto found = askings_.find({rows, S});
   if (found != askings_.end()) return found->second;
   const auto precision = job_.exact_products ? Precision::f32_exact : Precision::f32;
-  const Compute compute = compute_for(client_->platform_name(), {.precision = precision}, flag);
+  const Compute compute = with_codes_of(
+      weights_, compute_for(client_->platform_name(), {.precision = precision}, flag));
   Asking made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
               .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice_to_predict());

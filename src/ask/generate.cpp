@@ -75,8 +75,9 @@ Generator::BatchSizes Generator::sizes_of(std::span<const std::vector<std::int32
 const Generator::Asking& Generator::asking(std::int64_t rows, std::int64_t S) {
   const auto found = askings_.find({rows, S});
   if (found != askings_.end()) return found->second;
-  Asking made{.program = predict_program(job_.answers(S, job_.search), rows,
-                                         {.exact_products = job_.exact_products}, placement_),
+  Asking made{.program = predict_program(
+                  job_.answers(S, job_.search), rows,
+                  with_codes_of(weights_, {.exact_products = job_.exact_products}), placement_),
               .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice());
   return askings_.emplace(std::pair{rows, S}, std::move(made)).first->second;

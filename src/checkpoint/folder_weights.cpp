@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "checkpoint/flax_weights.h"
+#include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "format/crc32c.h"
@@ -100,7 +101,8 @@ LazyTensors stored_weights(const std::string& folder) {
 LazyTensors plain_weights(const std::string& folder, const json& config) {
   const std::string where = join_path(folder, "config.json");
   if (!is_quantized(config, where)) return stored_weights(folder);
-  return without_codes(stored_weights(folder), weights_path(folder));
+  const std::string weights = weights_path(folder);
+  return without_codes(without_packed(stored_weights(folder), weights), config, weights);
 }
 
 void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,

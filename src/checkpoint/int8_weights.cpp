@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "base/error.h"
+#include "checkpoint/int4_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "format/int8_rows.h"
+#include "nn/scope.h"
 
 namespace smelt {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
+constexpr std::size_t kWeightSize = std::string_view(kWeight).size();
 
 template <class T>
 std::vector<T> values_of(const LazyTensor& tensor) {
@@ -56,6 +59,44 @@ const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
     throw UsageError(str(where, ": '", name, kZeroPoint, "': codes that are not about 0"),
                      "take a model that is quantized symmetrically");
   return found->second;
+}
+
+std::vector<json> groups_of(const json& config) {
+  std::vector<json> out;
+  const json said = config.value(kQuantizationConfig, json::object());
+  for (const json& group : said.value("config_groups", json::object()))
+    if (group.is_object()) out.push_back(group);
+  return out;
+}
+
+// What is said of the rows that come to a module: by a group that names it, or else by the one of
+// all modules of its class.
+json activations_of(const json& config, const std::string& module) {
+  json found;
+  for (const json& group : groups_of(config))
+    for (const json& target : group.value("targets", json::array())) {
+      if (target == module) return group.value("input_activations", json());
+      if (target == "Linear") found = group.value("input_activations", json());
+    }
+  return found;
+}
+
+bool are_by_row(const json& activations) {
+  if (!activations.is_object()) return false;
+  const json wanted = activations_by_row();
+  for (const auto& [field, value] : wanted.items())
+    if (field != "observer" && activations.value(field, json()) != value) return false;
+  return true;
+}
+
+// One scale for each row of codes.
+LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
+  const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
+  return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
+            auto scales = values_of<float>(scale);
+            if (scales.size() == 1) scales.assign(rows, scales[0]);
+            return bytes_of(scales);
+          }};
 }
 
 // What puts their values.
@@ -100,15 +141,23 @@ bool is_quantized(const json& config, const std::string& where) {
   const json said = found->is_object() ? *found : json::object();
   const json method = said.value("quant_method", json()), format = said.value("format", json());
   if (method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
-  if (format != kIntQuantized) refuse_way(where, "format", format, kIntQuantized);
-  const json groups = said.value("config_groups", json::object());
-  for (const json& group : groups)
-    if (group.is_object() && !group.value("input_activations", json()).is_null())
-      spdlog::warn("{}: activations are computed in floats here, not in eight bits", where);
+  if (format != kIntQuantized && format != kPackQuantized)
+    refuse_way(where, "format", format, kIntQuantized);
+  for (const json& group : groups_of(config)) {
+    const json activations = group.value("input_activations", json());
+    if (!activations.is_null() && !are_by_row(activations))
+      spdlog::warn("{}: activations are computed in floats here, not in eight bits by {}", where,
+                   activations.value("strategy", json("another rule")).dump());
+  }
   return true;
 }
 
-LazyTensors without_codes(LazyTensors tensors, const std::string& where) {
+json activations_by_row() {
+  return {{"num_bits", 8},       {"type", "int"},   {"symmetric", true},
+          {"strategy", "token"}, {"dynamic", true}, {"observer", nullptr}};
+}
+
+LazyTensors without_codes(LazyTensors tensors, const json& config, const std::string& where) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
     if (tensor.shape.dtype != DType::s8 || !name.ends_with(kWeight)) {
@@ -116,10 +165,22 @@ LazyTensors without_codes(LazyTensors tensors, const std::string& where) {
       continue;
     }
     const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
-    out.emplace(name, decoded(tensor, scale));
+    LazyTensor values = decoded(tensor, scale);
+    if (are_by_row(activations_of(config, name.substr(0, name.size() - kWeightSize))))
+      values.codes = std::make_shared<const LazyCodes>(LazyCodes{tensor, by_row(scale, tensor)});
+    out.emplace(name, std::move(values));
   }
   for (const auto& [name, tensor] : tensors)
     if (tensor.shape.dtype == DType::s8) out.erase(name + kScaleSuffix);
+  return out;
+}
+
+LazyTensors as_codes(const LazyTensors& tensors) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors) {
+    out.emplace(name, tensor.codes ? tensor.codes->codes : tensor);
+    if (tensor.codes) out.emplace(scales_name(name), tensor.codes->scales);
+  }
   return out;
 }
 

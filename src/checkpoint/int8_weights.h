@@ -1,6 +1,7 @@
 // Weights in eight bits as compressed-tensors' folders of format "int-quantized" hold them: beside
 // "<module>.weight" i8 [rows,columns] lies "<module>.weight_scale" [rows,1] or [1], and config.json
-// has a quantization_config. docs/formats/compressed.md.
+// has a quantization_config, which may want rows that come to be multiplied in codes, too.
+// docs/formats/compressed.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,12 +16,22 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kScaleSuffix = "_scale";
 
 // Whether a config.json says so. UsageError, which `where` begins, for another way than that one;
-// a word is logged where it wants activations rounded, which are not.
+// a word is logged where it wants activations rounded in another way than by row as they come,
+// which they are not.
 bool is_quantized(const nlohmann::json& config, const std::string& where);
 
-// Codes times scales as f32, in the codes' place. UsageError beginning with `where` for codes
-// without a scale or with one of another shape, and for zero points.
-LazyTensors without_codes(LazyTensors tensors, const std::string& where);
+// What a group's input_activations say of rows in eight bits, each by a scale of its own that is
+// taken as it comes.
+nlohmann::json activations_by_row();
+
+// Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes) where the
+// config.json wants rows rounded by activations_by_row(). UsageError beginning with `where` for
+// codes without a scale or with one of another shape, and for zero points.
+LazyTensors without_codes(LazyTensors tensors, const nlohmann::json& config,
+                          const std::string& where);
+
+// What has LazyTensor::codes as these, and beside them scales_name() (nn/scope.h).
+LazyTensors as_codes(const LazyTensors& tensors);
 
 // The i8 codes and f32 scales [rows,1] of a matrix of floats [rows,columns].
 struct CodedTensor {

@@ -128,7 +128,8 @@ LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
             .read = tensor.read_transposed,
             .read_transposed = tensor.read,
             .read_stored = tensor.read_stored_transposed,
-            .read_stored_transposed = tensor.read_stored};
+            .read_stored_transposed = tensor.read_stored,
+            .codes = tensor.codes};
   return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
 }
 

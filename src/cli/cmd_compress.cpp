@@ -25,7 +25,7 @@ namespace {
 
 struct QuantizeFlags {
   QuantizeJob job;
-  std::string weights = "int8";
+  std::string weights = "int8", activations = "floats", calibrate;
   double max_drop = 0;
   ChoiceRows choice;
   RowColumns columns;
@@ -49,6 +49,7 @@ nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& d
                              {"bytes", done.bytes},
                              {"sqnr_db", loss},
                              {"kept", done.kept}};
+  if (job.activations) out["too_coarse"] = done.too_coarse;
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
@@ -64,6 +65,24 @@ void tell_limit(const Quantized& done) {
   for (const std::string& name : done.went_back) std::cout << "  back in floats: " << name << "\n";
 }
 
+void take_calibration(QuantizeFlags& f, const CLI::App& command) {
+  if (f.calibrate.empty()) return;
+  if (f.job.weights != WeightCodes::int4)
+    throw UsageError("compress: --calibrate with --weights int8, whose codes need no rows",
+                     "leave it out, or take --weights int4");
+  PruneData& data = f.job.rows;
+  AskedRows asked = f.choice.rows;
+  take_columns(f.columns, command, asked);
+  data.rows = asked.files;
+  data.rows.input = f.calibrate;
+  if (data.rows.text.empty()) data.rows.text = LabelledFiles().text;
+  if (data.rows.label.empty()) data.rows.label = LabelledFiles().label;
+  if (command.count("--seq-length") > 0) data.seq_length = asked.seq_length;
+  data.target_length = asked.target_length;
+  data.device = f.choice.device;
+  data.prefix = asked.prefix.value_or("");
+}
+
 void run_quantize(QuantizeFlags& f, const CLI::App& command) {
   const bool limited = command.count("--max-drop") > 0;
   if (limited == f.choice.rows.files.input.empty())
@@ -75,6 +94,9 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     take_columns(f.columns, command, f.choice.rows);
     f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
   }
+  f.job.activations = f.activations == "dynamic";
+  if (f.weights == "int4") f.job.weights = WeightCodes::int4;
+  take_calibration(f, command);
   const Quantized done = quantize_weights(f.job);
   if (f.json) {
     std::cout << quantized_json(f.job, done).dump() << "\n";
@@ -83,6 +105,8 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
             << " in eight bits, " << done.kept.size() << " as they were; "
             << sizes_text(done.bytes_before, done.bytes) << "\n";
+  for (const std::string& name : done.too_coarse)
+    std::cout << "  stays in floats, below " << kLeastSqnr << " dB: " << name << "\n";
   if (limited) tell_limit(done);
   constexpr std::size_t kTold = 3;
   auto worst = done.tensors;
@@ -102,16 +126,39 @@ void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
   command.add_option("--out", out, "the folder to make")->required();
 }
 
+// What becomes codes, and how.
+void add_codes(CLI::App& command, QuantizeFlags& f) {
+  command
+      .add_option("--weights", f.weights,
+                  "int8: each output channel by a scale of its own; int4: each --group of its "
+                  "inputs")
+      ->check(CLI::IsMember({"int8", "int4"}))
+      ->capture_default_str();
+  command.add_option("--group", f.job.group, "of int4: inputs that share a scale")
+      ->check(number_from(8))
+      ->capture_default_str();
+  command.add_option("--calibrate", f.calibrate,
+                     "of int4: labelled rows that the model was trained on, by whose products "
+                     "codes make up for one another (GPTQ); without them each is the nearest");
+  command.add_option("--examples", f.job.rows.examples, "of --calibrate, at most")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command
+      .add_option("--activations", f.activations,
+                  "dynamic: what comes to a product is rounded to eight bits, too, each token by "
+                  "its own scale, and products are of integers")
+      ->check(CLI::IsMember({"floats", "dynamic"}))
+      ->capture_default_str();
+  command.add_flag("--embeddings", f.job.embeddings, "the tables, too, each row by its own scale");
+}
+
 void add_quantize(CLI::App& compress) {
   auto f = std::make_shared<QuantizeFlags>();
   auto* command = compress.add_subcommand(
-      "quantize", "weights in eight bits: a smaller folder, computed with floats when loaded");
+      "quantize",
+      "weights in eight bits: a smaller folder, computed with floats when loaded, or in integers");
   add_model_and_out(*command, f->job.from, f->job.to);
-  command->add_option("--weights", f->weights, "int8: each output channel by a scale of its own")
-      ->check(CLI::IsMember({"int8"}))
-      ->capture_default_str();
-  command->add_flag("--embeddings", f->job.embeddings,
-                    "the tables, too, each row by its own scale");
+  add_codes(*command, *f);
   command->add_option("--keep", f->job.keep,
                       "matrices that stay as they are: a pattern of names, as '*.wo'; may be given "
                       "several times");

@@ -1,12 +1,9 @@
 #include "compress/facts.h"
 
 #include "base/error.h"
-#include "checkpoint/int8_weights.h"
 
 namespace smelt {
 namespace {
-
-bool is_scale(const std::string& name) { return name.ends_with(str(".weight", kScaleSuffix)); }
 
 bool is_table_of_words(const std::string& name) {
   return name == "shared.weight" || name.ends_with(".embed_tokens.weight") ||
@@ -27,7 +24,7 @@ double of_encoder(const SourceFolder& model, double L) {
                         model.tensors.contains("classifier.dense.weight");
   double out = 0;
   for (const auto& [name, tensor] : model.tensors) {
-    if (tensor.shape.rank() != 2 || is_scale(name) || is_table_of_words(name)) continue;
+    if (tensor.shape.rank() != 2 || is_table_of_words(name)) continue;
     const auto elements = static_cast<double>(tensor.shape.elements());
     const bool of_each = has(name, ".layer.") || has(name, "embeddings_project") || !of_texts;
     out += elements * (of_each ? L : 1);
@@ -39,8 +36,7 @@ double of_encoder(const SourceFolder& model, double L) {
 double of_t5(const SourceFolder& model, double L, double T) {
   double out = 0;
   for (const auto& [name, tensor] : model.tensors) {
-    if (tensor.shape.rank() != 2 || is_scale(name) || has(name, "relative_attention_bias"))
-      continue;
+    if (tensor.shape.rank() != 2 || has(name, "relative_attention_bias")) continue;
     const auto elements = static_cast<double>(tensor.shape.elements());
     const auto inner = static_cast<double>(tensor.shape.dims[0]);
     const bool encoder = name.starts_with("encoder.block.");
@@ -63,7 +59,7 @@ ModelFacts facts_of(const SourceFolder& model) {
   ModelFacts out{.bytes = model.bytes, .steps = model.steps};
   const bool has_shared = model.tensors.contains("shared.weight");
   for (const auto& [name, tensor] : model.tensors) {
-    if (is_scale(name) || (has_shared && name.ends_with(".embed_tokens.weight"))) continue;
+    if (has_shared && name.ends_with(".embed_tokens.weight")) continue;
     const auto elements = static_cast<std::uint64_t>(tensor.shape.elements());
     out.parameters += elements;
     if (is_table_of_words(name)) out.parameters_of_tables += elements;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "compress/cholesky.h"
 #include "nn/einsum.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -54,23 +55,6 @@ void add_sums(const ScaledProduct& product, Tensor kernel, Tensor y, Tensor mask
   out.push_back(reduce_sum(reshape(gram, {K, W, K, W}), {1, 3}));
   out.push_back(reduce_sum(reshape(onto, {K, W}), {1}));
   out.push_back(reshape(reduce_sum(whole * whole, {0, 1}), {1}));
-}
-
-// In place, of a symmetric matrix [n,n]: the lower triangle L with L L' the matrix. Returns whether
-// there is one.
-bool cholesky(std::vector<double>& a, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = a[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
-      if (i != j)
-        a[i * n + j] = sum / a[j * n + j];
-      else if (sum > 0)
-        a[i * n + i] = std::sqrt(sum);
-      else
-        return false;
-    }
-  return true;
 }
 
 // x of L L' x = b.

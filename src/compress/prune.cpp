@@ -40,12 +40,9 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
 }
 
 json chosen_by(const PruneData& data) {
-  return {{"method", "fisher"},
-          {"input", data.rows.input},
-          {"input_crc32c", crc32c_of_files(expand_files(data.rows.input, "--input"))},
-          {"examples", data.examples},
-          {"batch", data.batch_size},
-          {"seed", data.seed}};
+  json out = said_rows(data);
+  out["method"] = "fisher";
+  return out;
 }
 
 // What a job asks for, but for where.

@@ -12,6 +12,7 @@
 #include "format/config.h"
 #include "models/t5_config.h"
 #include "runtime/hardware.h"
+#include "store/file.h"
 #include "tasks/classify_task.h"
 #include "tasks/t5_task.h"
 #include "tokenize/sentinels.h"
@@ -19,8 +20,6 @@
 
 namespace smelt {
 namespace {
-
-constexpr const char* kInput = "--input";
 
 // The task, whose examples are in `records` then.
 Task classifier_data(const StoredModel& model, const PruneData& data, const std::string& records) {
@@ -30,14 +29,14 @@ Task classifier_data(const StoredModel& model, const PruneData& data, const std:
                     .labels = stored_head(model).labels,
                     .dropout = 0};
   if (task.labels.problem == Problem::answer_spans)
-    throw UsageError(str("compress: ", data.rows.input, ": neurons of a model that answers ",
-                         "questions are not chosen by rows yet"),
-                     "cut layers (--layers)");
+    throw UsageError(str("compress: ", data.rows.input, ": of a model that answers ",
+                         "questions no rows are looked at yet"),
+                     str("leave out ", data.what, ": cut layers, or round to the nearest codes"));
   const Task out = classify_task(task);  // which refuses a length before rows are read
   LabelledExamplesJob job;
   job.rows = data.rows;
   job.rows.words = task.labels.problem == Problem::token_labels;
-  job.what = kInput;
+  job.what = data.what;
   job.labels = task.labels;
   job.vocab = model.vocab;
   job.seq_length = data.seq_length;
@@ -51,7 +50,7 @@ Task t5_data(const StoredModel& model, const PruneData& data, const std::string&
   const std::int32_t end = id_of_piece(*tokenizer, model.vocab, "</s>");
   TextToTextExamplesJob job;
   job.rows = data.rows;
-  job.what = kInput;
+  job.what = data.what;
   job.prefix = data.prefix;
   job.encode = [&](std::string_view text) {
     std::vector<std::int32_t> ids;
@@ -86,6 +85,14 @@ PruneData with_length(PruneData data, const SourceFolder& source) {
 }
 
 }  // namespace
+
+nlohmann::json said_rows(const PruneData& data) {
+  return {{"input", data.rows.input},
+          {"input_crc32c", crc32c_of_files(expand_files(data.rows.input, data.what))},
+          {"examples", data.examples},
+          {"batch", data.batch_size},
+          {"seed", data.seed}};
+}
 
 struct PruneRows::Opened {
   Opened(const SourceFolder& source, const PruneData& d, const std::string& job)
@@ -140,6 +147,11 @@ std::vector<std::vector<double>> PruneRows::importances(const std::vector<CutGro
     out.push_back(std::move(sum));
   }
   return out;
+}
+
+void PruneRows::each_input(const std::vector<std::string>& parameters,
+                           const std::function<void(InputSums sums)>& take) const {
+  each_input_sums(opened_->task, parameters, pass(), take);
 }
 
 std::vector<MaskScales> PruneRows::scales(

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "compress/input_sums.h"
 #include "compress/mask_scales.h"
 #include "compress/source_folder.h"
 #include "compress/units.h"
@@ -22,7 +25,10 @@ struct PruneData {
   std::int64_t batch_size = 16;
   std::uint64_t seed = 12345;  // which, and in which batches
   std::string device = "cpu";
+  std::string what = "--input";  // the flag, in messages
 };
+// Which rows these are, for compress.json; `what` as it is.
+nlohmann::json said_rows(const PruneData& data);
 
 // Those rows, read for a model.
 class PruneRows {
@@ -41,6 +47,9 @@ class PruneRows {
   // (mask_scales.h).
   std::vector<MaskScales> scales(const std::vector<CutGroup>& groups,
                                  const std::vector<std::vector<std::int64_t>>& kept) const;
+  // As each_input_sums() (input_sums.h).
+  void each_input(const std::vector<std::string>& parameters,
+                  const std::function<void(InputSums sums)>& take) const;
 
  private:
   struct Opened;

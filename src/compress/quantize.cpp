@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
+#include "compress/coded_matrix.h"
 #include "compress/source_folder.h"
 #include "examples/work_folder.h"
 #include "format/int8_rows.h"
@@ -96,22 +98,26 @@ Plan plan_of(const SourceFolder& source, const QuantizeJob& job) {
   return plan;
 }
 
-json group(const std::vector<std::string>& targets) {
+bool is_int4(const QuantizeJob& job) { return job.weights == WeightCodes::int4; }
+
+json group(const std::vector<std::string>& targets, const QuantizeJob& job,
+           const json& activations) {
+  json weights{{"num_bits", is_int4(job) ? 4 : 8},
+               {"type", "int"},
+               {"symmetric", true},
+               {"strategy", is_int4(job) ? "group" : "channel"},
+               {"dynamic", false},
+               {"observer", "minmax"}};
+  if (is_int4(job)) weights["group_size"] = job.group;
   return {{"targets", targets},
-          {"weights",
-           {{"num_bits", 8},
-            {"type", "int"},
-            {"symmetric", true},
-            {"strategy", "channel"},
-            {"dynamic", false},
-            {"observer", "minmax"}}},
-          {"input_activations", nullptr},
+          {"weights", weights},
+          {"input_activations", activations},
           {"output_activations", nullptr}};
 }
 
 // QuantizationConfig of compressed-tensors. `Linear` is every module of that class; tables are of
 // another, and named.
-json quantization_config(const Plan& plan, CompressKind kind) {
+json quantization_config(const Plan& plan, CompressKind kind, const QuantizeJob& job) {
   json ignore = json::array();
   for (const std::string& module : plan.kept)
     if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
@@ -119,10 +125,11 @@ json quantization_config(const Plan& plan, CompressKind kind) {
   if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   json groups = json::object();
-  if (!plan.products.empty()) groups["group_0"] = group({"Linear"});
-  if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables);
+  if (!plan.products.empty())
+    groups["group_0"] = group({"Linear"}, job, job.activations ? activations_by_row() : json());
+  if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
   return {{"quant_method", kQuantMethod},
-          {"format", kIntQuantized},
+          {"format", is_int4(job) ? kPackQuantized : kIntQuantized},
           {"quantization_status", "compressed"},
           {"config_groups", groups},
           {"ignore", ignore},
@@ -135,20 +142,30 @@ std::string what_of(const SourceFolder& source, const std::string& name) {
   return str("compress: ", source.where, ": '", name, "'");
 }
 
-Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
-                                const CodedTensor& in_codes) {
-  const auto read = [](const LazyTensor& tensor, auto kind) {
-    const std::vector<std::byte> bytes = tensor.read();
-    std::vector<decltype(kind)> out(bytes.size() / sizeof kind);
-    if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+CodedMatrices coded_matrices(const SourceFolder& source, const Plan& plan, const QuantizeJob& job) {
+  Matrices matrices;
+  for (const auto& list : {plan.products, plan.tables})
+    for (const std::string& module : list)
+      matrices.emplace(module, source.tensors.at(str(module, kWeight)));
+  if (!is_int4(job)) {
+    CodedMatrices out;
+    for (const auto& [module, matrix] : matrices)
+      out.emplace(module, in_eight_bits(matrix, what_of(source, str(module, kWeight))));
     return out;
-  };
-  const auto scales = read(in_codes.scales, float{});
-  const auto values = read(as_dtype(matrix, DType::f32), float{});
-  const auto said = int8_values(read(in_codes.codes, std::int8_t{}), scales, scales.size());
+  }
+  if (job.rows.rows.input.empty()) return in_four_bits(matrices, job.group, source.where);
+  return in_four_bits_by(PruneRows(source, job.rows), matrices, job.group, source.where);
+}
+
+Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
+                                const CodedMatrix& codes) {
+  const std::vector<std::byte> bytes = as_dtype(matrix, DType::f32).read();
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  const std::vector<float> said = codes.said();
   return {.name = name,
           .sqnr_db = signal_to_noise_db(values, said),
-          .middle_db = middle_to_noise_db(values, said, scales.size())};
+          .middle_db = middle_to_noise_db(values, said, static_cast<std::size_t>(codes.rows))};
 }
 
 json limit_json(const DropLimit& limit, const Quantized& done) {
@@ -160,32 +177,45 @@ json limit_json(const DropLimit& limit, const Quantized& done) {
   return out;
 }
 
+std::string scales_text(const QuantizeJob& job) {
+  if (is_int4(job))
+    return str("of each ", job.group, " of a row: max|x| / 7.5; codes rounded half to even, ",
+               "-8 to 7");
+  return "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127";
+}
+
 json step_of(const QuantizeJob& job, const Quantized& done) {
   json loss = json::object();
   for (const Quantized::Tensor& tensor : done.tensors)
     loss[tensor.name] =
         std::isfinite(tensor.sqnr_db) ? json(std::round(tensor.sqnr_db * 100) / 100) : json();
-  json out{{"method", "weights int8"},
-           {"scales", "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127"},
+  json out{{"method", is_int4(job) ? "weights int4" : "weights int8"},
+           {"scales", scales_text(job)},
+           {"activations", job.activations ? "dynamic" : "floats"},
            {"embeddings", job.embeddings},
            {"keep", job.keep},
            {"kept", done.kept},
            {"sqnr_db", loss}};
+  if (is_int4(job)) {
+    out["group"] = job.group;
+    const bool by_rows = !job.rows.rows.input.empty();
+    out["rounded"] = by_rows ? "gptq" : "to the nearest";
+    if (by_rows) out["calibrated_by"] = said_rows(job.rows);
+  }
+  if (job.activations) out["too_coarse"] = done.too_coarse;
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["chosen_by"] = limit_json(*job.limit, done);
   return out;
 }
 
-// What codes would lose of each matrix of the plan, the worst first.
-std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const Plan& plan) {
+// What codes lose of each matrix, the worst first.
+std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const CodedMatrices& codes) {
   std::vector<Quantized::Tensor> out;
-  for (const auto& list : {plan.products, plan.tables})
-    for (const std::string& module : list) {
-      const std::string name = str(module, kWeight);
-      const LazyTensor& matrix = source.tensors.at(name);
-      out.push_back(loss_of_codes(name, matrix, coded(matrix, what_of(source, name))));
-    }
+  for (const auto& [module, in_codes] : codes) {
+    const std::string name = str(module, kWeight);
+    out.push_back(loss_of_codes(name, source.tensors.at(name), in_codes));
+  }
   std::ranges::stable_sort(out, {}, &Quantized::Tensor::middle_db);
   return out;
 }
@@ -203,24 +233,57 @@ Plan without_worst(Plan plan, const std::vector<Quantized::Tensor>& worst_first,
   return plan;
 }
 
-CompressedFolder in_codes(const SourceFolder& source, const Plan& plan) {
+void check_codes(const QuantizeJob& job) {
+  if (!is_int4(job)) return;
+  if (job.embeddings)
+    throw UsageError(
+        "compress: --embeddings with --weights int4: a folder's codes are of one width",
+        "leave out --embeddings, or take --weights int8");
+  if (job.activations)
+    throw UsageError(
+        "compress: --activations dynamic with --weights int4: products are of eight bits",
+        "leave out --activations, or take --weights int8");
+}
+
+// The products whose codes say too little of them stay floats; which, by name.
+std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Plan& plan,
+                                     const std::string& where) {
+  const auto coarse = std::ranges::stable_partition(losses, [&](const Quantized::Tensor& tensor) {
+    return tensor.sqnr_db >= kLeastSqnr || is_table(tensor.name);
+  });
+  const std::vector<Quantized::Tensor> worst(coarse.begin(), coarse.end());
+  losses.erase(coarse.begin(), coarse.end());
+  plan = without_worst(std::move(plan), worst, worst.size());
+  if (plan.products.empty())
+    throw UsageError(str("compress: ", where, ": no matrix has codes of ", kLeastSqnr,
+                         " dB of signal to noise, which products of integers need"),
+                     "leave out --activations dynamic");
+  std::vector<std::string> out;
+  for (const Quantized::Tensor& tensor : worst) out.push_back(tensor.name);
+  return out;
+}
+
+CompressedFolder in_codes(const SourceFolder& source, const Plan& plan, const CodedMatrices& codes,
+                          const QuantizeJob& job) {
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   std::erase_if(made.tensors,
                 [&](const auto& item) { return is_copy_of_table(item.first, source); });
   for (const auto& list : {plan.products, plan.tables})
     for (const std::string& module : list) {
       const std::string name = str(module, kWeight);
-      const CodedTensor codes = coded(source.tensors.at(name), what_of(source, name));
-      made.tensors[name] = codes.codes;
-      made.tensors[name + kScaleSuffix] = codes.scales;
+      made.tensors.erase(name);
+      for (const auto& [suffix, tensor] : codes.at(module).tensors)
+        made.tensors[name + suffix] = tensor;
     }
-  made.config[kQuantizationConfig] = quantization_config(plan, source.kind);
+  made.config[kQuantizationConfig] = quantization_config(plan, source.kind, job);
   return made;
 }
 
 // How many of the worst go back so that the score holds; which it is then is in `out`.
-std::size_t going_back(const SourceFolder& source, const Plan& plan, const DropLimit& limit,
-                       const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
+std::size_t going_back(const SourceFolder& source, const Plan& plan, const CodedMatrices& codes,
+                       const QuantizeJob& job, const std::vector<Quantized::Tensor>& worst_first,
+                       Quantized& out) {
+  const DropLimit& limit = *job.limit;
   const std::string name = str(source.where, " ", ::getpid(), " scores");
   WorkFolder work(temporary_work_folder("compress", name));
   work.begin({{"compress", name}});
@@ -229,7 +292,7 @@ std::size_t going_back(const SourceFolder& source, const Plan& plan, const DropL
   const auto holds = [&](std::size_t count) {
     const std::string folder = work.file(str("without", count));
     write_compressed_folder(folder, source,
-                            in_codes(source, without_worst(plan, worst_first, count)));
+                            in_codes(source, without_worst(plan, worst_first, count), codes, job));
     tried[count] = limit.score(folder);
     remove_tree(folder);
     spdlog::info("compress: {} in floats again: a score of {}, before it was {}",
@@ -266,11 +329,14 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 }
 
 Quantized quantize_weights(const QuantizeJob& job) {
+  check_codes(job);
   const SourceFolder source = open_source_folder(job.from);
   Plan plan = plan_of(source, job);
-  Quantized out{.tensors = losses_of(source, plan), .kept = {}, .bytes_before = source.bytes};
+  const CodedMatrices codes = coded_matrices(source, plan, job);
+  Quantized out{.tensors = losses_of(source, codes), .kept = {}, .bytes_before = source.bytes};
+  if (job.activations) out.too_coarse = take_coarse(out.tensors, plan, source.where);
   if (job.limit) {
-    const std::size_t back = going_back(source, plan, *job.limit, out.tensors, out);
+    const std::size_t back = going_back(source, plan, codes, job, out.tensors, out);
     plan = without_worst(plan, out.tensors, back);
     const auto first_left = out.tensors.begin() + static_cast<std::ptrdiff_t>(back);
     for (auto it = out.tensors.begin(); it != first_left; ++it) out.went_back.push_back(it->name);
@@ -278,7 +344,7 @@ Quantized quantize_weights(const QuantizeJob& job) {
   }
   out.kept = plan.kept;
   std::ranges::sort(out.tensors, {}, &Quantized::Tensor::name);
-  CompressedFolder made = in_codes(source, plan);
+  CompressedFolder made = in_codes(source, plan, codes, job);
   made.step = step_of(job, out);
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;

@@ -1,6 +1,6 @@
-// Weights in eight bits, as storage: a fifth to a quarter of the bytes on disk and on the way
-// there. Whoever loads the folder computes with floats again; what integer products gain is another
-// matter.
+// Weights in eight bits, or products' in four: a fifth to a quarter of the bytes on disk and on the
+// way there, or an eighth. Whoever loads the folder computes with floats again, or, where
+// activations are rounded as they come, with integers.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "compress/prune_data.h"
 
 namespace smelt {
 
@@ -26,12 +28,22 @@ struct DropLimit {
   nlohmann::json rows = {};  // what the score is of, for compress.json
 };
 
+enum class WeightCodes { int8, int4 };
+
 struct QuantizeJob {
   std::string from = {}, to = {};
+  WeightCodes weights = WeightCodes::int8;
+  std::int64_t group = 128;  // of four bits: columns that share a scale
+  // Of four bits: by which they are chosen (gptq.h); none: the nearest.
+  PruneData rows = {.examples = 512, .what = "--calibrate"};
   bool embeddings = false;             // the tables, too, by row
+  bool activations = false;            // rows that come to a product, too, each by its own scale
   std::vector<std::string> keep = {};  // patterns of modules' names that stay as they are
   std::optional<DropLimit> limit = {};
 };
+
+// Signal to noise, in dB, below which a matrix is not multiplied as codes.
+inline constexpr double kLeastSqnr = 20;
 
 struct Quantized {
   struct Tensor {
@@ -42,6 +54,7 @@ struct Quantized {
   std::vector<Tensor> tensors;                // in eight bits now, by name
   std::vector<std::string> kept;              // matrices that are not, by module
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
+  std::vector<std::string> too_coarse = {};   // with activations: floats still, worst first
   // With a limit: matrices that are floats again, worst first, and the scores of source and folder.
   std::vector<std::string> went_back = {};
   FolderScore before = {}, after = {};
@@ -55,11 +68,12 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 // Writes `to`, a Hugging Face folder in compressed-tensors' format "int-quantized" (W8A16): the
 // matrices of attention and feed-forward in every layer, each output channel by a scale of its own
 // (format/int8_rows.h); not pooler, head and biases. Which codes lost how much stands in
-// compress.json. With a limit, what lost most (middle_db) goes back to floats, worst first, as
-// many as least_that_holds() says; where one matrix in codes is too much there is a UsageError, and
-// nothing is written unless it is forced, which takes all to codes. UsageError as
-// open_source_folder() and write_compressed_folder() have it, for a pattern that no module fits,
-// and where nothing is left to quantize.
+// compress.json. With activations (W8A8) a matrix whose codes have less than kLeastSqnr stays as it
+// is. Four bits are of format "pack-quantized" (W4A16). With a limit, what lost most (middle_db)
+// goes back to floats, worst first, as many as least_that_holds() says; where one matrix in codes
+// is too much there is a UsageError, and nothing is written unless it is forced, which takes all to
+// codes. UsageError as open_source_folder() and write_compressed_folder() have it, for a pattern
+// that no module fits, and where nothing is left to quantize.
 Quantized quantize_weights(const QuantizeJob& job);
 
 }  // namespace smelt

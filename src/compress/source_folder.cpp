@@ -96,7 +96,8 @@ SourceFolder open_source_folder(const std::string& path, InCodes in_codes) {
   if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
     throw UsageError(str("compress: ", path, ": its weights are in eight bits already"),
                      "take the model that it was made of");
-  out.tensors = stored_weights(out.folder);
+  out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
+                                           : stored_weights(out.folder);
   for (const char* name : kFilesBeside)
     if (const std::string file = join_path(out.folder, name); exists(file))
       out.files.push_back({name, read_file(file, kSmallFileBytes)});

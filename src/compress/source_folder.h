@@ -20,7 +20,7 @@ struct SourceFolder {
   std::string folder;  // with config.json
   CompressKind kind = CompressKind::classifier;
   nlohmann::json config;                   // of config.json
-  LazyTensors tensors;                     // as they are stored
+  LazyTensors tensors;                     // as they are stored, but for codes, which are floats
   std::vector<FolderFile> files;           // tokenizer and what else goes along
   nlohmann::json steps;                    // an array: how it was compressed before
   std::uint64_t bytes = 0;                 // of all that goes along, weights and config included

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace smelt {
 // Puts all bytes of a tensor there; as often as it is wanted, by several threads.
 using PutBytes = std::function<void(std::span<std::byte>)>;
 
+struct LazyCodes;
+
 struct LazyTensor {
   Shape shape;
   // shape.size_bytes() bytes, row-major, little-endian; may throw as its source does. Each call
@@ -26,6 +29,13 @@ struct LazyTensor {
   // Of what is stored in fewer bytes than it has: reads those alone, and gives what puts all; of a
   // matrix also transposed. Or empty.
   std::function<PutBytes()> read_stored = {}, read_stored_transposed = {};
+  // Of a matrix whose products may be computed in codes of eight bits: those; or null.
+  std::shared_ptr<const LazyCodes> codes = {};
+};
+
+// A matrix [R,C], or its transpose, as codes s8 [R,C] and scales f32 [R] of its rows.
+struct LazyCodes {
+  LazyTensor codes, scales;
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

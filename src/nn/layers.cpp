@@ -99,11 +99,59 @@ static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& 
   return results;
 }
 
-std::vector<Tensor> products_together(const Scope& s, Tensor x,
-                                      const std::vector<Tensor>& kernels) {
+namespace {
+
+// Rows [T,I] as codes, each by a scale of its own.
+struct CodedRows {
+  Tensor codes;   // s8 [T,I]
+  Tensor scales;  // f32 [T,1]
+};
+
+// By 127, not by weights' 127.5 (format/int8_rows.h), which would make a tie of a row's largest.
+CodedRows coded_rows(Tensor x) {
+  const std::int64_t I = x.dim(-1);
+  const Tensor rows = reshape(in_f32(x), {x.shape().elements() / I, I});
+  const Tensor most = reduce_max(abs(rows), {-1}, KeepDims::yes);
+  const Tensor scales = maximum(most / 127.0, full_like(most, 0x1p-23));
+  return {.codes = convert(round_nearest_even(rows / scales), DType::s8), .scales = scales};
+}
+
+// Sums of integers are exact; what they are scaled by is f32.
+Tensor coded_product(const CodedRows& rows, const CodedKernel& kernel) {
+  const Tensor sums = dot_general(rows.codes, kernel.codes, {{}, {}, {1}, {1}}, DType::s32);
+  return convert(sums, DType::f32) * rows.scales * kernel.scales;
+}
+
+std::vector<Tensor> coded_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
+  const CodedRows rows = coded_rows(x);
+  std::vector<Tensor> results;
+  for (const Tensor& k : kernels) {
+    Dims dims = x.dims();
+    dims.back() = k.dim(1);
+    results.push_back(like(x, reshape(coded_product(rows, *s.coded(k)), dims)));
+  }
+  return results;
+}
+
+std::vector<Tensor> float_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
   if (s.compute().joined_products) return joined_products(x, kernels);
   std::vector<Tensor> results;
   for (const Tensor& k : kernels) results.push_back(matmul(x, rounded(k, x.dtype())));
+  return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> products_together(const Scope& s, Tensor x,
+                                      const std::vector<Tensor>& kernels) {
+  std::vector<Tensor> coded, floats;
+  for (const Tensor& k : kernels) (s.coded(k) != nullptr ? coded : floats).push_back(k);
+  if (coded.empty()) return float_products(s, x, kernels);
+  if (floats.empty()) return coded_products(s, x, kernels);
+  std::vector<Tensor> results;  // few: some fell back to floats
+  for (const Tensor& k : kernels)
+    results.push_back(s.coded(k) != nullptr ? coded_products(s, x, {k})[0]
+                                            : float_products(s, x, {k})[0]);
   return results;
 }
 

@@ -31,6 +31,8 @@ Dims stacked_dims(std::int64_t layers, Dims of_one) {
   return of_one;
 }
 
+std::string scales_name(std::string_view kernel) { return str(kernel, "_scales"); }
+
 std::vector<std::string> Parameter::names() const { return layer_names(name, layers); }
 
 Dims Parameter::dims_of_one() const {
@@ -103,17 +105,38 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   const std::string full_name = joined_path(path_, name);
   if (again_ && body_) return gathered(full_name, body_->slice(find(full_name).tensor));
   if (again_) return shared(full_name);
-  CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
-  Graph& owner = body_ ? body_->outer() : *graph_;
-  const Tensor tensor = owner.argument({DType::f32, stacked_dims(count_, std::move(dims))});
-  parameters_->index_[full_name] = parameters_->list_.size();
-  parameters_->list_.push_back({full_name, tensor, init, count_});
+  if (compute_.in_codes && compute_.in_codes->contains(full_name)) {
+    CHECK(!body_ && dims.size() == 2, full_name, " in codes");
+    declare(full_name, {DType::s8, {dims[1], dims[0]}}, init);
+    declare(scales_name(full_name), {DType::f32, {dims[1]}}, {});
+    return shared(full_name);
+  }
+  declare(full_name, {DType::f32, stacked_dims(count_, std::move(dims))}, init);
+  const Tensor tensor = find(full_name).tensor;
   return gathered(full_name, body_ ? body_->slice(tensor) : tensor);
+}
+
+void Scope::declare(std::string full_name, Shape shape, Init init) const {
+  CHECK(!parameters_->index_.contains(full_name), full_name, " is declared twice");
+  const Tensor tensor = (body_ ? body_->outer() : *graph_).argument(std::move(shape));
+  parameters_->index_[full_name] = parameters_->list_.size();
+  parameters_->list_.push_back({std::move(full_name), tensor, init, count_});
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
   // Captured at once: what is made of it belongs to the region, where its gradient is taken.
-  return gathered(full_name, graph_->capture(find(full_name).tensor));
+  const Tensor held = graph_->capture(find(full_name).tensor);
+  if (held.dtype() != DType::s8) return gathered(full_name, held);
+  const CodedKernel kernel{held, graph_->capture(find(scales_name(full_name)).tensor)};
+  const Tensor floats =
+      transpose(convert(held, DType::f32) * reshape(kernel.scales, {held.dim(0), 1}), {1, 0});
+  parameters_->coded_.emplace(floats, kernel);
+  return floats;
+}
+
+const CodedKernel* Scope::coded(Tensor kernel) const {
+  const auto found = parameters_->coded_.find(kernel);
+  return found == parameters_->coded_.end() ? nullptr : &found->second;
 }
 
 Tensor Scope::gathered(std::string_view full_name, Tensor tensor) const {

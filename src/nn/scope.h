@@ -8,8 +8,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "grad/scan.h"
@@ -44,6 +46,15 @@ std::vector<std::string> layer_names(const std::string& name, std::int64_t layer
 // Dimensions of so many layers along axis 0; 0: as they are.
 Dims stacked_dims(std::int64_t layers, Dims of_one);
 
+// A kernel [I,O] as codes of eight bits, each output by a scale of its own:
+// kernel[i,o] = codes[o,i] * scales[o].
+struct CodedKernel {
+  Tensor codes;   // s8 [O,I]
+  Tensor scales;  // f32 [O]
+};
+// What the parameter of a coded kernel's scales is called.
+std::string scales_name(std::string_view kernel);
+
 // The parameters of a model in order of declaration.
 class Parameters {
  public:
@@ -56,6 +67,7 @@ class Parameters {
   friend class Scope;
   std::vector<Parameter> list_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::unordered_map<Tensor, CodedKernel> coded_;  // by the floats that stand for them
   std::shared_ptr<Parameters> held_;
 };
 
@@ -112,6 +124,9 @@ struct Compute {
   // Most bytes of scores of all words that a device makes at a time (nn/word_head.h); 0: all.
   std::int64_t logits_bytes = 0;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
+  // Kernels, by name, that are parameters in codes (CodedKernel) and whose products are of
+  // integers. Null: none. Of unrolled layers alone.
+  std::shared_ptr<const std::set<std::string, std::less<>>> in_codes = {};
 };
 
 class Scope {
@@ -146,13 +161,17 @@ class Scope {
   bool training() const { return random_ && random_->training; }
   const Compute& compute() const { return compute_; }
 
-  // Declares a new f32 parameter; a name declared twice is a bug: say shared() to use one again.
+  // Declares a new f32 parameter, or one in codes (Compute::in_codes), of which the floats are
+  // given; a name declared twice is a bug: say shared() to use one again.
   Tensor parameter(std::string_view name, Dims dims, Init init) const;
   // A parameter declared before, by its full name.
   Tensor shared(std::string_view full_name) const;
+  // What the floats of a parameter stand for, where that is in codes; else null.
+  const CodedKernel* coded(Tensor kernel) const;
 
  private:
   const Parameter& find(std::string_view full_name) const;
+  void declare(std::string full_name, Shape shape, Init init) const;
   // The parameter as it is used: not split over fsdp.
   Tensor gathered(std::string_view full_name, Tensor tensor) const;
 

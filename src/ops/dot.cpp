@@ -147,6 +147,11 @@ std::vector<OpExample> dot_examples() {
        [](Graph&, Inputs in) {
          return Tensors{dot_general(in[0], in[1], {{1}, {1}, {0, 3}, {3, 0}})};
        }},
+      {"of eight bits, as 32",
+       {{{DType::s8, {3, 40}}, -128, 128}, {{DType::s8, {5, 40}}, -128, 128}},
+       [](Graph&, Inputs in) {
+         return Tensors{dot_general(in[0], in[1], {{}, {}, {1}, {1}}, DType::s32)};
+       }},
       {"outer product", {f64_input({2}), f64_input({3})}, [](Graph&, Inputs in) {
          return Tensors{dot_general(in[0], in[1], {{}, {}, {}, {}})};
        }}};

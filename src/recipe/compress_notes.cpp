@@ -72,7 +72,9 @@ std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& 
   const auto add = [&](std::string note) {
     if (!note.empty()) out.push_back(std::move(note));
   };
-  if (step_with(model, "weights int8") != nullptr)
+  const OrderedJson* int8 = step_with(model, "weights int8");
+  if ((int8 != nullptr && int8->value("activations", "floats") == "floats") ||
+      step_with(model, "weights int4") != nullptr)
     add("no faster products and no less memory while it runs: its codes become floats when it is "
         "loaded");
   if (step_with(model, "prune") != nullptr && !was_trained(model))

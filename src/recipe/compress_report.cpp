@@ -59,12 +59,14 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
 // What was chosen by the rows that it is scored on is scored too well.
 void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t test) {
   for (const nlohmann::json& step : row.source.steps) {
-    if (!step.is_object() || !step.contains("chosen_by")) continue;
-    const nlohmann::json crc = step["chosen_by"].value("input_crc32c", nlohmann::json());
-    if (crc == nlohmann::json(test))
+    for (const char* field : {"chosen_by", "calibrated_by"}) {
+      if (!step.is_object() || !step.contains(field)) continue;
+      const nlohmann::json crc = step[field].value("input_crc32c", nlohmann::json());
+      if (crc != nlohmann::json(test)) continue;
       throw UsageError(str("compress: ", job.test.files.input, " are the rows that ", row.path,
                            " was chosen by"),
                        "name the rows of a test that neither training nor compression has seen");
+    }
   }
 }
 

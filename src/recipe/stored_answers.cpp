@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/int8_weights.h"
 #include "checkpoint/parameter_names.h"
 #include "checkpoint/tensorflow.h"
 #include "examples/work_folder.h"
@@ -23,9 +24,10 @@
 namespace smelt {
 namespace {
 
-// The weights, or their averages, in memory, where they stay codes until a device gets them.
-std::shared_ptr<const StoredTensors> hold_weights(const StoredModel& model) {
-  LazyTensors weights = model.tensors;
+// The weights, or their averages, in memory, where they stay codes until a device gets them, or on
+// it, too, if they are multiplied as such.
+std::shared_ptr<const StoredTensors> hold_weights(const StoredModel& model, bool as_floats) {
+  LazyTensors weights = as_floats ? model.tensors : as_codes(model.tensors);
   std::erase_if(weights, [&](const auto& item) {
     return is_slot(item.first, model.tensors) && !item.first.starts_with(kAveragePrefix);
   });
@@ -89,7 +91,13 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
                      "put its bert_config.json or electra_config.json beside it");
   type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
   flags_.tokenizer = with_defaults(flags_.tokenizer, model_.vocab, *type_);
-  weights_ = hold_weights(model_);
+  weights_ = hold_weights(model_, false);
+}
+
+std::shared_ptr<const StoredTensors> StoredAnswers::floats() const {
+  const bool in_codes = std::ranges::any_of(
+      model_.tensors, [](const auto& item) { return item.second.codes != nullptr; });
+  return in_codes ? hold_weights(model_, true) : weights_;
 }
 
 template <class Job>
@@ -106,14 +114,15 @@ std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& text
   job.top = top;
   const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
   return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(weights_->tensors, model_.where);
+      .fill(floats()->tensors, model_.where);
 }
 
 Generator StoredAnswers::generator(const GenerateOptions& with) const {
   auto job = asked<GenerateJob>();
   take_options(job, with);
-  return Generator(open_device(job.device, job.devices), job, weights_->tensors, model_.where,
-                   weights_);
+  const auto weights = job.devices == 1 ? weights_ : floats();  // codes are not split over a mesh
+  return Generator(open_device(job.device, job.devices), job, weights->tensors, model_.where,
+                   weights);
 }
 
 Classifier StoredAnswers::classifier(const ClassifyOptions& with) const {
@@ -153,9 +162,10 @@ ScoredText StoredAnswers::score(const TextToScore& t) const {
       .device = flags_.device,
       .compute = ComputeChoice{.precision = parse_precision("--precision", flags_.precision)}};
   scored.fields = flag;
+  const auto weights = floats();
   const SlicedCheckpoint checkpoint{.step = model_.step,
                                     .path = model_.where,
-                                    .tensors = weights_->tensors,
+                                    .tensors = weights->tensors,
                                     .state = nlohmann::json::object(),
                                     .owners = {}};
   const Evaluator evaluator(scored);
@@ -171,7 +181,7 @@ ScoredText StoredAnswers::score(const TextToScore& t) const {
 std::vector<std::vector<JudgedToken>> StoredAnswers::detect(
     const std::vector<std::string>& texts) const {
   return detect_replaced(asked<DetectJob>(), BertTokenizer::load(model_.vocab, flags_.tokenizer),
-                         texts, weights_->tensors, model_.where);
+                         texts, floats()->tensors, model_.where);
 }
 
 }  // namespace smelt

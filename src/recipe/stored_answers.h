@@ -50,6 +50,8 @@ class StoredAnswers {
  private:
   template <class Job>
   Job asked() const;
+  // For what multiplies no codes.
+  std::shared_ptr<const StoredTensors> floats() const;
 
   std::string command_;
   StoredModelFlags flags_;

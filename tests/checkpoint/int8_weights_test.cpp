@@ -127,8 +127,8 @@ TEST(QuantizationConfig, OfAnotherWayIsRefused) {
   EXPECT_THAT(refused(quantized("gptq")),
               HasSubstr("config.json: quantization_config's quant_method is \"gptq\", read is "
                         "\"compressed-tensors\"\n  hint: take the model as it was before"));
-  EXPECT_THAT(refused(quantized(kQuantMethod, "pack-quantized")),
-              HasSubstr("format is \"pack-quantized\", read is \"int-quantized\""));
+  EXPECT_THAT(refused(quantized(kQuantMethod, "float-quantized")),
+              HasSubstr("format is \"float-quantized\", read is \"int-quantized\""));
   json activations = quantized();
   activations[kQuantizationConfig]["config_groups"]["group_0"]["input_activations"]["num_bits"] = 8;
   const CapturedLog log;

@@ -127,6 +127,9 @@ TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
                      " --input ", dir_.file("one.tsv")),
                  HasSubstr("compress: --input without --max-drop"));
+  expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
+                     " --calibrate ", dir_.file("one.tsv")),
+                 HasSubstr("compress: --calibrate with --weights int8, whose codes need no rows"));
 }
 
 }  // namespace

@@ -13,6 +13,12 @@ namespace smelt {
 std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
                                                  const std::string& folder);
 
+// Logits [B,3] of the golden batch by a program of tools/, which may be named with flags.
+std::vector<float> logits_by(const std::string& tool, const GoldenClassify& golden,
+                             const std::string& folder);
+// By how much the differences of a row's logits are others than its probabilities say, at most.
+double largest_difference(const std::vector<std::vector<float>>& scores,
+                          const std::vector<float>& logits);
 // Expects transformers' logits of the folder to be those scores, up to 1e-5.
 void expect_transformers_scores(const GoldenClassify& golden, const std::string& folder,
                                 const std::vector<std::vector<float>>& scores);

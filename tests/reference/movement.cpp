@@ -196,7 +196,6 @@ Values dot_general(const Node& node, const Values& in) {
   for (const auto axis : free_a) dims.push_back(in[0].shape.dims[axis]);
   for (const auto axis : free_b) dims.push_back(in[1].shape.dims[axis]);
   for (const auto axis : contract_a) inner.push_back(in[0].shape.dims[axis]);
-  CHECK(in[0].is_real());
   Value out = empty_value({node.attrs.dtype("dtype"), dims});
   for_each_index(dims, [&](const Dims& index, std::int64_t at) {
     Dims a(in[0].shape.rank()), b(in[1].shape.rank());
@@ -211,8 +210,13 @@ Values dot_general(const Node& node, const Values& in) {
       place(a, contract_a, k, next);
       next = 0;
       place(b, contract_b, k, next);
-      out.real[at] +=
-          in[0].real[position(in[0].shape.dims, a)] * in[1].real[position(in[1].shape.dims, b)];
+      const auto x = position(in[0].shape.dims, a), y = position(in[1].shape.dims, b);
+      if (out.is_real())
+        out.real[at] += in[0].real[x] * in[1].real[y];
+      else
+        out.bits[at] =
+            wrapped(out.shape.dtype,
+                    out.bits[at] + static_cast<std::uint64_t>(in[0].integer(x) * in[1].integer(y)));
     });
   });
   return {out};

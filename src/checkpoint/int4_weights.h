@@ -1,0 +1,23 @@
+// Weights in four bits as compressed-tensors' folders of format "pack-quantized" hold them:
+// "<module>.weight_packed" i32 [rows, columns/8] (format/int4_groups.h), "<module>.weight_scale"
+// [rows, columns/group] and "<module>.weight_shape" [2]. docs/formats/compressed.md.
+#pragma once
+
+#include <string>
+
+#include "format/int4_groups.h"
+#include "format/lazy_tensor.h"
+
+namespace smelt {
+
+inline constexpr const char *kPackQuantized = "pack-quantized", *kPackedSuffix = "_packed",
+                            *kShapeSuffix = "_shape";
+
+// "<module>.weight" as f32 in the place of each of those three. UsageError beginning with `where`
+// where one is missing, they do not fit together, or codes are not about 0.
+LazyTensors without_packed(LazyTensors tensors, const std::string& where);
+
+// The three of a matrix [rows,columns], by what follows its own name.
+LazyTensors packed_tensors(const Int4Groups& codes, std::int64_t rows);
+
+}  // namespace smelt

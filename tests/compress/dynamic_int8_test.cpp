@@ -1,0 +1,110 @@
+// Folders whose products are of integers: what they answer, what a device holds, where they run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ask/answering_placement.h"
+#include "checkpoint/int8_weights.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_model.h"
+#include "compress/folder_scores.h"
+#include "compress/quantize.h"
+#include "hlo/writer.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "runtime/topology.h"
+#include "state/placement_options.h"
+#include "step/program.h"
+#include "store/file.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+#include "tasks/classify_task.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class DynamicInt8 : public testing::Test {
+ protected:
+  Quantized quantize(const std::string& to = "w8a8", bool activations = true) const {
+    return quantize_weights(
+        {.from = dir_.file("hf"), .to = dir_.file(to), .activations = activations});
+  }
+  TempDir dir_;
+};
+
+TEST_F(DynamicInt8, HasTheScoresOfItsRuleByNumpy) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  const GoldenClassify golden("bert");
+  golden.write_folder(dir_.file("hf"));
+  quantize();
+  const auto scores = scores_of_folder(golden, dir_.file("w8a8"));
+  const std::string tool = "dynamic_int8_twin.py";
+  EXPECT_LE(largest_difference(scores, logits_by(tool, golden, dir_.file("w8a8"))), 2e-5);
+  EXPECT_GE(largest_difference(scores, logits_by(tool + " --floats", golden, dir_.file("w8a8"))),
+            1e-3);
+}
+
+TEST_F(DynamicInt8, SaysSoInTheFormatsWords) {
+  GoldenClassify("bert").write_folder(dir_.file("hf"));
+  quantize();
+  quantize("w8a16", false);
+  const auto group = [&](const std::string& folder) {
+    const json config = json::parse(read_file(dir_.file(folder + "/config.json")));
+    return config["quantization_config"]["config_groups"]["group_0"]["input_activations"];
+  };
+  EXPECT_EQ(group("w8a16"), json());
+  EXPECT_EQ(group("w8a8"), activations_by_row());
+  EXPECT_EQ(read_file(dir_.file("w8a8/model.safetensors")),
+            read_file(dir_.file("w8a16/model.safetensors")));
+  const json said = json::parse(read_file(dir_.file("w8a8/compress.json")));
+  EXPECT_EQ(said["steps"][0]["activations"], "dynamic");
+}
+
+class DynamicInt8OfT5 : public DynamicInt8, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, DynamicInt8OfT5, testing::Values("small", "gated"));
+
+TEST_P(DynamicInt8OfT5, AnswersNearlyAsItsCodesAlone) {
+  REQUIRE_PLUGIN("cpu");
+  GoldenT5(GetParam()).write_folder(dir_.file("hf"));
+  quantize();
+  quantize("w8a16", false);
+  const auto is = answers_of_folder(dir_.file("w8a8")), was = answers_of_folder(dir_.file("w8a16"));
+  EXPECT_NE(is, was);
+  for (std::size_t i = 0; i < is.size(); ++i) EXPECT_NEAR(is[i].second, was[i].second, 0.1);
+}
+
+TEST_F(DynamicInt8, IsHeldAsCodesAndCompilesForTpus) {
+  const GoldenClassify golden("bert");
+  golden.write_folder(dir_.file("hf"));
+  const Quantized done = quantize();
+  const StoredTensors held =
+      hold_as_stored(as_codes(open_stored_model(dir_.file("w8a8"), "test").tensors));
+  const auto compute = with_codes_of(held.tensors, compute_for("tpu", {}, flag));
+  const StepProgram program =
+      predict_program(class_probabilities(golden.settings(), 12), 8, compute);
+  std::size_t in_codes = 0;
+  for (const StateTensor& tensor : program.state.tensors) {
+    EXPECT_EQ(held.tensors.at(tensor.name).shape, tensor.shape) << tensor.name;
+    in_codes += tensor.shape.dtype == DType::s8 ? 1 : 0;
+  }
+  EXPECT_EQ(in_codes, done.tensors.size());
+  REQUIRE_PLUGIN("tpu");
+  for (const char* chips : {"v2:1x1", "v5e:1x1"})
+    EXPECT_GT(Topology::tpu(chips)
+                  .compile(emit_module(program.program, "step"), compile_options(program.placement))
+                  .memory()
+                  .argument_bytes,
+              0)
+        << chips;
+}
+
+}  // namespace
+}  // namespace smelt
