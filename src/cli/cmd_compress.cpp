@@ -103,8 +103,9 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     return;
   }
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
-            << " in eight bits, " << done.kept.size() << " as they were; "
-            << sizes_text(done.bytes_before, done.bytes) << "\n";
+            << (f.job.weights == WeightCodes::int4 ? " in four bits, " : " in eight bits, ")
+            << done.kept.size() << " as they were; " << sizes_text(done.bytes_before, done.bytes)
+            << "\n";
   for (const std::string& name : done.too_coarse)
     std::cout << "  stays in floats, below " << kLeastSqnr << " dB: " << name << "\n";
   if (limited) tell_limit(done);

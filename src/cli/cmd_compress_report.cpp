@@ -123,19 +123,23 @@ void run_load(const LoadFlags& f) {
       {"load_seconds", loaded},
       {"first_answer_seconds", seconds_since(begin)},
       {"peak_bytes", peak_memory()},
+      {"weights_seconds", seconds_of_weights(f.model, f.options.stored.device)},
   };
   if (f.json)
     std::cout << out.dump() << "\n";
   else
     std::cout << f.model << ": loaded in " << rounded(loaded, 3) << " s, first answers after "
-              << rounded(out["first_answer_seconds"].get<double>(), 3) << " s; at most "
+              << rounded(out["first_answer_seconds"].get<double>(), 3)
+              << " s, its weights alone on the device in "
+              << rounded(out["weights_seconds"].get<double>(), 3) << " s; at most "
               << bytes_text(out["peak_bytes"].get<double>()) << "\n";
 }
 
 void add_load(CLI::App& compress) {
   auto f = std::make_shared<LoadFlags>();
   auto* command = compress.add_subcommand(
-      "load", "how long a model takes to be in memory, and the most that its process holds");
+      "load",
+      "how long a model and its weights take to be in memory, and the most that its process holds");
   command->add_option("model", f->model, "a fine-tuned model's folder")->required();
   command->add_option("--batch", f->options.batch_size, "texts that it answers")
       ->check(number_from(1))

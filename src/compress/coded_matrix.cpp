@@ -111,7 +111,7 @@ CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, s
     std::vector<bool> dead(columns);
     for (double& sum : of.sums) sum *= 2 / of.rows;
     for (std::size_t i = 0; i < columns; ++i) dead[i] = of.sums[i * columns + i] == 0;
-    gptq_triangle(of.sums, columns);
+    gptq_triangle(of.sums, columns, available_threads());
     for (const std::string& parameter : of.parameters) {
       const std::string& module = modules.at(parameter);
       const LazyTensor& matrix = matrices.at(module);

@@ -61,8 +61,7 @@ class Rounding {
   // Makes up for an error of column c in others of the row.
   void move(std::size_t r, double error, std::size_t c, std::size_t from, std::size_t to) {
     const double* u = &u_[c * columns_];
-    double* row = &w_[r * columns_];
-    for (std::size_t i = from; i < to; ++i) row[i] -= error * u[i];
+    subtract_scaled(&w_[r * columns_ + from], u + from, error, to - from);
   }
 
   std::vector<double> w_;
@@ -76,7 +75,7 @@ void turn(std::vector<double>& a) { std::ranges::reverse(a); }
 
 }  // namespace
 
-void gptq_triangle(std::vector<double>& sums, std::size_t columns) {
+void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads) {
   CHECK(sums.size() == columns * columns, sums.size());
   double mean = 0;
   for (std::size_t i = 0; i < columns; ++i) {
@@ -88,8 +87,8 @@ void gptq_triangle(std::vector<double>& sums, std::size_t columns) {
   // With J the other order, J H J = L L' makes H = (J L J)(J L J)', whose first factor is an upper
   // triangle: its inverse is U.
   turn(sums);
-  CHECK(cholesky(sums, columns), "sums of squares with a diagonal added");
-  invert_lower(sums, columns);
+  CHECK(cholesky(sums, columns, threads), "sums of squares with a diagonal added");
+  invert_lower(sums, columns, threads);
   turn(sums);
 }
 

@@ -16,7 +16,7 @@ namespace smelt {
 // In place: the matrix [C,C] of 2/n sum x x' over n rows x that a product takes becomes the upper
 // triangle U with U' U the inverse of it and a hundredth of its diagonal's mean added to the
 // diagonal, where an input that is always 0 has 1. It is the same for all products of one input.
-void gptq_triangle(std::vector<double>& sums, std::size_t columns);
+void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads);
 
 // Of weights [R,C], by the triangle; inputs that are `dead`, always 0, lose their weights. A
 // group's scale is of its weights as they are when it is due. `threads` share the rows.

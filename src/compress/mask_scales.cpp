@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "compress/cholesky.h"
 #include "nn/einsum.h"
 #include "ops/ops.h"
@@ -150,7 +151,7 @@ std::optional<std::vector<double>> least_squares(std::span<const double> gram,
     double& own = a[i * n + i];
     own = own > 0 ? own * (1 + kRidge) : 1;  // a unit that says nothing
   }
-  if (!cholesky(a, n)) return std::nullopt;
+  if (!cholesky(a, n, available_threads())) return std::nullopt;
   std::vector<double> s = solved(a, std::move(b));
   for (double& factor : s) factor += 1;
   const bool is_rescaling =

@@ -5,10 +5,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/run_program.h"
 #include "base/stop_signal.h"
+#include "checkpoint/int8_weights.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/stored_model.h"
+#include "runtime/hardware.h"
+#include "state/model_state.h"
 
 namespace smelt {
 namespace {
@@ -103,6 +109,19 @@ std::string own_program() {
   std::error_code ignored;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", ignored);
   return path.filename() == "smelt" ? path.string() : std::string();
+}
+
+double seconds_of_weights(const std::string& folder, const std::string& device) {
+  const auto client = open_device(chosen_device(device), 1);
+  const auto begin = Clock::now();
+  LazyTensors weights = as_codes(open_stored_model(folder, "compress load").tensors);
+  for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
+  const StoredTensors held = hold_as_stored(weights);
+  StateLayout layout;
+  for (const auto& [name, tensor] : held.tensors)
+    layout.tensors.push_back({.name = name, .shape = tensor.shape, .init = {}});
+  (void)ModelState::restore(*client, Placement(), layout, held.tensors, folder);
+  return seconds_since(begin);
 }
 
 std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,

@@ -33,11 +33,15 @@ std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const 
 // its interval by resampling the rounds.
 Interval speed_up(const Latency& base, const Latency& other);
 
+// From the files to the device, of all weights of a folder and nothing else: no vocabulary, no
+// client, no program.
+double seconds_of_weights(const std::string& folder, const std::string& device);
+
 // Of a process of its own that only loads this model and answers a batch: by the program `smelt`,
 // as `smelt compress load` prints it. The median time of `loads` processes for each, by turns, and
 // their most memory.
 struct Loaded {
-  double seconds = 0;  // until the weights are in memory as floats
+  double seconds = 0;  // until the model is in memory, though not on the device
   double bytes = 0;    // the most that the process held
 };
 // This program's file, to be given there; empty where it is not called smelt, as a test is.

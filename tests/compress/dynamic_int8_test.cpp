@@ -10,6 +10,7 @@
 #include "checkpoint/stored_model.h"
 #include "compress/folder_scores.h"
 #include "compress/quantize.h"
+#include "compress/source_folder.h"
 #include "hlo/writer.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
@@ -104,6 +105,47 @@ TEST_F(DynamicInt8, IsHeldAsCodesAndCompilesForTpus) {
                   .argument_bytes,
               0)
         << chips;
+}
+
+// One weight of each row of an output's matrix is 260 times the others, which all have the code 0
+// then: over 1536 columns 16 dB are left.
+TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
+  constexpr std::int64_t F = 1536;
+  GoldenClassify("bert").write_folder(dir_.file("hf"));
+  const SourceFolder source = open_source_folder(dir_.file("hf"));
+  CompressedFolder wide{.config = source.config, .tensors = source.tensors, .step = {}};
+  wide.config["intermediate_size"] = F;
+  const auto filled = [](Dims dims, float first_of_row) {
+    const Shape shape{DType::f32, std::move(dims)};
+    return LazyTensor{shape, [shape, first_of_row] {
+                        std::vector<float> values(static_cast<std::size_t>(shape.elements()),
+                                                  0.01F);
+                        for (std::size_t at = 0; at < values.size(); at += F)
+                          values[at] = first_of_row;
+                        const auto bytes = std::as_bytes(std::span(values));
+                        return std::vector<std::byte>(bytes.begin(), bytes.end());
+                      }};
+  };
+  for (const int layer : {0, 1}) {
+    const std::string at = str("bert.encoder.layer.", layer, ".");
+    wide.tensors[at + "intermediate.dense.weight"] = filled({F, 16}, 0.01F);
+    wide.tensors[at + "intermediate.dense.bias"] = filled({F}, 0.01F);
+    wide.tensors[at + "output.dense.weight"] = filled({16, F}, layer == 0 ? 2.6F : 0.01F);
+  }
+  write_compressed_folder(dir_.file("wide"), source, wide);
+  QuantizeJob job{.from = dir_.file("wide"), .to = dir_.file("w8a8"), .activations = true};
+  const Quantized done = quantize_weights(job);
+  EXPECT_THAT(done.too_coarse, ElementsAre("bert.encoder.layer.0.output.dense.weight"));
+  EXPECT_EQ(done.tensors.size(), 11);
+  const json config = json::parse(read_file(dir_.file("w8a8/config.json")));
+  EXPECT_THAT(config["quantization_config"]["ignore"],
+              testing::Contains(json("bert.encoder.layer.0.output.dense")));
+  job.to = dir_.file("none");
+  job.keep = {"*attention*", "*intermediate*", "*.1.output*"};
+  EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
+              HasSubstr("no matrix has codes of 20 dB of signal to noise, which products of "
+                        "integers need\n  hint: leave out --activations dynamic"));
+  EXPECT_FALSE(exists(dir_.file("none")));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct Product {
     std::vector<double> triangle = sums;
     std::vector<bool> dead(C);
     dead[2] = true;
-    gptq_triangle(triangle, C);
+    gptq_triangle(triangle, C, 2);
     return gptq_groups(weights, R, group, triangle, dead, 2);
   }
   // Of outputs, the squares of what codes get wrong.
