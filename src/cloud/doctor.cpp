@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "cloud/file_hash.h"
 #include "cloud/json_text.h"
+#include "cloud/storage_api.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
 #include "store/folder.h"
@@ -32,10 +33,6 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
                      types.empty() ? "smelt cloud locations names other zones"
                                    : str("--type with one of ", join(types, ", ")));
   return str("has ", type, "; whether one is free, and in the quota, is said when it is asked for");
-}
-
-std::string bucket_path(const std::string& bucket) {
-  return "/storage/v1/b/" + percent_encoded(bucket);
 }
 
 // What Cloud Storage says of the bucket; nothing where one may not see it, who may write to it

@@ -15,10 +15,6 @@ using nlohmann::json;
 
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
-std::string bucket_path(const std::string& bucket) {
-  return "/storage/v1/b/" + percent_encoded(bucket);
-}
-
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
                                       const std::string& bucket) {
   const std::string said = str("storage: ", what, ": ", fault.message);
@@ -73,6 +69,10 @@ void require_location(const std::string& location) {
 }
 
 }  // namespace
+
+std::string bucket_path(const std::string& bucket) {
+  return "/storage/v1/b/" + percent_encoded(bucket);
+}
 
 std::string crc32c_text(std::uint32_t crc) {
   std::array<char, 4> bytes{};

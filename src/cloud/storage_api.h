@@ -21,6 +21,9 @@ struct StoredObject {
 // As Google writes a CRC-32C: base64 of its four bytes, the highest first.
 std::string crc32c_text(std::uint32_t crc);
 
+// Of Google's API.
+std::string bucket_path(const std::string& bucket);
+
 struct BucketSpec {
   std::string name;
   std::string location = {};       // "us-central1"; "" = Google's default, US
