@@ -201,7 +201,8 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                  HasSubstr("gs://bucket/other: its job goes on, and is another"));
   expect_refusal("cloud run pod --project p --command true --budget 5",
                  HasSubstr("--budget is for a recipe, and this is a machine's command"));
-  expect_refusal(run + rest + "--type v3-8 --budget 5 --user root",
+  expect_refusal(str(run, "--user root --type v3-8 --budget 5 --zone us-central1-a --set out=",
+                     out(), " --bucket gs://bucket --package ", package()),
                  HasSubstr("root does not sign in to a machine"));
   expect_refusal("cloud watch " + home_.dir.path(), HasSubstr("no job was run for this folder"));
   expect_refusal("cloud watch gs://bucket/none", HasSubstr("gs://bucket/none: there is no job"));
