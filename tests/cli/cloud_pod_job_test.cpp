@@ -21,7 +21,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int kHosts = 4, kDevicesEach = 2;
+constexpr int kHosts = 4, kDevicesEach = 1;
 
 class CloudPodJob : public CloudJob {
  protected:
