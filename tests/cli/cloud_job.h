@@ -15,8 +15,6 @@ namespace smelt {
 class CloudJob : public TpuTest {
  protected:
   explicit CloudJob(int workers = 1) : workers_(workers) {}
-  // One for all: a process finds its object store once.
-  static void TearDownTestSuite() { emulator_.reset(); }
   void SetUp() override;
   void TearDown() override;
 
@@ -44,6 +42,7 @@ class CloudJob : public TpuTest {
   }};
   const ScopedVariable guarded_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url("")};
   std::optional<ScopedVariable> endpoint_, storage_;
+  // One for all suites: a process finds its object store once.
   static inline std::unique_ptr<GcsEmulator> emulator_;
   std::unique_ptr<SshServers> servers_;
 

@@ -1,6 +1,7 @@
 // A whole job on stand-ins (cli/cloud_job.h) of a machine of four hosts, whose processes are a pod
 // of the stand-in (pod/stand_in).
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <thread>
 
@@ -19,9 +20,8 @@ namespace {
 using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
-using testing::Not;
 
-constexpr int kHosts = 4, kDevicesEach = 2;
+constexpr int kHosts = 4, kDevicesEach = 1;
 
 class CloudPodJob : public CloudJob {
  protected:
@@ -41,6 +41,16 @@ class CloudPodJob : public CloudJob {
   static std::vector<std::string> settings() {
     return {"train.device=tpu", str("train.devices=", kHosts * kDevicesEach)};
   }
+  // Once the first checkpoint is there: the command of one worker dies, and all are started anew.
+  void lose_one_process() const {
+    while (!exists(folder() + "/run/model/checkpoint-10/COMMIT"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto now = [&] { return run_command("cat " + worker_home(2) + "/.smelt-job/pid").text; };
+    const std::string pid = now();
+    ::kill(-std::stoi(pid), SIGKILL);
+    while (std::atoi(now().c_str()) == 0 || now() == pid)  // also while it is written anew
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   // The same run by a pod that nobody disturbs.
   void run_undisturbed(const std::string& to) {
     std::vector<std::string> words{smelt_program(), "run", recipe(), "--set", "out=" + to};
@@ -54,19 +64,24 @@ class CloudPodJob : public CloudJob {
   std::optional<Pod> pod_;
 };
 
-TEST_F(CloudPodJob, APreemptedOneEndsAsAnUndisturbedRun) {
+TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
-  const std::jthread preempts([this] { preempt_in_the_middle(); });
+  const std::jthread disturbs([this] {
+    lose_one_process();
+    preempt_in_the_middle();
+  });
   GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   lead_job(api, lead(settings(), "v2-32"));
   const std::string said = testing::internal::GetCapturedStdout();
   const std::string logs = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, AllOf(HasSubstr("bringing smelt.tar.zst to smelt-abc123, 4 of its workers"),
-                          HasSubstr("checkpoint of step 10"), HasSubstr("is PREEMPTED"),
-                          HasSubstr("started, for the 2. time"),
-                          HasSubstr("all that the job made is deleted")))
+  EXPECT_THAT(
+      said,
+      AllOf(HasSubstr("bringing smelt.tar.zst to smelt-abc123, 4 of its workers"),
+            HasSubstr("checkpoint of step 10"), HasSubstr("the command ended with 76"),
+            HasSubstr("started, for the 2. time"), HasSubstr("is PREEMPTED"),
+            HasSubstr("started, for the 3. time"), HasSubstr("all that the job made is deleted")))
       << said << logs;
   for (int worker = 0; worker < kHosts; ++worker)
     EXPECT_THAT(logs, HasSubstr(str("[worker ", worker, "] "))) << logs;
