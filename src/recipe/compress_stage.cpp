@@ -138,7 +138,10 @@ class CompressedModel {
     return job.to;
   }
   std::string in_eight_bits(const std::string& from) const {
-    QuantizeJob job{.from = from, .to = at("int8"), .embeddings = r_.compress.embeddings};
+    QuantizeJob job{.from = from,
+                    .to = at("int8"),
+                    .embeddings = r_.compress.embeddings,
+                    .activations = r_.compress.activations == "dynamic"};
     if (r_.compress.max_drop >= 0)
       job.limit = drop_limit({.rows = asked("dev.jsonl"),
                               .metric = {},
@@ -190,6 +193,10 @@ void check_compress(const Recipe& r) {
   }
   checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
                  "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
+  checks.require(c.activations == "floats" || c.activations == "dynamic", {"compress.activations"},
+                 str("compress.activations is '", c.activations, "'"), "give floats or dynamic");
+  checks.require(c.activations == "floats" || c.int8, {"compress.activations"},
+                 "compress.activations is of compress.int8, which is false", "set that to true");
   checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
                  "compress.max_drop is of compress.int8, which is false", "set that to true");
   checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,

@@ -64,7 +64,7 @@ std::string units_html(const Record& step, const char* name) {
              html_table(table_head(head, 0), rows), "</details>");
 }
 
-// Matrices in eight bits, those that lost most first.
+// Matrices in codes, those that lost most first.
 std::string codes_html(const Record& step) {
   std::vector<std::pair<double, std::string>> all;
   for (const auto& [name, value] : step.value("sqnr_db", Record::object()).items())
@@ -78,7 +78,7 @@ std::string codes_html(const Record& step) {
   for (const Record& one : step.value("went_back", Record::array()))
     back += str("<li><code>", value_text(one), "</code></li>");
   return str(
-      "<details><summary>", all.size(), " matrices in eight bits, ",
+      "<details><summary>", all.size(), " matrices in codes, ",
       step.value("kept", Record::array()).size(), " in floats</summary>",
       html_table(table_head({"matrix", "signal to noise, dB"}), rows), "</details>",
       back.empty() ? "" : str("<p>Back in floats, as the score wanted it:</p><ul>", back, "</ul>"));

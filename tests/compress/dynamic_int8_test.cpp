@@ -18,6 +18,7 @@
 #include "state/placement_options.h"
 #include "step/program.h"
 #include "store/file.h"
+#include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -105,6 +106,17 @@ TEST_F(DynamicInt8, IsHeldAsCodesAndCompilesForTpus) {
                   .argument_bytes,
               0)
         << chips;
+}
+
+TEST_F(DynamicInt8, IsLoadedByATypedCommandThatTellsOfItsWeights) {
+  REQUIRE_PLUGIN("cpu");
+  GoldenClassify("bert").write_folder(dir_.file("hf"));
+  quantize();
+  const CommandOutput out =
+      run_smelt(str("compress load ", dir_.file("w8a8"), " --length 8 --json 2>/dev/null | cat"));
+  const json said = json::parse(out.text);
+  for (const char* field : {"load_seconds", "first_answer_seconds", "weights_seconds"})
+    EXPECT_GT(said[field], 0) << field;
 }
 
 // One weight of each row of an output's matrix is 260 times the others, which all have the code 0

@@ -57,13 +57,16 @@ class CompressRecipe : public testing::Test {
 
 TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
   REQUIRE_PLUGIN("cpu");
-  write_classify("layers: 1, ffn: 0.5, heads: 0.5, int8: true, max_drop: 100");
+  write_classify(
+      "layers: 1, ffn: 0.5, heads: 0.5, int8: true, activations: dynamic, "
+      "max_drop: 100");
   run();
   const json said = report();
   ASSERT_EQ(said["models"].size(), 3);
   EXPECT_EQ(said["models"][1]["name"], "cut");
   EXPECT_EQ(said["models"][2]["steps"].size(), 2);
   EXPECT_EQ(said["models"][2]["steps"][1]["chosen_by"]["max_drop"], 1);
+  EXPECT_EQ(said["models"][2]["steps"][1]["activations"], "dynamic");
   EXPECT_LT(said["models"][2]["bytes"], said["models"][1]["bytes"]);
   EXPECT_EQ(said["models"][2]["latency"].size(), 2);
   // Every second of the rows that were held out is of the test, and no row is of both.
@@ -99,6 +102,10 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   EXPECT_THAT(refusal({"out=gs://bucket/run"}),
               HasSubstr("compress: gs://bucket/run is not on this machine, where its folders are "
                         "made\n  hint: leave the section out"));
+  EXPECT_THAT(refusal({"compress.activations=static"}),
+              HasSubstr("compress.activations is 'static'"));
+  EXPECT_THAT(refusal({"compress.activations=dynamic"}),
+              HasSubstr("compress.activations is of compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.max_drop=1"}),
               HasSubstr("compress.max_drop is of compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is no list of numbers"));
