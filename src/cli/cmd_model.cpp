@@ -42,8 +42,7 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
   const StoredAnswers answers(
-      "eval", is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path,
-      model.stored);
+      "eval", is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path, model.stored);
   const ScoredText scored = answers.score(flags.text);
   if (flags.json) {
     auto out = evaluation_json(scored.evaluation);

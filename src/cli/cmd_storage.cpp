@@ -76,7 +76,7 @@ void add_storage_remove(CLI::App& group, const StorageFlags& o) {
                                    &remove_storage, "gs://… …; patterns are taken");
   add_storage_recursive(*command, o, "folders and buckets, with all that is in them");
   command->add_flag("--all", o->all, "also a bucket that holds something");
-  command->add_flag("-f", o->force, "what is not there is no error");
+  command->add_flag("-f", o->force, "files that are not there are no error");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How long a command takes on one worker and on many at once, real sshd's of the loopback that share
-// this machine's cores with ssh; their shells find no files of the user's to start with:
+// How long a command takes on one worker and on many at once, real sshd's of the loopback that
+// share this machine's cores with ssh; their shells find no files of the user's to start with:
 // ssh_load [WORKERS [COMMAND [ROUNDS]]]
 #include <spdlog/spdlog.h>
 

@@ -44,7 +44,8 @@ TEST_F(TpuCompilesTest, GiveFiguresAndKeepThem) {
   const std::vector<CompileRequest> requests{
       {doubled(1024), "v5e:1x1"}, {doubled(8 << 20), "v5e:1x1"}, {"no program", "v5e:1x1"}};
   std::vector<std::size_t> told;
-  const auto made = compiles_.run(requests, [&](std::size_t i, const Compiled&) { told.push_back(i); });
+  const auto made =
+      compiles_.run(requests, [&](std::size_t i, const Compiled&) { told.push_back(i); });
   EXPECT_THAT(told, testing::UnorderedElementsAre(0, 1, 2));
   EXPECT_EQ(made[0].end, CompileEnd::fits);
   EXPECT_EQ(made[0].arguments, 4 << 20);
