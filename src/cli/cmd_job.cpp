@@ -32,7 +32,8 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   command.add_option("--package", o.package, "what scripts/package has made, a .tar.zst");
   command.add_option("--name", o.name, "of its folder in the bucket; default: that of out");
   command.add_option("--set", o.settings, "a field over the recipe's, e.g. train.steps=1000");
-  command.add_option("--price", o.price, "of the machine, dollars an hour; default: as known");
+  command.add_option("--price", o.price, "of the machine, dollars an hour; default: as known")
+      ->check(CLI::Range(0.001, 1e5));
   command.add_option("--prices", o.prices, "a file of prices before those that are known");
   command.add_option("--attempts", o.attempts, "starts in a row without a new checkpoint")
       ->capture_default_str()

@@ -40,6 +40,10 @@ const Accelerator& type_of(const JobOptions& o) {
 }
 
 std::string job_name(const JobOptions& o, const Recipe& recipe) {
+  static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
+  if (!o.name.empty() && !std::regex_match(o.name, form))
+    throw UsageError(str("--name: '", o.name, "' is no name of a folder in the bucket"),
+                     "letters, digits, '.', '_' and '-'");
   if (!o.name.empty()) return o.name;
   const std::string name = path_name(recipe.out);
   if (is_remote(recipe.out))
@@ -77,8 +81,11 @@ double silence_of(const std::string& text) {
 
 JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
   const Accelerator& type = type_of(o);
-  if (!(o.budget > 0))
-    throw UsageError(str("--budget: ", o.budget, " dollars are none"), "--budget 50");
+  constexpr double kMostDollars = 1e6;  // more is a slip of the hand
+  if (!(o.budget > 0) || o.budget > kMostDollars)
+    throw UsageError(
+        str("--budget: ", o.budget, " dollars are ", o.budget > 0 ? "too many" : "none"),
+        "--budget 50");
   if (o.version == "tpu-vm-base")
     throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
                      str("--runtime-version ", type.image));

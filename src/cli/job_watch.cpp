@@ -120,7 +120,10 @@ double parse_until(const std::string& text) {
     std::istringstream in(text);
     in >> std::get_time(&time, form);
     if (in.fail() || in.peek() != std::istringstream::traits_type::eof()) continue;
+    const std::tm given = time;
     const auto at = static_cast<double>(::timegm(&time));
+    if (time.tm_mday != given.tm_mday)  // the 31st of a month that has none
+      throw UsageError(str("--until: there is no ", text), "name a day that there is");
     if (at <= seconds_now())
       throw UsageError(str("--until: ", text, " has passed"), "name a time to come, or as 6h");
     return at;

@@ -5,6 +5,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/stop_signal.h"
 #include "cli/machine_price.h"
 #include "cloud/machines.h"
@@ -132,14 +133,26 @@ void bring_machine_up(const MachineOptions& o) {
   show_request(o, types.front(), request, project);
   if (o.dry_run) return;
   if (!o.yes && !is_agreed_to("make it?")) {
-    std::cout << "nothing was made; --yes makes it\n";
-    return;
+    std::cout << "nothing was made; --yes makes it\n" << std::flush;
+    throw ExitStatus(1);
   }
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
   enqueue(tpu, project, request, queue_of(o), told_patience());
   std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
             << request.zones.front() << " --wait waits for it\n";
+}
+
+// What is deleted already is good news; what runs on in another zone is not.
+void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
+  std::string there;
+  for (const TpuNode& node : tpu.nodes(kAllZones).items)
+    if (node.name == o.name) there = node.zone;
+  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
+    if (queued.name == o.name) there = queued.zone;
+  if (there.empty()) return;
+  throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone, "; it is in ", there),
+                   str("smelt cloud down ", o.name, " --zone ", there));
 }
 
 void take_machine_down(const MachineOptions& o) {
@@ -150,7 +163,8 @@ void take_machine_down(const MachineOptions& o) {
   const Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
   if (!found.node && !found.queued) {
     tpu.require_zones({o.zone});
-    std::cout << "there is no " << o.name << " in " << o.zone << "\n";
+    refuse_elsewhere(tpu, o);
+    std::cout << "there is no " << o.name << " in " << o.zone << ", nor in any other zone\n";
     return;
   }
   std::cout << o.name << ": "
@@ -158,8 +172,8 @@ void take_machine_down(const MachineOptions& o) {
             << " in " << o.zone << ", " << (found.node ? found.node->state : found.queued->state)
             << (found.node ? "" : ", in the queue") << "\n";
   if (!o.yes && !is_agreed_to("delete it?")) {
-    std::cout << "nothing was deleted; --yes deletes it\n";
-    return;
+    std::cout << "nothing was deleted; --yes deletes it\n" << std::flush;
+    throw ExitStatus(1);
   }
   const StopSignal signal("\nstopping: it is being deleted all the same\n");
   take_down(tpu, project, o.zone, o.name, told_patience());

@@ -66,7 +66,12 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
 // "train.steps = 10" by words, or "train.steps:10" -> "train.steps=10"; of a field alone an
 // example.
 std::string setting_form(std::span<const std::string> words) {
-  std::string text = join(words.first(std::min<std::size_t>(3, words.size())), "");
+  // "name", "=", "value"; another setting is no part of it.
+  const auto other = std::ranges::find_if(words.subspan(1), [](const std::string& word) {
+    return word.find('=', 1) != word.npos && word.find('.') < word.find('=');
+  });
+  const auto own = static_cast<std::size_t>(other - words.subspan(1).begin()) + 1;
+  std::string text = join(words.first(std::min<std::size_t>(3, own)), "");
   const auto equals = text.find('=');
   if (const auto colon = words.front().find(':'); equals == std::string::npos &&
                                                   colon != std::string::npos && colon > 0 &&

@@ -163,6 +163,9 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                        HasSubstr("--price DOLLARS")));
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
+  expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));
+  expect_refusal(good + "--name ../x", HasSubstr("--name: '../x' is no name of a folder"));
+  expect_refusal(run + rest + "--type v3-8 --budget inf", HasSubstr("dollars are too many"));
   expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short to tell silence"));
   JobJournal done;
   done.outcome = "done";

@@ -88,6 +88,7 @@ class Tutorials : public CloudJob {
     variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE",
                             "http://" + emulator_->endpoint());
     variables_.emplace_back("GOOGLE_CLOUD_PROJECT", "p");
+    variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_OPENIDCONNECT", google_.url(""));
     write_inputs();
     // Of another page's, which a process shares its bucket with.
     make("! smelt storage ls gs://my-models || smelt storage rm -r gs://my-models --all");

@@ -118,8 +118,13 @@ TEST_F(MachinesTest, CommandsMakeAndDelete) {
   const std::string down = "cloud down bert --project p --zone us-central1-a ";
   EXPECT_EQ(run_smelt(down + "< /dev/null").text,
             "bert: v3-8 in us-central1-a, READY\nnothing was deleted; --yes deletes it\n");
+  EXPECT_EQ(run_smelt(down + "< /dev/null").status, 1);
+  expect_refusal("cloud down bert --project p --zone us-central1-b --yes",
+                 HasSubstr("there is no bert in us-central1-b; it is in us-central1-a"));
   EXPECT_EQ(run_smelt(down + "--yes").text, "bert: v3-8 in us-central1-a, READY\ndeleted\n");
-  EXPECT_EQ(run_smelt(down + "--yes").text, "there is no bert in us-central1-a\n");
+  const CommandOutput gone = run_smelt(down + "--yes");
+  EXPECT_EQ(gone.text, "there is no bert in us-central1-a, nor in any other zone\n");
+  EXPECT_EQ(gone.status, 0);
   EXPECT_EQ(nodes(), 0u);
 }
 
