@@ -1,5 +1,6 @@
 // How long a command takes on one worker and on many at once, real sshd's of the loopback that
-// share this machine's cores with ssh: ssh_load [WORKERS [COMMAND [ROUNDS]]]
+// share this machine's cores with ssh; their shells find no files of the user's to start with:
+// ssh_load [WORKERS [COMMAND [ROUNDS]]]
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 class Workers : public TpuTest {
  public:
-  explicit Workers(int count) : servers_(count) {
+  explicit Workers(int count) : servers_(count, "HOME=" + home_.dir.path()) {
     fake_.addresses = servers_.addresses();
     fake_.host_keys = servers_.host_keys();
     fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_.take(metadata); };

@@ -212,9 +212,12 @@ TEST_F(SshTest, CommandsShowWhatTheyStart) {
           .text;
   EXPECT_THAT(said, AllOf(HasSubstr("'BatchMode=yes'"), HasSubstr("'ProxyCommand=x'"),
                           HasSubstr("'StrictHostKeyChecking=yes'"),
+                          HasSubstr("'KexAlgorithms=^curve25519-sha256'"),
                           HasSubstr("'-l' 'me' '--' '127.0.0.13'"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(run_smelt("cloud cp me@pod:x y --project p --worker all --dry-run").text,
               HasSubstr("'me@127.0.0.14:x' 'y/worker-3'"));
+  EXPECT_THAT(run_smelt("cloud ssh me@pod --project p --dry-run").text,
+              Not(HasSubstr("KexAlgorithms")));
   // Nothing was made or pushed for that.
   EXPECT_FALSE(exists(home_.dir.file(".ssh")));
   EXPECT_EQ(pushed_, 0);
