@@ -210,7 +210,8 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
-  EXPECT_THAT(refusal(job), HasSubstr("neurons of a model that answers questions are not chosen"));
+  EXPECT_THAT(refusal(job),
+              HasSubstr("of a model that answers questions no rows are looked at yet"));
   EXPECT_FALSE(exists(dir_.file("cut")));
 }
 
