@@ -1,6 +1,5 @@
 #include "checkpoint/int4_weights.h"
 
-#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -17,14 +16,6 @@ struct PackedMatrix {
   LazyTensor words, scales;
   Shape shape;  // f32 [rows,columns]
 };
-
-template <class T>
-std::vector<T> numbers_in(const LazyTensor& tensor) {
-  const std::vector<std::byte> bytes = tensor.read();
-  std::vector<T> out(bytes.size() / sizeof(T));
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
-  return out;
-}
 
 template <class T>
 LazyTensor held_numbers(Shape shape, const std::vector<T>& values) {
@@ -44,9 +35,9 @@ const LazyTensor& part_of_packed(const LazyTensors& tensors, const std::string& 
 }
 
 Dims said_shape(const LazyTensor& shape) {
-  if (shape.shape.dtype == DType::s64) return numbers_in<std::int64_t>(shape);
+  if (shape.shape.dtype == DType::s64) return read_values<std::int64_t>(shape);
   if (shape.shape.dtype != DType::s32) return {};
-  const auto narrow = numbers_in<std::int32_t>(shape);
+  const auto narrow = read_values<std::int32_t>(shape);
   return {narrow.begin(), narrow.end()};
 }
 
@@ -72,8 +63,8 @@ PackedMatrix packed_matrix(const LazyTensors& tensors, const std::string& name,
 
 PutBytes read_packed(const PackedMatrix& m, Laid laid) {
   const auto words =
-      std::make_shared<const std::vector<std::uint32_t>>(numbers_in<std::uint32_t>(m.words));
-  return [words, scales = numbers_in<float>(m.scales),
+      std::make_shared<const std::vector<std::uint32_t>>(read_values<std::uint32_t>(m.words));
+  return [words, scales = read_values<float>(m.scales),
           rows = static_cast<std::size_t>(m.shape.dims[0]), laid](std::span<std::byte> to) {
     put_int4_values(*words, scales, rows,
                     {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <cmath>
-#include <cstring>
 #include <memory>
 
 #include "base/error.h"
@@ -19,14 +18,6 @@ using nlohmann::json;
 
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
 constexpr std::size_t kWeightSize = std::string_view(kWeight).size();
-
-template <class T>
-std::vector<T> values_of(const LazyTensor& tensor) {
-  const std::vector<std::byte> bytes = tensor.read();
-  std::vector<T> out(bytes.size() / sizeof(T));
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
-  return out;
-}
 
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
@@ -93,7 +84,7 @@ bool are_by_row(const json& activations) {
 LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
   const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
   return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
-            auto scales = values_of<float>(scale);
+            auto scales = read_values<float>(scale);
             if (scales.size() == 1) scales.assign(rows, scales[0]);
             return bytes_of(scales);
           }};
@@ -102,7 +93,7 @@ LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
 // What puts their values.
 PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid) {
   const auto given = std::make_shared<const std::vector<std::byte>>(codes.read());
-  return [given, scales = values_of<float>(scale),
+  return [given, scales = read_values<float>(scale),
           rows = static_cast<std::size_t>(codes.shape.dims[0]), laid](std::span<std::byte> to) {
     put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()}, scales,
                     rows, {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
@@ -125,7 +116,7 @@ LazyTensor decoded(const LazyTensor& codes, const LazyTensor& scale) {
 }
 
 Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
-  const auto values = values_of<float>(matrix);
+  const auto values = read_values<float>(matrix);
   for (const float x : values)
     if (!std::isfinite(x))
       throw UsageError(str(what, " holds ", x, ", which has no code"),

@@ -1,6 +1,7 @@
 // Tensors of safetensors files, read one at a time.
 #pragma once
 
+#include <cstring>
 #include <string>
 
 #include "checkpoint/slices.h"
@@ -39,5 +40,14 @@ StoredTensors hold_as_stored(const LazyTensors& tensors);
 // As another floating-point type, rounded to nearest even; the tensor itself where it is of that
 // type or of none.
 LazyTensor as_dtype(LazyTensor tensor, DType dtype);
+
+// All values of a tensor that holds T's.
+template <class T>
+std::vector<T> read_values(const LazyTensor& tensor) {
+  const std::vector<std::byte> bytes = tensor.read();
+  std::vector<T> out(bytes.size() / sizeof(T));
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
 
 }  // namespace smelt

@@ -37,8 +37,10 @@ void check_device(const Recipe& r, const Accelerator& type) {
 }
 
 std::string judge(const Recipe& recipe, const Accelerator* type) {
-  if (type != nullptr) check_device(recipe, *type);
-  if (type != nullptr) (void)staged_recipe(recipe, "gs://bucket/job");
+  if (type != nullptr) {
+    check_device(recipe, *type);
+    (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there
+  }
   if (const std::string misfit = dry_run(recipe, {}, type).misfit; !misfit.empty())
     throw UsageError(misfit, "smelt plan says where and how it fits");
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,

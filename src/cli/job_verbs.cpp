@@ -28,11 +28,10 @@
 namespace smelt {
 namespace {
 
-const Accelerator& type_of(const JobOptions& o) {
-  static Accelerator type;
+Accelerator type_of(const JobOptions& o) {
   const auto types = find_accelerators("--type", o.type);
   if (types.size() != 1) throw UsageError("--type: a job is of one machine", "name one type");
-  type = types.front();
+  const Accelerator& type = types.front();
   if (type.is_gpu())
     throw UsageError(str("--type: ", type.name, " is a GPU; only TPUs are made"),
                      "name a TPU, such as v5litepod-8");
@@ -79,8 +78,7 @@ double silence_of(const std::string& text) {
   return seconds;
 }
 
-JobSpec spec_of(const JobOptions& o, const Recipe& recipe) {
-  const Accelerator& type = type_of(o);
+JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& recipe) {
   constexpr double kMostDollars = 1e6;  // more is a slip of the hand
   if (!(o.budget > 0) || o.budget > kMostDollars)
     throw UsageError(
@@ -147,7 +145,6 @@ JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
   require_goes_on(journal, spec, staged);
   spec.run = journal.spec.run;
   if (journal.step == JobStep::stage) {  // there is nothing of it yet
-    spec.run = journal.spec.run;
     journal.spec = std::move(spec);
     return journal;
   }
@@ -184,11 +181,12 @@ void show(const JobOptions& o, const JobJournal& journal) {
 
 void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
-  JobSpec spec = spec_of(o, recipe);
+  const Accelerator type = type_of(o);
+  JobSpec spec = spec_of(o, type, recipe);
   DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package, o.service_account};
   for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = examine(ask, [] { return job_api(); });
-  checks.push_back(recipe_check(o.recipe, o.settings, &type_of(o)));
+  checks.push_back(recipe_check(o.recipe, o.settings, &type));
   if (!are_good(checks) || !o.json) print_checks(checks);
   if (!are_good(checks)) throw ExitStatus(1);
   GoogleApi api = job_api();

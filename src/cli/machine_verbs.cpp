@@ -145,12 +145,9 @@ void bring_machine_up(const MachineOptions& o) {
 
 // What is deleted already is good news; what runs on in another zone is not.
 void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
-  std::string there;
-  for (const TpuNode& node : tpu.nodes(kAllZones).items)
-    if (node.name == o.name) there = node.zone;
-  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
-    if (queued.name == o.name) there = queued.zone;
-  if (there.empty()) return;
+  const auto found = find_everywhere(tpu, o.name).by_zone;
+  if (found.empty()) return;
+  const std::string& there = found.begin()->first;
   throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone, "; it is in ", there),
                    str("smelt cloud down ", o.name, " --zone ", there));
 }

@@ -219,6 +219,17 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
   throw Stopped(str("cloud: ", name, " in ", zone), queue_hint(zone, name));
 }
 
+Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
+  Everywhere out;
+  const auto nodes = tpu.nodes(kAllZones);
+  for (const TpuNode& node : nodes.items)
+    if (node.name == name) out.by_zone[node.zone].node = node;
+  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
+    if (queued.name == name) out.by_zone[queued.zone].queued = queued;
+  out.unreachable = nodes.unreachable;
+  return out;
+}
+
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name) {
   require_name(name);
   if (zone != kAllZones) {
@@ -228,18 +239,13 @@ Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name
     tpu.require_zones({zone});
     throw UsageError(str("cloud: there is no ", name, " in ", zone), "smelt cloud list");
   }
-  std::map<std::string, Found> by_zone;
-  const auto nodes = tpu.nodes(kAllZones);
-  for (const TpuNode& node : nodes.items)
-    if (node.name == name) by_zone[node.zone].node = node;
-  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
-    if (queued.name == name) by_zone[queued.zone].queued = queued;
+  const auto [by_zone, unreachable] = find_everywhere(tpu, name);
   if (by_zone.size() > 1)
     throw UsageError(str("cloud: ", name, " is in several zones"),
                      str("name one: --zone ", by_zone.begin()->first));
   if (!by_zone.empty()) return by_zone.begin()->second;
   const std::string silent =
-      nodes.unreachable.empty() ? "" : str("; no answer from ", join(nodes.unreachable, ", "));
+      unreachable.empty() ? "" : str("; no answer from ", join(unreachable, ", "));
   throw UsageError(str("cloud: there is no ", name, silent), "smelt cloud list");
 }
 

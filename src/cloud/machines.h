@@ -1,6 +1,7 @@
 // TPU machines are made and deleted, and waited for: no zone is left with one that nobody knows of.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,12 @@ struct Found {
   std::optional<TpuQueued> queued;
   std::string zone() const { return node ? node->zone : queued->zone; }
 };
+// All of this name in the project, by zone.
+struct Everywhere {
+  std::map<std::string, Found> by_zone;
+  std::vector<std::string> unreachable;  // zones that did not answer
+};
+Everywhere find_everywhere(TpuApi& tpu, const std::string& name);
 // `zone` may be kAllZones. UsageError when there is none of this name, and when there are several.
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name);
 

@@ -1,7 +1,6 @@
 #include "compress/coded_matrix.h"
 
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <regex>
@@ -18,20 +17,12 @@
 namespace smelt {
 namespace {
 
-template <class T>
-std::vector<T> numbers_of(const LazyTensor& tensor) {
-  const std::vector<std::byte> bytes = tensor.read();
-  std::vector<T> out(bytes.size() / sizeof(T));
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
-  return out;
-}
-
 std::string named(const std::string& module, const std::string& where) {
   return str("compress: ", where, ": '", module, ".weight'");
 }
 
 std::vector<float> finite_values(const LazyTensor& matrix, const std::string& what) {
-  auto out = numbers_of<float>(as_dtype(matrix, DType::f32));
+  auto out = read_values<float>(as_dtype(matrix, DType::f32));
   for (const float x : out)
     if (!std::isfinite(x))
       throw UsageError(str(what, " holds ", x, ", which has no code"),
@@ -80,8 +71,8 @@ CodedMatrix in_eight_bits(const LazyTensor& matrix, const std::string& what) {
   return {.tensors = {{"", codes.codes}, {kScaleSuffix, codes.scales}},
           .rows = matrix.shape.dims[0],
           .said = [codes] {
-            const auto scales = numbers_of<float>(codes.scales);
-            return int8_values(numbers_of<std::int8_t>(codes.codes), scales, scales.size());
+            const auto scales = read_values<float>(codes.scales);
+            return int8_values(read_values<std::int8_t>(codes.codes), scales, scales.size());
           }};
 }
 

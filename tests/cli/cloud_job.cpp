@@ -146,4 +146,10 @@ int CloudJob::count_requests(const std::string& method, const std::string& targe
   return count;
 }
 
+std::string pod_environment(const Pod& pod, int processes, int worker, const std::string& hub) {
+  std::string out = str("WORLD_SIZE=", processes, " RANK=", worker, " MASTER_ADDR=", hub);
+  for (const auto& [name, value] : pod.variables(worker)) out += str(" ", name, "=", value);
+  return out;
+}
+
 }  // namespace smelt

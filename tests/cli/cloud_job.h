@@ -8,6 +8,7 @@
 #include "cli/job_watch.h"
 #include "cloud/ssh_servers.h"
 #include "cloud/tpu_test.h"
+#include "pod/stand_in/pod_run.h"
 #include "support/gcs_emulator.h"
 
 namespace smelt {
@@ -50,5 +51,8 @@ class CloudJob : public TpuTest {
   void write_inputs() const;
   void write_package() const;
 };
+
+// Of a worker that is a process of the pod: who is who, as a launcher says it.
+std::string pod_environment(const Pod& pod, int processes, int worker, const std::string& hub);
 
 }  // namespace smelt

@@ -7,7 +7,6 @@
 
 #include "cli/cloud_job.h"
 #include "cloud/job_shell.h"
-#include "pod/stand_in/pod_run.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
@@ -32,11 +31,8 @@ class CloudPodJob : public CloudJob {
                  std::vector<std::string>{"--platform", "tpu"});
     CloudJob::SetUp();
   }
-  // Who is who, as a launcher says it.
   std::string environment_of(int worker) const override {
-    std::string out = str("WORLD_SIZE=", kHosts, " RANK=", worker, " MASTER_ADDR=", hub_);
-    for (const auto& [name, value] : pod_->variables(worker)) out += str(" ", name, "=", value);
-    return out;
+    return pod_environment(*pod_, kHosts, worker, hub_);
   }
   static std::vector<std::string> settings() {
     return {"train.device=tpu", str("train.devices=", kHosts * kDevicesEach)};

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "cli/cloud_job.h"
-#include "pod/stand_in/pod_run.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
@@ -197,9 +196,7 @@ class PodTutorial : public Tutorials {
     Tutorials::SetUp();
   }
   std::string environment_of(int worker) const override {
-    std::string out = str("WORLD_SIZE=", kHosts, " RANK=", worker, " MASTER_ADDR=", hub_);
-    for (const auto& [name, value] : pod_->variables(worker)) out += str(" ", name, "=", value);
-    return out;
+    return pod_environment(*pod_, kHosts, worker, hub_);
   }
   std::string small(const std::string& recipe) const override {
     return std::regex_replace(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "recipe/stored_answers.h"
+#include "runs/golden_t5.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -31,6 +32,20 @@ std::vector<TextPairIds> golden_texts(const GoldenClassify& golden) {
 }
 
 }  // namespace
+
+void write_golden_folder(const std::string& name, bool is_t5, const TempDir& dir) {
+  if (is_t5)
+    GoldenT5(name).write_folder(dir.file("hf"));
+  else
+    GoldenClassify(name).write_folder(dir.file("hf"));
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 24; ++i)
+    rows += is_t5
+                ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab", "\n")
+                : str("w", 8 + i % 20, i % 4 == 0 ? "" : " cat", "\t",
+                      std::string("abc")[static_cast<std::size_t>(i % 3)], "\n");
+  write_file(dir.file("rows.tsv"), rows);
+}
 
 std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
                                                  const std::string& folder) {

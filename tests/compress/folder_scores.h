@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "runs/golden_classify.h"
+#include "support/paths.h"
 
 namespace smelt {
+
+// "hf", the folder of a golden model by its name, and "rows.tsv", 24 labelled rows for it.
+void write_golden_folder(const std::string& name, bool is_t5, const TempDir& dir);
 
 // Probabilities of the golden batch's rows.
 std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,

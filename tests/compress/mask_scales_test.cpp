@@ -46,17 +46,7 @@ class RescaledUnits : public testing::TestWithParam<const char*> {
   static bool is_t5() { return std::string_view(GetParam()) == "gated"; }
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
-    if (is_t5())
-      GoldenT5(GetParam()).write_folder(dir_.file("hf"));
-    else
-      GoldenClassify(GetParam()).write_folder(dir_.file("hf"));
-    std::string rows = "text\tlabel\n";
-    for (int i = 0; i < 24; ++i)
-      rows += is_t5() ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab",
-                            "\n")
-                      : str("w", 8 + i % 20, i % 4 == 0 ? "" : " cat", "\t",
-                            std::string("abc")[static_cast<std::size_t>(i % 3)], "\n");
-    write_file(dir_.file("rows.tsv"), rows);
+    write_golden_folder(GetParam(), is_t5(), dir_);
   }
   PruneData rows() const {
     PruneData out{.seq_length = 10, .target_length = 6, .batch_size = 8};
