@@ -98,6 +98,7 @@ TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
   EXPECT_EQ(prices.find("v3", "us-central1")->on_demand, 2.0);
   EXPECT_EQ(prices.find("v3", "asia-east1"), nullptr);
   EXPECT_EQ(prices.find("v5e")->on_demand, 1.2);
+  EXPECT_EQ(prices.find("h100", "us-central1"), prices.find("h100"));  // of any region
   EXPECT_EQ(age_in_months(*prices.find("v3"), "2026-11"), 1);
   EXPECT_EQ(age_in_months(*prices.find("v5e"), "2026-11"), 21);
 }
@@ -111,6 +112,8 @@ TEST(Prices, AFileThatIsNoneIsRefused) {
   };
   EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: no list of prices"));
   EXPECT_THAT(refusal("- {generation: v3}"), HasSubstr("prices.yaml:1: no region"));
+  EXPECT_THAT(refusal("- {generation: v3, region: [a]}"),
+              HasSubstr("prices.yaml:1: region is no text"));
   const auto entry = [](const std::string& more) {
     return "- {generation: v3, region: r, source: s, " + more + "}\n";
   };
