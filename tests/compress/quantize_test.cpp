@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/bert_names.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "compress/folder_scores.h"
+#include "compress/prune.h"
 #include "format/crc32c.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_electra.h"
@@ -216,6 +218,24 @@ TEST_F(Quantize, TakesARunsFolderAsItsOwnCheckpointIs) {
   quantize_weights(direct);
   EXPECT_EQ(read_file(dir_.file("int8/model.safetensors")),
             read_file(dir_.file("direct/model.safetensors")));
+}
+
+TEST_F(Quantize, TakesOfARunItsAveragesOrWhatItHasExported) {
+  const std::string run = dir_.file("run"), model = dir_.file("run/model");
+  const Converted plain =
+      convert_checkpoint({.from = dir_.file("hf"), .to = model, .form = ModelForm::smelt});
+  Checkpoint checkpoint = load_checkpoint(model, plain.step);
+  const TensorView bias = checkpoint.tensors.at("bert/pooler/dense/bias");
+  const std::vector<float> mean(static_cast<std::size_t>(bias.shape.elements()), 0.5F);
+  checkpoint.tensors.emplace("ema/bert/pooler/dense/bias",
+                             TensorView{bias.shape, std::as_bytes(std::span(mean))});
+  save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
+  const auto taken = open_source_folder(run).tensors.at("bert.pooler.dense.bias").read();
+  EXPECT_TRUE(std::ranges::equal(taken, std::as_bytes(std::span(mean))));
+  prune_model(
+      {.from = dir_.file("hf"), .to = join_path(run, "huggingface"), .layers = {.count = 1}});
+  write_file(join_path(run, ".stages"), "");
+  EXPECT_EQ(open_source_folder(run).folder, join_path(run, "huggingface"));
 }
 
 TEST_F(Quantize, AChangedByteOfTheFolderIsFoundWhenItIsLoaded) {

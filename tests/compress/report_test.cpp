@@ -200,6 +200,16 @@ TEST(Latencies, AreTakenFromTheRoundsThatWereMeasured) {
   EXPECT_LT(speed_up(base, other).low, 2);
 }
 
+TEST(Latencies, AreOfLengthsThatModelsTake) {
+  const LatencyJob usual{.batches = {1}, .lengths = {32, 128, 384}};
+  EXPECT_THAT(sizes_within(usual, 100).lengths, ElementsAre(32, 100));
+  EXPECT_THAT(sizes_within(usual, 512).lengths, ElementsAre(32, 128, 384));
+  LatencyJob told = usual;
+  told.lengths_told = true;
+  EXPECT_THAT(error_of<UsageError>([&] { sizes_within(told, 100); }),
+              HasSubstr("--lengths 128: the models take 2 to 100 tokens"));
+}
+
 // Labels of words that are no entities are each an example; what was cut off is wrong.
 TEST(CompressScores, OfWordsAreOverTheWords) {
   const SaidRows rows{

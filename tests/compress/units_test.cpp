@@ -208,6 +208,9 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   job.data.seq_length = 0;  // what the model takes
   EXPECT_THAT(refusal(job), HasSubstr("rows.tsv:3"));
   EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
+  std::filesystem::remove(dir_.file("hf/vocab.txt"));
+  EXPECT_THAT(refusal(job),
+              HasSubstr("hf: its vocabulary is not beside it\n  hint: put its vocab"));
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal(job),

@@ -12,6 +12,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "text/unicode.h"
+#include "tokenize/casing.h"
 #include "tokenize/script_texts.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/tokenizer_json.h"
@@ -96,6 +97,15 @@ TEST_F(TokenizerFile, FlagsSayWhatIsNotStored) {
   const BertTokenizer tokenizer = BertTokenizer::load(
       vocab(), {.lower_case = true, .strip_accents = false, .control = ControlCharacters::electra});
   EXPECT_EQ(tokenizer.tokenize("A\ue000 É"), (Words{"a", "é"}));
+}
+
+TEST_F(TokenizerFile, WhatNobodySaysIsAsTheVocabularyIs) {
+  const auto of = [&] { return as_vocabulary_is({}, vocab(), ControlCharacters::electra); };
+  EXPECT_EQ(of(), (TokenizerFlags{.lower_case = false, .control = ControlCharacters::electra}));
+  EXPECT_EQ(as_vocabulary_is({.lower_case = true}, vocab(), {}).lower_case, true);
+  EXPECT_EQ(as_vocabulary_is({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
+  file("tokenizer_config.json", R"({"do_lower_case": true})");
+  EXPECT_EQ(of(), TokenizerFlags{}) << "the file says it";
 }
 
 TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
