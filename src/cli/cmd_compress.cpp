@@ -19,6 +19,7 @@
 #include "console/number_check.h"
 #include "recipe/compress_choice.h"
 #include "store/file.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/stop_signal.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/parameter_names.h"
 #include "checkpoint/stored_model.h"
 #include "runtime/hardware.h"
 #include "state/model_state.h"
