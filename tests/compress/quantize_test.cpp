@@ -20,6 +20,7 @@
 #include "runs/golden_t5.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
