@@ -148,8 +148,9 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   TpuApi tpu(api, spec.project);
   const SshSettings ssh{
       spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
-  const std::string api_url = api_server("tpu").text();
-  JobShell shell(spec, {tpu, ssh, tell, {api_url}});
+  GuardPlace place{api_server("tpu").text(), "$HOME", api_server("storage").text()};
+  JobShell shell(spec, {tpu, ssh, tell, place});
+  place.home = "/home/" + spec.user;
   const std::string model = join_path(spec.folder, "run/model");
   JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
   world.now = &seconds_now;
@@ -159,7 +160,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   world.tell = tell;
   world.log = [](const std::string& text) { std::cerr << text << std::flush; };
   world.startup = [&](const std::string& zone, double seconds) {
-    return startup_guard(spec, zone, seconds, {api_url, "/home/" + spec.user});
+    return startup_guard(spec, zone, seconds, place);
   };
   world.stage = [&] { lead.stage(tell); };
   world.fetch = [&] { fetch_results(spec, lead.out, tell); };
