@@ -20,8 +20,8 @@ constexpr const char* kEnd =
 
 // A worker's number is said by the metadata (by TPU_WORKER_ID where that is set).
 constexpr const char* kDeletes =
-    "n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
-    "case $n in ''|*[!0-9]*) n=0;; esac\n"
+    "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
+    "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
     "is_going() { case $(call -w '%{http_code}' \"$machine\") in *'\"DELETING\"'*|*404) true;; "
     "*) false;; esac; }\n"
     "wait_for_turn() {\n"
@@ -52,7 +52,7 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
              "\n"
              "while :; do\n"
              "  if due; then\n"
-             "    end_job; i=0\n"
+             "    number; end_job; i=0\n"
              "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
              "    [ -n \"$kept\" ] || keep_log; kept=1\n"
              "    wait_for_turn\n"

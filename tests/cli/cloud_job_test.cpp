@@ -42,6 +42,13 @@ TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   ASSERT_EQ(undisturbed.status, 0) << undisturbed.text;
   EXPECT_EQ(read_file(out() + "/model/eval_results.txt"),
             read_file(alone + "/model/eval_results.txt"));
+  // What it printed is in the bucket, to its end, of the machine that ended well.
+  const auto logs = list_folder(folder() + "/log");
+  ASSERT_EQ(logs.size(), 1u);
+  EXPECT_THAT(logs[0], testing::EndsWith("Z-worker-0.txt"));
+  EXPECT_THAT(read_file(folder() + "/log/" + logs[0]),
+              HasSubstr(std::string(first_line(read_file(out() + "/model/eval_results.txt")))));
+  EXPECT_THAT(said, HasSubstr("its log is in " + folder() + "/log"));
   // The newest checkpoint came, the text stayed.
   EXPECT_TRUE(exists(out() + "/model/checkpoint-20/COMMIT"));
   EXPECT_FALSE(exists(out() + "/text"));
@@ -89,7 +96,7 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   tpu.create(kZone, machine_name(spec), spec.node);
   google_.answer("/computeMetadata/v1/instance/service-accounts/default/token",
                  {200, R"({"access_token":"PLANTED-machine","expires_in":3599})"});
-  const GuardPlace place{api_server("tpu").text(), worker_home()};
+  const GuardPlace place{api_server("tpu").text(), worker_home(), api_server("storage").text()};
   const auto on_it = [&](const std::string& command) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));
@@ -107,7 +114,10 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   while (fake_.states().at("us-central1-a/smelt-abc123") != "DELETING")
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(fake_.states().at("us-central1-a/other"), "CREATING");
-  EXPECT_THAT(read_file(worker_home() + "/.smelt-job/log"), HasSubstr("saved\n"));
+  // And the end of what it said stays.
+  const auto logs = list_folder(folder() + "/log");
+  ASSERT_EQ(logs.size(), 1u);
+  EXPECT_EQ(read_file(folder() + "/log/" + logs[0]), "begun\nsaved\n");
   std::string bearer;
   for (const ServedRequest& request : guarded_.requests())
     if (request.method == "DELETE") bearer = request.headers.at("authorization");
