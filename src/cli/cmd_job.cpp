@@ -70,7 +70,8 @@ void run_recipe_there(const WorkerOptions& w, JobOptions o, bool is_for_workers)
                        "--type v3-8 --zone us-central1-a --bucket gs://NAME --budget 50 --package "
                        "FILE");
   if (is_for_workers)
-    throw UsageError(str("smelt cloud run ", o.recipe, ": --worker is for a machine's command; a "
+    throw UsageError(str("smelt cloud run ", o.recipe,
+                         ": --worker is for a machine's command; a "
                          "recipe is run on all of its workers"),
                      "leave out --worker");
   run_job(o);

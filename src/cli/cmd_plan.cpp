@@ -70,7 +70,8 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
     refuse_words(c);
     for (const std::string& setting : c.recipe->settings)
       if (setting.starts_with("train.device"))
-        spdlog::warn("--set {} counts for nothing in a plan: each type has its own devices", setting);
+        spdlog::warn("--set {} counts for nothing in a plan: each type has its own devices",
+                     setting);
     return [path = c.recipe->path, settings = settings_of(c),
             is_open = c.batch == kAuto](const Accelerator& type) {
       auto on = settings;

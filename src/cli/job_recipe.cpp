@@ -36,8 +36,7 @@ void check_device(const Recipe& r, const Accelerator& type) {
         hint);
 }
 
-std::string judge(const Recipe& recipe, const Accelerator* type,
-                  std::optional<RunTime>& planned) {
+std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {
   if (type != nullptr) {
     check_device(recipe, *type);
     (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there

@@ -184,10 +184,11 @@ void require_enough(const JobOptions& o, const JobJournal& journal) {
   for (const JobSpec::Zone& zone : journal.spec.zones) rate = std::max(rate, zone.dollars_an_hour);
   const double least = paid + rate * need / 3600;
   if (journal.spec.budget <= least)
-    throw UsageError(str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
-                         " are paid, are not enough: to come up, save and be deleted a machine of $",
-                         dollars(rate), " an hour takes $", dollars(least - paid)),
-                     str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
+    throw UsageError(
+        str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
+            " are paid, are not enough: to come up, save and be deleted a machine of $",
+            dollars(rate), " an hour takes $", dollars(least - paid)),
+        str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
   throw UsageError(str("--until: ", o.until, " is too soon: to come up, save and be deleted takes ",
                        std::ceil(need / 60), " minutes"),
                    "a later --until");
@@ -229,8 +230,10 @@ void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   const Accelerator type = type_of(o);
   JobSpec spec = spec_of(o, type, recipe);
-  require_enough(o, {.spec = spec});
-  DoctorAsk ask{o.project, spec.node.accelerator_type, {},         o.bucket,
+  JobJournal fresh{.spec = spec};
+  fresh.spec.until = 0;  // a job that trains may be led until then
+  require_enough(o, fresh);
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
                 o.package, o.service_account,          spec.user, o.far_bucket};
   for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = examine(ask, [] { return job_api(); });

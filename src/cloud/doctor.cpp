@@ -133,7 +133,8 @@ void add_forms(const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
       require_zone(zone);
       return "";
     }));
-  if (!ask.bucket.empty()) all.push_back(looked_at("bucket", [&] { return bucket_name(ask.bucket); }));
+  if (!ask.bucket.empty())
+    all.push_back(looked_at("bucket", [&] { return bucket_name(ask.bucket); }));
   for (DoctorCheck& check : all)
     if (!check.good) out.push_back(std::move(check));
 }
@@ -170,51 +171,52 @@ bool is_near(const std::string& location, const std::string& zone) {
   return place == region;
 }
 
+namespace {
+
+// Of one whose credentials are good.
+void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
+  std::string project;
+  out.push_back(looked_at("project", [&] { return project = project_of(ask.project, api); }));
+  if (project.empty()) return add_forms(ask, out);
+  TpuApi tpu(api, project);
+  std::vector<std::string> known;
+  out.push_back(looked_at("TPU API", [&] {
+    known = tpu.zones();
+    return counted(known.size(), "zone");
+  }));
+  if (out.back().good)
+    for (const std::string& zone : ask.zones)
+      out.push_back(
+          looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
+  if (ask.bucket.empty()) return;
+  std::string number;  // of the bucket's project, where its machines' account is, too
+  out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask, number); }));
+  const std::string account = !ask.service_account.empty() || number.empty()
+                                  ? ask.service_account
+                                  : number + "-compute@developer.gserviceaccount.com";
+  if (out.back().good && !account.empty())
+    out.push_back(looked_at("machine's account", [&] {
+      return account_text(api, parse_remote(ask.bucket).bucket, account);
+    }));
+}
+
+}  // namespace
+
 std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect) {
   std::vector<DoctorCheck> out;
   std::optional<GoogleApi> api;
-  std::string project;
   out.push_back(looked_at("credentials", [&] {
     api.emplace(connect());
     return who_text(*api);
   }));
-  if (!out.back().good) {
-    api.reset();
-    add_forms(ask, out);
-  }
-  if (api) {
-    out.push_back(looked_at("project", [&] { return project = project_of(ask.project, *api); }));
-  }
-  if (api && !project.empty()) {
-    TpuApi tpu(*api, project);
-    std::vector<std::string> known;
-    out.push_back(looked_at("TPU API", [&] {
-      known = tpu.zones();
-      return counted(known.size(), "zone");
-    }));
-    if (out.back().good)
-      for (const std::string& zone : ask.zones)
-        out.push_back(
-            looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
-    std::string number;  // of the bucket's project, where its machines' account is, too
-    if (!ask.bucket.empty())
-      out.push_back(looked_at("bucket", [&] { return bucket_text(*api, project, ask, number); }));
-    const std::string account = !ask.service_account.empty() || number.empty()
-                                    ? ask.service_account
-                                    : number + "-compute@developer.gserviceaccount.com";
-    if (!ask.bucket.empty() && out.back().good && !account.empty())
-      out.push_back(looked_at("machine's account", [&] {
-        return account_text(*api, parse_remote(ask.bucket).bucket, account);
-      }));
-  }
+  out.back().good ? ask_google(*api, ask, out) : add_forms(ask, out);
   out.push_back(looked_at("OpenSSH", &ssh_text));
   const std::string user = ask.user.empty() ? local_user() : ask.user;
-  if (!user.empty()) {
+  if (!user.empty())
     out.push_back(looked_at("user", [&] {
       require_user(user);
       return user + " signs in to the machine";
     }));
-  }
   if (!ask.package.empty())
     out.push_back(looked_at("package", [&] { return package_text(ask.package); }));
   return out;

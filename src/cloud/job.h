@@ -22,7 +22,8 @@ class JobWorkers {
   };
   virtual ~JobWorkers() = default;
   // The package, where it is not there yet, and what deletes the machine by itself after
-  // `seconds_left`, unless it is told anew. SystemError where that is not done in `at_most` seconds.
+  // `seconds_left`, unless it is told anew. SystemError where that is not done in `at_most`
+  // seconds.
   virtual void install(const TpuNode& node, double seconds_left, double at_most) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
   // It is told so anew.

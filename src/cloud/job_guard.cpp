@@ -48,7 +48,8 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
              " ))\n"
              "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
              "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n",
-             machine_calls(), keep_log_function(spec, place.storage), kDeletes, "machine=", shell_word(place.api + resource_of(spec, zone)),
+             machine_calls(), keep_log_function(spec, place.storage), kDeletes,
+             "machine=", shell_word(place.api + resource_of(spec, zone)),
              "\n"
              "while :; do\n"
              "  if due; then\n"

@@ -217,18 +217,17 @@ void JobShell::bring_package(const TpuNode& node) {
   if (bare.empty()) return;
   tools_.tell(str("bringing ", path_name(spec_.package), " to ", node.name,
                   all.size() > 1 ? str(", ", bare.size(), " of its workers") : ""));
-  const std::string make =
-      str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder, ".new\"");
+  const std::string make = str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder, ".new\"");
   require(shell(node, bare, make), node, "");
   if (const Workers without = fetch_package(node, bare); !without.empty())
     copy_package(node, without);
-  const std::string unpack = str(
-      "cd \"", folder, ".new\" && echo '", spec_.package_sha256, "  ", kPackage,
-      "' | sha256sum -c --quiet - && "
-      "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
-      "tar --zstd -xf ",
-      kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"", folder,
-      "\" && mv \"", folder, ".new\" \"", folder, "\"");
+  const std::string unpack =
+      str("cd \"", folder, ".new\" && echo '", spec_.package_sha256, "  ", kPackage,
+          "' | sha256sum -c --quiet - && "
+          "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
+          "tar --zstd -xf ",
+          kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
+          folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
   require(shell(node, bare, unpack, to_bring()), node, "the package was not unpacked: ");
 }
 

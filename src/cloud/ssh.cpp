@@ -199,8 +199,8 @@ std::string local_user() {
 SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const SshSettings& settings, const Patience& patience) {
   require_reachable(node);
-  SshAccess access{settings.user, "", "", settings.config, settings.options, {}, false,
-                   settings.flags};
+  SshAccess access{settings.user,    "", "",    settings.config,
+                   settings.options, {}, false, settings.flags};
   for (const int index : parse_workers(settings.workers, static_cast<int>(node.addresses.size()))) {
     const auto i = static_cast<std::size_t>(index);
     const std::string& external = node.external_addresses[i];

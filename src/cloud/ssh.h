@@ -23,7 +23,7 @@ struct SshSettings {
   std::string config;                // a file of ssh's options instead of the user's own
   std::vector<std::string> options;  // as ssh's -o has them
   bool internal_ip = false;
-  bool dry_run = false;  // nothing is made, pushed or written
+  bool dry_run = false;                 // nothing is made, pushed or written
   std::vector<std::string> flags = {};  // of ssh itself, "-L", "6006:localhost:6006"
 };
 

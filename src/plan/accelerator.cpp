@@ -133,9 +133,9 @@ std::string type_called(const std::string& name) {
   std::vector<std::string> known;
   for (const Accelerator& a : accelerators()) known.push_back(a.name);
   const std::string called = type_called(name);
-  throw UsageError(str(where, ": '", name, "' is no type of TPU or GPU"),
-                   called.empty() ? did_you_mean(name, known)
-                                  : str("did you mean '", called, "'?"));
+  throw UsageError(
+      str(where, ": '", name, "' is no type of TPU or GPU"),
+      called.empty() ? did_you_mean(name, known) : str("did you mean '", called, "'?"));
 }
 
 }  // namespace

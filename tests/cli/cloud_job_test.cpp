@@ -84,6 +84,23 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   EXPECT_GT(dollars_so_far(end, seconds_now()), 0);
 }
 
+TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
+  fake_.quota = 0;
+  const std::jthread stops([this] {
+    const std::string journal = out() + "/cloud-job.json";
+    while (!exists(journal) || parse_journal(read_file(journal), "journal").refusals == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(::getpid(), SIGINT);
+  });
+  GoogleApi api = job_api();
+  testing::internal::CaptureStdout();
+  const std::string said = error_of<Stopped>([&] { lead_job(api, lead()); });
+  testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, AllOf(HasSubstr("cloud: nobody leads the job now; it has no machine"),
+                          HasSubstr("smelt cloud watch " + folder() + " goes on"),
+                          testing::Not(HasSubstr("deletes itself"))));
+}
+
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
 // once.
 TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
@@ -175,12 +192,14 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                        HasSubstr("--price DOLLARS")));
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
   // Before anything is uploaded, or compiled.
-  expect_refusal(run + rest + "--type v3-8 --spot --budget 0.5",
-                 AllOf(HasSubstr("--budget: $0.50, of which $0.00 are paid, are not enough: to come "
-                                 "up, save and be deleted a machine of $2.40 an hour takes $0.70"),
-                       HasSubstr("hint: --budget 4 gives it an hour and more")));
-  expect_refusal(good + "--until 10m", HasSubstr("--until: 10m is too soon: to come up, save and be "
-                                                 "deleted takes 18 minutes"));
+  expect_refusal(
+      run + rest + "--type v3-8 --spot --budget 0.5",
+      AllOf(HasSubstr("--budget: $0.50, of which $0.00 are paid, are not enough: to come "
+                      "up, save and be deleted a machine of $2.40 an hour takes $0.70"),
+            HasSubstr("hint: --budget 4 gives it an hour and more")));
+  expect_refusal(good + "--until 10m",
+                 HasSubstr("--until: 10m is too soon: to come up, save and be "
+                           "deleted takes 18 minutes"));
   expect_refusal(good + "--turn 1h", HasSubstr("--turn: only what is in the queue has one"));
   expect_refusal(good + "--worker 0", HasSubstr("--worker is for a machine's command"));
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
@@ -212,11 +231,11 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
   const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);
-  EXPECT_THAT(dry.text,
-              AllOf(HasSubstr("us-central1-a: $2.40 an hour"),
-                    HasSubstr("at most $5.00, $0.00 of it paid"),
-                    HasSubstr("until 2099-12-31 10:00Z at the latest"),
-                    HasSubstr("how long it trains, and for how much, is not known"), HasSubstr("in gs://bucket/a;")));
+  EXPECT_THAT(dry.text, AllOf(HasSubstr("us-central1-a: $2.40 an hour"),
+                              HasSubstr("at most $5.00, $0.00 of it paid"),
+                              HasSubstr("until 2099-12-31 10:00Z at the latest"),
+                              HasSubstr("how long it trains, and for how much, is not known"),
+                              HasSubstr("in gs://bucket/a;")));
   const CommandOutput unasked = run_smelt(good);
   EXPECT_EQ(unasked.status, 1);
   EXPECT_THAT(unasked.text, HasSubstr("nothing was made; --yes runs it"));

@@ -43,8 +43,7 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
 TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   for (const char* words : {"help recipe", "--version"}) {
-    const CommandOutput output =
-        run_command(str("(", smelt_program(), " ", words, " >/dev/full)"));
+    const CommandOutput output = run_command(str("(", smelt_program(), " ", words, " >/dev/full)"));
     EXPECT_EQ(output.status, 1);
     EXPECT_THAT(output.text, HasSubstr("standard output: cannot be written to"));
   }

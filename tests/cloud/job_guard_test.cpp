@@ -28,11 +28,12 @@ class JobGuardTest : public testing::Test {
     // The machine is gone with all that runs on it once Google was asked to delete it.
     stand_in("sleep", str("if grep -q DELETE ", at("calls"), "; then kill $PPID; fi\n",
                           "echo $(( $(cat ", at("clock"), ") + 100 )) > ", at("clock")));
-    stand_in("curl", str("case \"$*\" in\n*attributes/agent-worker-number) echo ${WORKER:-0};;\n",
-                         "*token) echo '{\"access_token\": \"PLANTED\"}';;\n",
-                         "*) echo \"$(cat ", at("clock"), ") $(cat) $*\" >> ", at("calls"), "\n",
-                         "  case \"$*\" in *http_code*) echo '{\"state\": \"READY\"}200';; esac;;\n",
-                         "esac"));
+    stand_in(
+        "curl",
+        str("case \"$*\" in\n*attributes/agent-worker-number) echo ${WORKER:-0};;\n",
+            "*token) echo '{\"access_token\": \"PLANTED\"}';;\n", "*) echo \"$(cat ", at("clock"),
+            ") $(cat) $*\" >> ", at("calls"), "\n",
+            "  case \"$*\" in *http_code*) echo '{\"state\": \"READY\"}200';; esac;;\n", "esac"));
     spec_.run = "abc";
     spec_.project = "p";
     spec_.folder = "gs://bucket/job";
@@ -45,11 +46,12 @@ class JobGuardTest : public testing::Test {
   }
   // Until it has deleted the machine: what it asked of Google, and when.
   std::vector<std::string> calls(double seconds, const std::string& environment = "") const {
-    const std::string script =
-        startup_guard(spec_, "us-central1-a", seconds, {"http://tpu", at("home"), "http://storage"});
+    const std::string script = startup_guard(spec_, "us-central1-a", seconds,
+                                             {"http://tpu", at("home"), "http://storage"});
     write_file(at("startup"), script);
-    const CommandOutput ran = run_command(str("cd ", dir_.path(), "; env PATH=", at("bin"), ":$PATH ",
-                                              environment, " sh -c '. ./startup; wait'"));
+    const CommandOutput ran =
+        run_command(str("cd ", dir_.path(), "; env PATH=", at("bin"), ":$PATH ", environment,
+                        " sh -c '. ./startup; wait'"));
     EXPECT_EQ(ran.text, "");
     std::vector<std::string> out;
     for (const std::string_view line : split(trim(read_file(at("calls"))), '\n'))
@@ -77,7 +79,8 @@ TEST_F(JobGuardTest, OneThatIsToldAnewLivesOnAndKeepsItsLog) {
   ASSERT_EQ(asked.size(), 3u) << join(asked, "\n");
   EXPECT_THAT(asked[0],
               testing::AllOf(testing::StartsWith("3000 "),
-                             HasSubstr("-T " + at("home/.smelt-job/log") + " http://storage/upload/"
+                             HasSubstr("-T " + at("home/.smelt-job/log") +
+                                       " http://storage/upload/"
                                        "storage/v1/b/bucket/o?uploadType=media&name=job%2Flog%2F"
                                        "START-worker-0.txt")));
   EXPECT_THAT(asked[2], HasSubstr("-X DELETE " + node_));

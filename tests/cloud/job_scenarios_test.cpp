@@ -98,8 +98,9 @@ TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
     EXPECT_EQ(join(scenario.faults_found, "; "), "");
     const bool has_another = scenario.spec.zones.size() > 1;
     EXPECT_EQ(scenario.outcome, has_another ? "done" : "failed") << scenario.told;
-    EXPECT_EQ(scenario.told.find("in the queue: its time in the queue is over") != std::string::npos,
-              has_another);
+    EXPECT_EQ(
+        scenario.told.find("in the queue: its time in the queue is over") != std::string::npos,
+        has_another);
     EXPECT_LT(scenario.dollars, 5);  // and waiting was not paid for
     EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.2);
   }

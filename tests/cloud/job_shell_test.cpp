@@ -143,7 +143,8 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
     }
     told_.clear();
     shell_->install(node_, 600, 600);
-    EXPECT_THAT(told_, HasSubstr("pod, worker 3 does not get gs://bucket/job/input/package.tar.zst"));
+    EXPECT_THAT(told_,
+                HasSubstr("pod, worker 3 does not get gs://bucket/job/input/package.tar.zst"));
     EXPECT_THAT(told_, HasSubstr(content.empty() ? "403; copied from here" : "did NOT match"));
   }
 }
@@ -159,7 +160,8 @@ TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {
   until(State::ended);
   shell_->keep_log(node_);
   std::string kept;
-  for (const ServedRequest& request : bucket_.requests()) kept += request.target + " " + request.body;
+  for (const ServedRequest& request : bucket_.requests())
+    kept += request.target + " " + request.body;
   for (int worker = 0; worker < kWorkers; ++worker)
     EXPECT_THAT(kept, HasSubstr(str("Z-worker-", worker, ".txt I am ", worker, "\n")));
 }

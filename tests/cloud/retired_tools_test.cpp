@@ -98,10 +98,10 @@ TEST_F(RetiredToolsTest, GcloudsSshReachesTheWorkers) {
   EXPECT_THAT(run_smelt("tpu-vm scp --recurse folder me@pod:" + flags).text,
               HasSubstr("now: smelt cloud cp folder me@pod: --worker all"));
   // What stands behind -- is ssh's.
-  EXPECT_THAT(run_smelt("tpu-vm ssh me@pod --zone us-central1-a --dry-run -- -L 6006:localhost:6006")
-                  .text,
-              AllOf(HasSubstr("--dry-run -- -L 6006:localhost:6006\n"),
-                    HasSubstr("'-L' '6006:localhost:6006' '-l' 'me' '--' '1.2.3.4'")));
+  EXPECT_THAT(
+      run_smelt("tpu-vm ssh me@pod --zone us-central1-a --dry-run -- -L 6006:localhost:6006").text,
+      AllOf(HasSubstr("--dry-run -- -L 6006:localhost:6006\n"),
+            HasSubstr("'-L' '6006:localhost:6006' '-l' 'me' '--' '1.2.3.4'")));
   expect_refusal("cloud ssh me@pod nproc --dry-run",
                  AllOf(HasSubstr("'nproc' is no flag of ssh's"), HasSubstr("--command 'nproc'")));
   expect_refusal("tpu-vm ssh pod --ssh-flag=-A", HasSubstr("'-A' is no option of ssh's"));

@@ -215,8 +215,9 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
 TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
   const Plan plan = this->plan("v5litepod-1", {"train.init=gone/bert_model.ckpt"});
   EXPECT_TRUE(plan.rows[0].fits());
-  EXPECT_THAT(plan_text(plan),
-              HasSubstr("init: there is no gone/bert_model.ckpt; planned for the sizes that are known"));
+  EXPECT_THAT(
+      plan_text(plan),
+      HasSubstr("init: there is no gone/bert_model.ckpt; planned for the sizes that are known"));
 }
 
 TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
