@@ -230,7 +230,8 @@ void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   const Accelerator type = type_of(o);
   JobSpec spec = spec_of(o, type, recipe);
-  JobJournal fresh{.spec = spec};
+  JobJournal fresh;
+  fresh.spec = spec;
   fresh.spec.until = 0;  // a job that trains may be led until then
   require_enough(o, fresh);
   DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
