@@ -54,7 +54,8 @@ class JobGuardTest : public testing::Test {
                         " sh -c '. ./startup; wait'"));
     EXPECT_EQ(ran.text, "");
     std::vector<std::string> out;
-    for (const std::string_view line : split(trim(read_file(at("calls"))), '\n'))
+    const std::string all = read_file(at("calls"));
+    for (const std::string_view line : split(trim(all), '\n'))
       out.emplace_back(line);
     return out;
   }

@@ -49,7 +49,7 @@ class JobShellTest : public TpuTest {
     shell_.emplace(spec, ShellTools{tpu_,
                                     {local_user(), "0", "", servers_->config(), {}, false},
                                     [this](const std::string& line) { told_ += line + "\n"; },
-                                    {"", "$HOME", bucket_.url("")},
+                                    {"", "$HOME", "http://" + bucket_.host()},
                                     0});
   }
   std::string write_package() const {
