@@ -170,7 +170,8 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
   EXPECT_FALSE(exists("gs://bucket/asked"));
   EXPECT_EQ(count_requests("POST", ""), 0);
   // Standard output is the journal's alone.
-  const CommandOutput json = run_smelt(line + " --yes --json 2>/dev/null");
+  const CommandOutput json =
+      run_command(str("(", smelt_program(), " ", line, " --yes --json 2>/dev/null)"));
   EXPECT_EQ(nlohmann::json::parse(json.text).at("outcome"), "failed");
   for (const CommandOutput& run : {answered("y"), run_smelt(line + " --yes")}) {
     EXPECT_EQ(run.status, 1) << run.text;
@@ -224,7 +225,7 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
     EXPECT_THAT(wrong.text, AllOf(HasSubstr("wrong  recipe"), why));
   };
   expect_wrong(good + "--yes --set text.input=gone.txt", HasSubstr("gone.txt"));
-  const std::string pod = run + rest + "--type v2-32 --budget 5 ";
+  const std::string pod = run + rest + "--type v2-32 --budget 50 ";
   expect_wrong(pod, AllOf(HasSubstr("train.device: cpu, on a v2-32"),
                           HasSubstr("--set train.device=tpu --set train.devices=32")));
   expect_wrong(pod + "--set train.device=tpu", HasSubstr("train.devices: 1, and a v2-32 has 32"));

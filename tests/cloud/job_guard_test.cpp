@@ -55,8 +55,7 @@ class JobGuardTest : public testing::Test {
     EXPECT_EQ(ran.text, "");
     std::vector<std::string> out;
     const std::string all = read_file(at("calls"));
-    for (const std::string_view line : split(trim(all), '\n'))
-      out.emplace_back(line);
+    for (const std::string_view line : split(trim(all), '\n')) out.emplace_back(line);
     return out;
   }
 
