@@ -27,7 +27,8 @@ namespace {
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   refuse_renamed_checkpoint(folder, "init");
   throw UsageError(
-      str("init: ", folder, " holds neither a checkpoint nor config.json"),
+      exists(folder) ? str("init: ", folder, " holds neither a checkpoint nor config.json")
+                     : str("init: there is no ", folder),
       "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
       "Face folder of a BERT, an ELECTRA or a T5");
 }

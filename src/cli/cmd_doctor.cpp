@@ -44,23 +44,23 @@ void run_doctor(DoctorOptions o) {
     for (const std::string_view zone : split(o.zones, ',')) o.ask.zones.emplace_back(trim(zone));
   auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
   if (!o.recipe.empty())
-    checks.push_back(recipe_check(o.recipe, o.settings, type ? &*type : nullptr));
-  o.json ? print_json(checks) : print_checks(checks);
+    checks.push_back(judge_recipe(o.recipe, o.settings, type ? &*type : nullptr).check);
+  o.json ? print_json(checks) : print_checks(std::cout, checks);
   if (!are_good(checks)) throw ExitStatus(1);
 }
 
 }  // namespace
 
-void print_checks(const std::vector<DoctorCheck>& checks) {
+void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks) {
   std::size_t width = 0;
   for (const DoctorCheck& check : checks) width = std::max(width, check.what.size());
   for (const DoctorCheck& check : checks) {
-    std::cout << (check.good ? "ok     " : "wrong  ") << check.what
-              << std::string(width - check.what.size() + 2, ' ') << check.said << "\n";
+    out << (check.good ? "ok     " : "wrong  ") << check.what
+        << std::string(width - check.what.size() + 2, ' ') << check.said << "\n";
     if (!check.remedy.empty())
-      std::cout << std::string(width + 9, ' ') << "hint: " << check.remedy << "\n";
+      out << std::string(width + 9, ' ') << "hint: " << check.remedy << "\n";
   }
-  std::cout << std::flush;
+  out << std::flush;
 }
 
 bool are_good(const std::vector<DoctorCheck>& checks) {
@@ -79,6 +79,8 @@ void add_doctor_command(CLI::App& cloud) {
   command->add_option("--package", o->ask.package, "what scripts/package has made");
   command->add_option("--service-account", o->ask.service_account,
                       "that the machine has; default: the project's");
+  command->add_option("--user", o->ask.user, "who signs in to it; default: who one is here");
+  command->add_flag("--far-bucket", o->ask.far_bucket, "the bucket may lie in another region");
   add_project_flag(*command, o->ask.project);
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->callback([o] { run_doctor(*o); });

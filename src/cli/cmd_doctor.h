@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <ostream>
 
 #include "cloud/doctor.h"
 
@@ -10,7 +11,7 @@ namespace smelt {
 void add_doctor_command(CLI::App& cloud);
 
 // A line for each check, and below one that is wrong what mends it.
-void print_checks(const std::vector<DoctorCheck>& checks);
+void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks);
 bool are_good(const std::vector<DoctorCheck>& checks);
 
 }  // namespace smelt

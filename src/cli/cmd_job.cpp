@@ -16,6 +16,8 @@ void add_machine_options(CLI::App& command, JobOptions& o) {
   command.add_option("--type", o.type, "of the machine that a recipe is run on, as v3-8");
   command.add_flag("--spot", o.spot, "cheaper, and may be taken away: another is made then");
   command.add_flag("--queued", o.queued, "wait in each zone's queue for it");
+  command.add_option("--turn", o.turn,
+                     "so long in a zone's queue, then in the next zone's; default: 2h");
   command.add_option("--runtime-version", o.version, "default: the type's own");
   command.add_option("--network", o.network, "default: the project's");
   command.add_option("--subnetwork", o.subnetwork, "default: the network's");
@@ -27,6 +29,8 @@ void add_machine_options(CLI::App& command, JobOptions& o) {
 void add_job_options(CLI::App& command, JobOptions& o) {
   command.add_option("--bucket", o.bucket,
                      "gs://NAME, or a folder in it, for data and checkpoints");
+  command.add_flag("--far-bucket", o.far_bucket,
+                   "it may lie in another region: slow, and its traffic is paid for");
   command.add_option("--budget", o.budget, "US dollars, of all its machines; it is never passed");
   command.add_option("--until", o.until, "when it ends at the latest: 2026-12-01, or 6h from now");
   command.add_option("--package", o.package, "what scripts/package has made, a .tar.zst");
@@ -49,7 +53,7 @@ void add_job_options(CLI::App& command, JobOptions& o) {
 }
 
 // What a recipe needs besides.
-void run_recipe_there(const WorkerOptions& w, JobOptions o) {
+void run_recipe_there(const WorkerOptions& w, JobOptions o, bool is_for_workers) {
   o.recipe = w.name;
   o.zones = w.zone;
   o.project = w.project;
@@ -65,6 +69,11 @@ void run_recipe_there(const WorkerOptions& w, JobOptions o) {
       throw UsageError(str("smelt cloud run ", o.recipe, ": a recipe needs ", flag),
                        "--type v3-8 --zone us-central1-a --bucket gs://NAME --budget 50 --package "
                        "FILE");
+  if (is_for_workers)
+    throw UsageError(str("smelt cloud run ", o.recipe,
+                         ": --worker is for a machine's command; a "
+                         "recipe is run on all of its workers"),
+                     "leave out --worker");
   run_job(o);
 }
 
@@ -99,9 +108,10 @@ void add_run(CLI::App& cloud) {
   add_job_options(*command, *o);
   auto of_recipes = command->get_options();
   of_recipes.erase(of_recipes.begin(), of_recipes.begin() + before);
-  command->callback([w, o, stop, what, of_recipes] {
+  const auto* workers = command->get_option("--worker");
+  command->callback([w, o, stop, what, workers, of_recipes] {
     if (!*stop && what->count() == 0) {
-      if (is_recipe(w->name)) return run_recipe_there(*w, *o);
+      if (is_recipe(w->name)) return run_recipe_there(*w, *o, workers->count() > 0);
       throw UsageError(str("smelt cloud run ", w->name, ": nothing to run"),
                        "a recipe's file; or a machine and --command 'what to run', or --stop");
     }

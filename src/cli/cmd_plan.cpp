@@ -1,5 +1,7 @@
 #include "cli/cmd_plan.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -66,6 +68,10 @@ void refuse_words(const PlanCommand& c) {
 std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   if (std::ranges::find(kPlannedOriginals, c.recipe->path) == kPlannedOriginals.end()) {
     refuse_words(c);
+    for (const std::string& setting : c.recipe->settings)
+      if (setting.starts_with("train.device"))
+        spdlog::warn("--set {} counts for nothing in a plan: each type has its own devices",
+                     setting);
     return [path = c.recipe->path, settings = settings_of(c),
             is_open = c.batch == kAuto](const Accelerator& type) {
       auto on = settings;
@@ -150,7 +156,7 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--calibrate", c->calibrate,
                       "a run of smelt's on TPUs or GPUs, whose steps say how fast its kind is");
   command->add_option("--html", c->html, "a file for a page with charts");
-  command->add_option("--region", c->region, "of prices, e.g. europe-west4");
+  command->add_option("--region", c->region, "of prices, e.g. us-central1");
   command->add_option("--minutes", c->minutes, "most minutes that one compilation may take")
       ->check(number_from(1))
       ->capture_default_str();

@@ -17,6 +17,7 @@ struct TpuVmOptions {
   std::string name, project, zone;
   std::string type = "v2-8", version, network, subnetwork, service_account, format;
   std::vector<std::string> labels, metadata, paths, ssh_flags;
+  std::vector<std::string> behind;  // "--": ssh's own flags
   std::string worker = "0", command;
   bool spot = false, preemptible = false, reserved = false, internal = false, quiet = false;
   bool dry_run = false, tunnels = false;
@@ -89,6 +90,8 @@ void reach(const TpuVmOptions& o, Words words) {
   if (o.internal) words.emplace_back("--internal-ip");
   for (const std::string& flag : o.ssh_flags) add_word(words, "--ssh-option", ssh_option(flag));
   if (o.dry_run) words.emplace_back("--dry-run");
+  if (!o.behind.empty()) words.emplace_back("--");
+  words.insert(words.end(), o.behind.begin(), o.behind.end());
   become_cloud_line(words);
 }
 
@@ -136,6 +139,7 @@ void add_reaching(CLI::App& command, const Options& o) {
 
 void add_ssh(CLI::App& group, const Options& o) {
   auto* command = add_named(group, o, "ssh", "smelt cloud ssh: a command on workers, or a shell");
+  command->add_option("flags", o->behind, "behind --: ssh's own, as -- -L 6006:localhost:6006");
   command->add_option("--command", o->command, "default: a shell");
   add_reaching(*command, o);
   command->callback([o] {

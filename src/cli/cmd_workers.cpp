@@ -25,6 +25,7 @@ void add_ssh(CLI::App& cloud) {
   auto* command = cloud.add_subcommand("ssh", "a command on workers at once, or a shell on one");
   auto o = std::make_shared<WorkerOptions>();
   command->add_option("name", o->name, "the machine, or USER@ it")->required();
+  command->add_option("flags", o->flags, "behind --: ssh's own, as -- -L 6006:localhost:6006");
   command->add_option("--command", o->command, "ends when this does; default: a shell");
   command->add_option("--timeout", o->timeout,
                       "as 90s or 2h; after it the workers are told to end");

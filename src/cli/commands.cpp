@@ -98,6 +98,8 @@ void add_commands(CLI::App& app) {
   settle_options(app);
 }
 
+constexpr const char* kNoOutput = "standard output: cannot be written to";
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -107,10 +109,13 @@ int run_command_line(int argc, char** argv) {
   try {
     add_commands(app);
     parse(app, arguments_of(app, argc, argv));
-    if (!std::cout.flush()) throw SystemError("standard output: cannot be written to");
+    if (!std::cout.flush()) throw SystemError(kNoOutput);
     return 0;
   } catch (const CLI::Success& wanted) {
-    return app.exit(wanted);
+    const int status = app.exit(wanted);
+    if (std::cout.flush()) return status;
+    std::cerr << "error: " << kNoOutput << "\n";
+    return 1;
   } catch (const ExitStatus& end) {
     return end.status();
   } catch (const UsageError& error) {

@@ -10,12 +10,13 @@ struct JobOptions {
   std::string recipe;
   std::vector<std::string> settings;
   std::string type, zones, bucket, name, package, prices, until, project, version;
-  std::string network, subnetwork, service_account, user, silence, patience, ssh_config;
+  std::string network, subnetwork, service_account, user, silence, patience, turn, ssh_config;
   double budget = 0, price = 0;
   int attempts = 5;
   double poll = 30;  // seconds
   std::vector<std::string> ssh_options;
   bool spot = false, queued = false, internal = false, yes = false, dry_run = false, json = false;
+  bool far_bucket = false;
 };
 
 // Makes and leads the job, or goes on with the one that its folder in the bucket has. ExitStatus

@@ -36,13 +36,14 @@ void check_device(const Recipe& r, const Accelerator& type) {
         hint);
 }
 
-std::string judge(const Recipe& recipe, const Accelerator* type) {
+std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {
   if (type != nullptr) {
     check_device(recipe, *type);
     (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there
   }
-  if (const std::string misfit = dry_run(recipe, {}, type).misfit; !misfit.empty())
-    throw UsageError(misfit, "smelt plan says where and how it fits");
+  const DryRun run = dry_run(recipe, {}, type);
+  if (!run.misfit.empty()) throw UsageError(run.misfit, "smelt plan says where and how it fits");
+  planned = run.planned;
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
              " on ", recipe.train.devices, " x ", recipe.train.device);
 }
@@ -101,7 +102,7 @@ class Stager {
   std::string place(const std::string& field) const { return join_path(folder_, "input/" + field); }
   std::string put(const std::string& file, const std::string& to) {
     (void)file_size(file);  // it is there
-    out_.files.emplace_back(file, to);
+    out_.files.push_back({file, to});
     return to;
   }
   // `newest`: of checkpoints this one alone.
@@ -157,16 +158,18 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
   return out;
 }
 
-DoctorCheck recipe_check(const std::string& path, const std::vector<std::string>& settings,
-                         const Accelerator* type) {
-  return looked_at("recipe", [&] {
+JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
+                          const Accelerator* type) {
+  JudgedRecipe out;
+  out.check = looked_at("recipe", [&] {
     const Recipe recipe = load_recipe(path, settings);
-    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type);
+    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type, out.planned);
     // The job's results, or those that an earlier one had: it does not run there.
     std::vector<std::string> elsewhere = settings;
     elsewhere.push_back("out=" + join_path(recipe.out, "run"));
-    return judge(load_recipe(path, elsewhere), type);
+    return judge(load_recipe(path, elsewhere), type, out.planned);
   });
+  return out;
 }
 
 }  // namespace smelt

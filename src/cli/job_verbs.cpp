@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <ctime>
+#include <iomanip>
 #include <iostream>
 #include <random>
 #include <regex>
@@ -10,6 +13,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/figures.h"
 #include "base/run_program.h"
 #include "base/stop_signal.h"
 #include "checkpoint/checkpoint.h"
@@ -68,6 +72,11 @@ double silence_of(const std::string& text) {
   return seconds;
 }
 
+double turn_of(const JobOptions& o) {
+  if (!o.queued) throw UsageError("--turn: only what is in the queue has one", "add --queued");
+  return static_cast<double>(parse_duration("--turn", o.turn).count());
+}
+
 JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& recipe) {
   constexpr double kMostDollars = 1e6;  // more is a slip of the hand
   if (!(o.budget > 0) || o.budget > kMostDollars)
@@ -99,6 +108,7 @@ JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& reci
   if (!o.silence.empty()) spec.silence = silence_of(o.silence);
   if (!o.patience.empty())
     spec.patience = static_cast<double>(parse_duration("--patience", o.patience).count());
+  if (!o.turn.empty()) spec.turn = turn_of(o);
   return spec;
 }
 
@@ -154,7 +164,43 @@ JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
   return next;
 }
 
-void show(const JobOptions& o, const JobJournal& journal) {
+// Before anything is there: that a machine could do something for the money, and in the time.
+void require_enough(const JobOptions& o, const JobJournal& journal) {
+  const double now = seconds_now(), paid = dollars_so_far(journal, now);
+  const JobTimes times{.poll = o.poll};
+  const double need = times.useful + times.closing + times.poll;
+  if (journal.step != JobStep::stage || time_to_close(journal, times, now).seconds > 0) return;
+  double rate = 0;
+  for (const JobSpec::Zone& zone : journal.spec.zones) rate = std::max(rate, zone.dollars_an_hour);
+  const double least = paid + rate * need / 3600;
+  if (journal.spec.budget <= least)
+    throw UsageError(
+        str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
+            " are paid, are not enough: to come up, save and be deleted a machine of $",
+            dollars(rate), " an hour takes $", dollars(least - paid)),
+        str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
+  throw UsageError(str("--until: ", o.until, " is too soon: to come up, save and be deleted takes ",
+                       std::ceil(need / 60), " minutes"),
+                   "a later --until");
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm time{};
+  ::gmtime_r(&whole, &time);
+  return str(std::put_time(&time, "%Y-%m-%d %H:%MZ"));
+}
+
+// What is likely, at the price of the first zone.
+std::string likely_cost(const JobSpec& spec, const std::optional<RunTime>& planned) {
+  if (!planned) return "how long it trains, and for how much, is not known";
+  const Estimate& seconds = spec.node.spot ? planned->spot_seconds : planned->seconds;
+  const double hours = seconds.likely / 3600;
+  return str("likely $", dollars(hours * spec.zones.front().dollars_an_hour), ": it trains for ",
+             rounded(hours, 1), " hours");
+}
+
+void show(const JobOptions& o, const JobJournal& journal, const std::optional<RunTime>& time) {
   const JobSpec& spec = journal.spec;
   std::ostream& out = o.json ? std::cerr : std::cout;
   out << o.recipe << ": " << spec.node.accelerator_type << (spec.node.spot ? ", spot" : "")
@@ -162,9 +208,10 @@ void show(const JobOptions& o, const JobJournal& journal) {
       << spec.project << "\n";
   for (const JobSpec::Zone& zone : spec.zones)
     out << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour\n";
-  out << "  at most $" << dollars(spec.budget) << ", $"
-      << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n  in " << spec.folder
-      << "; results come to the recipe's out\n";
+  out << "  " << likely_cost(spec, time) << "\n  at most $" << dollars(spec.budget) << ", $"
+      << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n";
+  if (spec.until > 0) out << "  until " << time_text(spec.until) << " at the latest\n";
+  out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
 }
 
 }  // namespace
@@ -173,26 +220,31 @@ void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   const Accelerator type = made_by_tpu_api("--type", o.type);
   JobSpec spec = spec_of(o, type, recipe);
-  DoctorAsk ask{o.project, spec.node.accelerator_type, {}, o.bucket, o.package, o.service_account};
+  JobJournal fresh;
+  fresh.spec = spec;
+  fresh.spec.until = 0;  // a job that trains may be led until then
+  require_enough(o, fresh);
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
+                o.package, o.service_account,          spec.user, o.far_bucket};
   for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = examine(ask, [] { return job_api(); });
-  checks.push_back(recipe_check(o.recipe, o.settings, &type));
-  if (!are_good(checks) || !o.json) print_checks(checks);
+  const JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
+  checks.push_back(judged.check);
+  print_checks(o.json ? std::cerr : std::cout, checks);
   if (!are_good(checks)) throw ExitStatus(1);
   GoogleApi api = job_api();
   spec.project = project_of(o.project, api);
   spec.package_sha256 = file_sha256(spec.package);
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
-  staged.files.emplace_back(spec.package, staged_package(spec));
+  staged.files.push_back({spec.package, staged_package(spec), spec.package_sha256});
   const auto journal = [&](const std::optional<std::string>& kept) {
     return journal_of(spec, kept, staged);
   };
-  show(o, journal(JournalObject(api, spec.folder).read()));
+  const JobJournal planned = journal(JournalObject(api, spec.folder).read());
+  require_enough(o, planned);
+  show(o, planned, judged.planned);
   if (o.dry_run) return;
-  if (!o.yes && !is_agreed_to("run it?")) {
-    std::cerr << "nothing was made; --yes runs it\n";
-    throw ExitStatus(1);
-  }
+  require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
   JobLead lead{.folder = spec.folder,
                .journal = journal,
                .out = recipe.out,

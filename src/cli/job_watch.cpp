@@ -73,7 +73,7 @@ void fetch_results(const JobSpec& spec, const std::string& out,
 }
 
 constexpr const char* kNotice =
-    "\nstopping: the job goes on by itself for a while; a second signal ends at once\n";
+    "\nstopping: what is there goes on by itself for a while; a second signal ends at once\n";
 
 // What a user hears whose signal ended this, and not the job.
 void run_to_end(Job& job, const JobLead& lead) try {
@@ -82,19 +82,25 @@ void run_to_end(Job& job, const JobLead& lead) try {
 } catch (const TakenOver&) {
   throw;
 } catch (const Stopped&) {
-  const JobSpec& spec = job.journal().spec;
-  throw Stopped(
-      "cloud: nobody leads the job now",
-      str("smelt cloud watch ", spec.folder, " goes on, with --end ends it; after ",
-          static_cast<long long>(spec.silence / 60), " minutes alone its machine deletes itself"));
+  const JobJournal& journal = job.journal();
+  const JobSpec& spec = journal.spec;
+  const std::string stage = "its data are not all in the bucket: the same command again goes on";
+  const std::string watch = str("smelt cloud watch ", spec.folder, " goes on, with --end ends it");
+  if (journal.step == JobStep::stage) throw Stopped(str("cloud: no machine was asked for"), stage);
+  if (journal.there() == nullptr)
+    throw Stopped("cloud: nobody leads the job now; it has no machine", watch);
+  throw Stopped("cloud: nobody leads the job now",
+                str(watch, "; after ", static_cast<long long>(spec.silence / 60),
+                    " minutes alone its machine deletes itself"));
 }
 
-void judge_end(const JobJournal& end, bool json) {
+// `is_told`: why it ended was told by this process.
+void judge_end(const JobJournal& end, bool json, bool is_told) {
   if (json) std::cout << json_of(end).dump() << "\n";
   const double dollars = dollars_so_far(end, seconds_now());
   (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
-                                 << dollars << ": " << end.outcome << "\n";
-  if (end.outcome == "failed") throw SystemError("cloud: " + end.why);
+                                 << dollars << ": " << end.outcome
+                                 << (is_told ? "" : ": " + end.why) << std::endl;
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
@@ -148,8 +154,9 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   TpuApi tpu(api, spec.project);
   const SshSettings ssh{
       spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
-  const std::string api_url = api_server("tpu").text();
-  JobShell shell(spec, {tpu, ssh, tell, {api_url}});
+  GuardPlace place{api_server("tpu").text(), "$HOME", api_server("storage").text()};
+  JobShell shell(spec, {tpu, ssh, tell, place});
+  place.home = "/home/" + spec.user;
   const std::string model = join_path(spec.folder, "run/model");
   JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
   world.now = &seconds_now;
@@ -159,7 +166,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   world.tell = tell;
   world.log = [](const std::string& text) { std::cerr << text << std::flush; };
   world.startup = [&](const std::string& zone, double seconds) {
-    return startup_guard(spec, zone, seconds, {api_url, "/home/" + spec.user});
+    return startup_guard(spec, zone, seconds, place);
   };
   world.stage = [&] { lead.stage(tell); };
   world.fetch = [&] { fetch_results(spec, lead.out, tell); };
@@ -167,7 +174,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   world.times.poll = lead.poll;
   Job job(journal, world);
   run_to_end(job, lead);
-  judge_end(job.journal(), lead.json);
+  judge_end(job.journal(), lead.json, journal.outcome.empty());
 }
 
 void watch_job(const WatchOptions& o) {
@@ -200,7 +207,7 @@ void watch_job(const WatchOptions& o) {
   GoogleApi api = job_api();
   if (const JobJournal of = journal(JournalObject(api, folder).read()); of.step == JobStep::ended) {
     fetch_results(of.spec, lead.out, [](const std::string& line) { std::cerr << line << "\n"; });
-    return judge_end(of, lead.json);
+    return judge_end(of, lead.json, false);
   }
   lead_job(api, lead);
 }

@@ -5,7 +5,6 @@
 
 #include "base/duration.h"
 #include "base/error.h"
-#include "base/exit_status.h"
 #include "base/stop_signal.h"
 #include "cli/machine_price.h"
 #include "cloud/machines.h"
@@ -128,10 +127,7 @@ void bring_machine_up(const MachineOptions& o) {
   tpu.require_zones(request.zones);
   show_request(o, type, request, project);
   if (o.dry_run) return;
-  if (!o.yes && !is_agreed_to("make it?")) {
-    std::cout << "nothing was made; --yes makes it\n" << std::flush;
-    throw ExitStatus(1);
-  }
+  require_agreement(o.yes, "make it?", "nothing was made; --yes makes it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
   enqueue(tpu, project, request, queue_of(o), told_patience());
@@ -164,10 +160,7 @@ void take_machine_down(const MachineOptions& o) {
             << (found.node ? found.node->accelerator_type : found.queued->accelerator_type)
             << " in " << o.zone << ", " << (found.node ? found.node->state : found.queued->state)
             << (found.node ? "" : ", in the queue") << "\n";
-  if (!o.yes && !is_agreed_to("delete it?")) {
-    std::cout << "nothing was deleted; --yes deletes it\n" << std::flush;
-    throw ExitStatus(1);
-  }
+  require_agreement(o.yes, "delete it?", "nothing was deleted; --yes deletes it");
   const StopSignal signal("\nstopping: it is being deleted all the same\n");
   take_down(tpu, project, o.zone, o.name, told_patience());
   std::cout << "deleted\n";

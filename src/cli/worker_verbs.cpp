@@ -38,7 +38,8 @@ SshAccess access_to(const WorkerOptions& o, const std::string& target) {
                      str("smelt cloud status ", name, " --wait"));
   const Patience patience{&wait_or_stop, [](const std::string&) {}};
   return open_ssh(tpu, project, *found.node,
-                  {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run}, patience);
+                  {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run, o.flags},
+                  patience);
 }
 
 FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
@@ -132,6 +133,9 @@ void run_on_workers(const WorkerOptions& o) {
   std::optional<StopSignal> signal(kNotice);
   if (o.command.empty() && !o.timeout.empty())
     throw UsageError("--timeout: a shell has none", "give --command, too, or leave --timeout out");
+  if (!o.flags.empty() && !o.flags.front().starts_with("-"))
+    throw UsageError(str("ssh: '", o.flags.front(), "' is no flag of ssh's"),
+                     str("--command ", shell_word(join(o.flags, " "))));
   const SshAccess access = access_to(o, o.name);
   if (o.command.empty()) {
     if (access.workers.size() > 1)

@@ -10,6 +10,7 @@ struct WorkerOptions {
   std::string name;  // "NAME" or "USER@NAME"
   std::string zone = "-", project, workers = "0", command, config;
   std::vector<std::string> options;  // of ssh
+  std::vector<std::string> flags;    // of ssh itself, as they are
   std::string timeout;               // a length of time; "" = none
   bool internal_ip = false, dry_run = false;
   std::vector<std::string> from;  // of copies; paths "NAME:path" are on the workers

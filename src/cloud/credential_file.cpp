@@ -29,7 +29,9 @@ bool holds_secret(const nlohmann::json& file) {
 CredentialFields open_file(const std::string& path, const std::string& source) {
   const std::string where = str(path, " (", source, ")");
   struct ::stat facts{};
-  if (!is_regular(path, facts)) CredentialFields({}, where).refuse("there is no such file");
+  if (!is_regular(path, facts))
+    CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, and no file"
+                                                              : "there is no such file");
   const auto json = nlohmann::json::parse(read_file(path, kMostCredentials), nullptr, false);
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");

@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "cloud/file_hash.h"
 #include "cloud/json_text.h"
+#include "cloud/ssh.h"
 #include "cloud/storage_api.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
@@ -71,25 +72,38 @@ void require_rights(GoogleApi& api, const std::string& bucket) {
             " --member=WHO --role=roles/storage.objectUser; smelt cloud whoami says who"));
 }
 
+std::string bucket_name(const std::string& bucket) {
+  if (!is_remote(bucket) || parse_remote(bucket).scheme != "gs")
+    throw UsageError(str("'", bucket, "' is no bucket of Google's"), "--bucket gs://NAME");
+  return parse_remote(bucket).bucket;
+}
+
+// Zones that lie far from it; empty where none does.
+std::string far_zones(const std::string& location, const std::vector<std::string>& zones) {
+  std::vector<std::string> far;
+  for (const std::string& zone : zones)
+    if (!is_near(location, zone)) far.push_back(zone);
+  return join(far, ", ");
+}
+
 std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask,
                         std::string& number) {
-  if (!is_remote(ask.bucket) || parse_remote(ask.bucket).scheme != "gs")
-    throw UsageError(str("'", ask.bucket, "' is no bucket of Google's"), "--bucket gs://NAME");
-  const std::string name = parse_remote(ask.bucket).bucket;
+  const std::string name = bucket_name(ask.bucket);
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
   const nlohmann::json about = about_bucket(api, project, name, zone);
   const std::string location = text_in(about, "location");
   number = text_in(about, "projectNumber");
-  for (const std::string& each : ask.zones)
-    if (!is_near(location, each))
-      throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
-                           each, ": each byte between them is slow and is paid for"),
-                       str("smelt storage mb -p ", project, " -l ", region_of(each),
-                           " gs://NAME, and --bucket gs://NAME"));
+  const std::string far = far_zones(location, ask.zones);
+  if (!far.empty() && !ask.far_bucket)
+    throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ", far,
+                         ": each byte between them is slow and is paid for"),
+                     str("smelt storage mb -p ", project, " -l ", region_of(zone),
+                         " gs://NAME, and --bucket gs://NAME; or --far-bucket, which takes it"));
   require_rights(api, name);
   check_writable(ask.bucket);
   return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
-             location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "");
+             location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "",
+             far.empty() ? "" : str("; far from ", far, ": slow, and its traffic is paid for"));
 }
 
 // What the machine's account may do in the bucket is told by the bucket's own policy; what its
@@ -109,6 +123,20 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
   return str(account, " has no role of its own on ", bucket, unknown,
              ": gcloud storage buckets add-iam-policy-binding gs://", bucket, " --member=", member,
              " --role=roles/storage.objectUser");
+}
+
+// What is wrong with the words alone, of what cannot be looked up.
+void add_forms(const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
+  std::vector<DoctorCheck> all;
+  for (const std::string& zone : ask.zones)
+    all.push_back(looked_at("zone " + zone, [&] {
+      require_zone(zone);
+      return "";
+    }));
+  if (!ask.bucket.empty())
+    all.push_back(looked_at("bucket", [&] { return bucket_name(ask.bucket); }));
+  for (DoctorCheck& check : all)
+    if (!check.good) out.push_back(std::move(check));
 }
 
 std::string ssh_text() {
@@ -143,41 +171,52 @@ bool is_near(const std::string& location, const std::string& zone) {
   return place == region;
 }
 
+namespace {
+
+// Of one whose credentials are good.
+void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
+  std::string project;
+  out.push_back(looked_at("project", [&] { return project = project_of(ask.project, api); }));
+  if (project.empty()) return add_forms(ask, out);
+  TpuApi tpu(api, project);
+  std::vector<std::string> known;
+  out.push_back(looked_at("TPU API", [&] {
+    known = tpu.zones();
+    return counted(known.size(), "zone");
+  }));
+  if (out.back().good)
+    for (const std::string& zone : ask.zones)
+      out.push_back(
+          looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
+  if (ask.bucket.empty()) return;
+  std::string number;  // of the bucket's project, where its machines' account is, too
+  out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask, number); }));
+  const std::string account = !ask.service_account.empty() || number.empty()
+                                  ? ask.service_account
+                                  : number + "-compute@developer.gserviceaccount.com";
+  if (out.back().good && !account.empty())
+    out.push_back(looked_at("machine's account", [&] {
+      return account_text(api, parse_remote(ask.bucket).bucket, account);
+    }));
+}
+
+}  // namespace
+
 std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect) {
   std::vector<DoctorCheck> out;
   std::optional<GoogleApi> api;
-  std::string project;
   out.push_back(looked_at("credentials", [&] {
     api.emplace(connect());
     return who_text(*api);
   }));
-  if (!out.back().good) api.reset();
-  if (api) {
-    out.push_back(looked_at("project", [&] { return project = project_of(ask.project, *api); }));
-  }
-  if (api && !project.empty()) {
-    TpuApi tpu(*api, project);
-    std::vector<std::string> known;
-    out.push_back(looked_at("TPU API", [&] {
-      known = tpu.zones();
-      return counted(known.size(), "zone");
-    }));
-    if (out.back().good)
-      for (const std::string& zone : ask.zones)
-        out.push_back(
-            looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
-    std::string number;  // of the bucket's project, where its machines' account is, too
-    if (!ask.bucket.empty())
-      out.push_back(looked_at("bucket", [&] { return bucket_text(*api, project, ask, number); }));
-    const std::string account = !ask.service_account.empty() || number.empty()
-                                    ? ask.service_account
-                                    : number + "-compute@developer.gserviceaccount.com";
-    if (!ask.bucket.empty() && out.back().good && !account.empty())
-      out.push_back(looked_at("machine's account", [&] {
-        return account_text(*api, parse_remote(ask.bucket).bucket, account);
-      }));
-  }
+  out.back().good ? ask_google(*api, ask, out) : add_forms(ask, out);
   out.push_back(looked_at("OpenSSH", &ssh_text));
+  const std::string user = ask.user.empty() ? local_user() : ask.user;
+  if (!user.empty())
+    out.push_back(looked_at("user", [&] {
+      require_user(user);
+      return user + " signs in to the machine";
+    }));
   if (!ask.package.empty())
     out.push_back(looked_at("package", [&] { return package_text(ask.package); }));
   return out;

@@ -24,6 +24,8 @@ struct DoctorAsk {
   std::string bucket;                // gs://bucket, or a folder in it
   std::string package;               // what is to be installed there, a file
   std::string service_account = {};  // the machine's; "" = Compute Engine's of the bucket's project
+  std::string user = {};             // who signs in to it; "" = who one is here
+  bool far_bucket = false;           // it may lie in another region than the machine
 };
 
 // Runs `look`, whose text is what there is; what it throws is what is wrong, its hint the remedy.
@@ -33,8 +35,9 @@ DoctorCheck looked_at(const std::string& what, const std::function<std::string()
 // zone's machines near; true where the place of a name is not known here.
 bool is_near(const std::string& location, const std::string& zone);
 
-// Credentials, the TPU API, zones and type, bucket, the machine's rights there, OpenSSH, package:
-// each that is asked for and that another's failure does not hide. `connect` may throw.
+// Credentials, the TPU API, zones and type, bucket, the machine's rights there, OpenSSH and who
+// signs in, package: each that is asked for and that another's failure does not hide. Where nobody
+// may ask Google, what is no zone and no bucket is said all the same. `connect` may throw.
 std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect);
 
 }  // namespace smelt

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/progress.h"
+#include "store/archive.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -87,17 +89,17 @@ nlohmann::json drop_others(const std::string& list,
 
 }  // namespace
 
-int copy_once(const std::vector<std::pair<std::string, std::string>>& files,
-              const std::string& list, const std::function<void(const std::string&)>& tell) {
+int copy_once(const std::vector<StagedFile>& files, const std::string& list,
+              const std::function<void(const std::string&)>& tell) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kListEvery(5);  // a bucket takes one write a second of an object
   std::map<std::string, std::string> wanted;
-  for (const auto& [from, to] : files) wanted[to] = file_sha256(from);
+  for (const auto& [from, to, sum] : files) wanted[to] = sum.empty() ? file_sha256(from) : sum;
   nlohmann::json there = drop_others(list, wanted);
   const auto write = [&] { write_file(list, there.dump(1) + "\n"); };
   auto written = Clock::now();
   int copied = 0;
-  for (const auto& [from, to] : files) {
+  for (const auto& [from, to, sum] : files) {
     if (there.contains(to) && exists(to)) continue;
     tell(str("copying ", from, " to ", to));
     copy_file(from, to);
@@ -135,7 +137,9 @@ std::string package_text(const std::string& path) {
   if (!lower_case_name(path).ends_with(".tar.zst"))
     throw UsageError(str(path, " is no package: its name does not end in .tar.zst"), kHint);
   if (!exists(path)) throw UsageError(str("there is no package ", path), kHint);
-  return str(path, ", SHA-256 ", file_sha256(path));
+  if (!holds_file(path, "smelt/bin/smelt"))
+    throw UsageError(str(path, " is no package: it holds no smelt/bin/smelt"), kHint);
+  return str(path, ", ", bytes_text(static_cast<double>(file_size(path))));
 }
 
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "cloud/google_api.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -29,6 +30,19 @@ JobJournal take_lead(
   }
   throw TakenOver("cloud: other processes take over the job all the time",
                   "let one of them lead it");
+}
+
+JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now) {
+  const JobSpec& spec = journal.spec;
+  const JobMachine* there = journal.there();
+  double rate = there != nullptr ? there->dollars_an_hour : 0;
+  for (const JobSpec::Zone& zone : spec.zones)
+    if (there == nullptr) rate = std::max(rate, zone.dollars_an_hour);
+  const double need = times.closing + times.poll + (there == nullptr ? times.useful : 0);
+  const double left = spec.budget - dollars_so_far(journal, now);
+  const double by_money = rate > 0 ? left / rate * 3600 - need : left <= 0 ? 0 : spec.patience;
+  const double by_time = spec.until > 0 ? spec.until - now - need : by_money;
+  return by_time < by_money ? JobClosing{by_time, "until"} : JobClosing{by_money, "budget"};
 }
 
 Job::Job(JobJournal journal, JobWorld world)
@@ -92,28 +106,15 @@ void Job::end(const std::string& outcome, const std::string& why) {
   go(journal_.step == JobStep::train ? JobStep::stop : JobStep::clean);
 }
 
-std::string Job::reason_to_close() const {
-  const JobMachine* there = journal_.there();
-  const double now = world_.now();
-  double rate = there != nullptr ? there->dollars_an_hour : 0;
-  for (const JobSpec::Zone& zone : journal_.spec.zones)
-    if (there == nullptr) rate = std::max(rate, zone.dollars_an_hour);
-  const double need =
-      world_.times.closing + world_.times.poll + (there == nullptr ? world_.times.useful : 0);
-  if (dollars_so_far(journal_, now) + rate * need / 3600 >= journal_.spec.budget) return "budget";
-  const double until = journal_.spec.until;
-  return until > 0 && now + need >= until ? "until" : "";
-}
-
 void Job::close_in_time() {
   const JobStep step = journal_.step;
   if (step != JobStep::machine && step != JobStep::install && step != JobStep::train) return;
-  const std::string reason = reason_to_close();
-  if (reason == "budget")
-    end(reason, str("of ", dollars_text(journal_.spec.budget),
-                    " no more is left than it takes to "
-                    "save and to delete"));
-  if (reason == "until") end(reason, "the time has come");
+  const JobClosing closing = time_to_close(journal_, world_.times, world_.now());
+  if (closing.seconds > 0) return;
+  const bool is_money = std::string_view(closing.reason) == "budget";
+  end(closing.reason, is_money ? str("of ", dollars_text(journal_.spec.budget),
+                                     " no more is left than it takes to save and to delete")
+                               : "the time has come");
 }
 
 void Job::stage() {
@@ -177,7 +178,8 @@ void Job::install() {
   journal_.machines.back().deadline = world_.now() + left;
   save();
   try {
-    world_.workers.install(*node, left);
+    const double to_close = time_to_close(journal_, world_.times, world_.now()).seconds;
+    world_.workers.install(*node, left, std::min(left, to_close));
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {
@@ -219,10 +221,11 @@ void Job::start_command(const TpuNode& node) {
   tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
 }
 
-// A look tells a piece of it alone, and what it said last says why it ended.
+// A look tells a piece of it alone, and what it said last says why it ended. All of it is in the
+// bucket.
 void Job::rest_of_log(const TpuNode& node) {
-  constexpr int kMostPieces = 256;
-  for (int i = 0; i < kMostPieces; ++i) {
+  constexpr double kAtMost = 60;  // seconds
+  for (const double began = world_.now(); world_.now() - began < kAtMost;) {
     const double left = seconds_left(journal_, world_.now());
     const auto look = world_.workers.look(node, left, journal_.log_end);
     if (look.log.empty()) return;
@@ -230,7 +233,18 @@ void Job::rest_of_log(const TpuNode& node) {
   }
 }
 
+// A machine is not kept for it: where it cannot go there, that is told.
+void Job::keep_log(const TpuNode& node) {
+  try {
+    world_.workers.keep_log(node);
+    tell(str("its log is in ", join_path(journal_.spec.folder, "log")));
+  } catch (const SystemError& error) {
+    tell(first_line(error.what()));
+  }
+}
+
 void Job::take_end(const TpuNode& node, int status) {
+  keep_log(node);
   if (status == 0) {
     journal_.outcome = "done";
     journal_.why = "the command has ended";
@@ -272,6 +286,7 @@ void Job::stop() {
   if (!node) return go(JobStep::clean);
   if (world_.now() - journal_.stop_since > world_.times.stop_at_most) {
     tell("it did not end in time");
+    keep_log(*node);
     return go(JobStep::clean);
   }
   const double left = std::min(world_.times.closing, seconds_left(journal_, world_.now()));
@@ -279,7 +294,10 @@ void Job::stop() {
   was_told_to_stop_ = true;
   const auto look = world_.workers.look(*node, left, journal_.log_end);
   take_log(look);
-  if (look.state != JobWorkers::Look::State::running) go(JobStep::clean);
+  if (look.state == JobWorkers::Look::State::running) return;
+  if (!look.log.empty()) rest_of_log(*node);
+  if (look.state == JobWorkers::Look::State::ended) keep_log(*node);
+  go(JobStep::clean);
 }
 
 void Job::clean() {

@@ -22,14 +22,18 @@ class JobWorkers {
   };
   virtual ~JobWorkers() = default;
   // The package, where it is not there yet, and what deletes the machine by itself after
-  // `seconds_left`, unless it is told anew.
-  virtual void install(const TpuNode& node, double seconds_left) = 0;
+  // `seconds_left`, unless it is told anew. SystemError where that is not done in `at_most`
+  // seconds.
+  virtual void install(const TpuNode& node, double seconds_left, double at_most) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
   // It is told so anew.
   virtual Look look(const TpuNode& node, double seconds_left,
                     const std::vector<std::uint64_t>& log_from) = 0;
   // They are told to end (TERM), and save a checkpoint; look() says when it has.
   virtual void stop(const TpuNode& node) = 0;
+  // What they printed goes to the job's folder in the bucket, for whoever comes when the machine is
+  // gone.
+  virtual void keep_log(const TpuNode& node) = 0;
 };
 
 // Seconds.
@@ -59,6 +63,14 @@ struct JobWorld {
   std::function<std::optional<std::int64_t>()> newest_checkpoint = {};
   JobTimes times = {};
 };
+
+// How long until a job has to be ended, as what is left then goes by with saving and deleting; 0 or
+// less: now. And which of its ends that is, "budget" or "until".
+struct JobClosing {
+  double seconds = 0;
+  const char* reason = "";
+};
+JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now);
 
 // Another process leads the job now.
 class TakenOver : public Stopped {
@@ -95,7 +107,6 @@ class Job {
   void require_lead();
   [[noreturn]] void throw_taken_over(const std::string& owner) const;
   void close_in_time();
-  std::string reason_to_close() const;
   void start_command(const TpuNode& node);
   void take_log(const JobWorkers::Look& look);
   void take_progress();
@@ -104,6 +115,7 @@ class Job {
   void useless(const std::string& why);
   void unheard(const std::string& why);
   void rest_of_log(const TpuNode& node);
+  void keep_log(const TpuNode& node);
   void fail(const std::string& why) { end("failed", why); }
   void go(JobStep step);
   void save();

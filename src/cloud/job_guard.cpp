@@ -5,6 +5,7 @@
 
 #include "base/run_program.h"
 #include "base/str.h"
+#include "cloud/machine_calls.h"
 
 namespace smelt {
 namespace {
@@ -17,19 +18,14 @@ constexpr const char* kEnd =
     "end_job() { if runs && [ ! -e \"$j/told\" ]; then : > \"$j/told\"; "
     "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
 
-// The token is on no command line, where every user could read it. A worker's number is said by the
-// metadata (by TPU_WORKER_ID where that is set).
+// A worker's number is said by the metadata (by TPU_WORKER_ID where that is set).
 constexpr const char* kDeletes =
-    "told() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
-    "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/$1\"; }\n"
-    "call() { told service-accounts/default/token |\n"
-    "  sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
-    "  curl -s -m 60 -H @- \"$@\"; }\n"
+    "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
+    "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
     "is_going() { case $(call -w '%{http_code}' \"$machine\") in *'\"DELETING\"'*|*404) true;; "
     "*) false;; esac; }\n"
     "wait_for_turn() {\n"
-    "  n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}; i=0\n"
-    "  case $n in ''|*[!0-9]*) n=0;; esac\n"
+    "  i=0\n"
     "  while due && [ $i -lt $((3 * n)) ]; do sleep \"$poll\"; i=$((i+1)); done\n"
     "}\n";
 
@@ -52,16 +48,19 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
              " ))\n"
              "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
              "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n",
-             kDeletes, "machine=", shell_word(place.api + resource_of(spec, zone)),
+             machine_calls(), keep_log_function(spec, place.storage), kDeletes,
+             "machine=", shell_word(place.api + resource_of(spec, zone)),
              "\n"
              "while :; do\n"
              "  if due; then\n"
-             "    end_job; i=0\n"
+             "    number; end_job; i=0\n"
              "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
+             "    [ -n \"$kept\" ] || keep_log; kept=1\n"
              "    wait_for_turn\n"
              "    if due && ! is_going; then call -o /dev/null -X DELETE \"$machine",
              spec.queued ? "?force=true" : "",
              "\"; fi\n"
+             "  else kept=\n"
              "  fi\n"
              "  sleep \"$poll\"\n"
              "done\n");

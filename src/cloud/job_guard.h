@@ -12,12 +12,14 @@ namespace smelt {
 struct GuardPlace {
   std::string api;             // "https://tpu.googleapis.com"
   std::string home = "$HOME";  // of the user who signs in, as the shell reads it
+  std::string storage = {};    // "https://storage.googleapis.com"
 };
 
 // A shell script that runs until the machine is gone, which is `seconds` after its start unless it
-// is told anew: it tells the job to end, waits for it a minute, and deletes the machine with the
-// token of the machine's own service account (roles/tpu.admin), unless that is under way. It runs
-// on each worker; those behind the first give the ones before them 15 seconds each. Needs curl.
+// is told anew: it tells the job to end, waits for it a minute, puts its log into the bucket, and
+// deletes the machine with the token of the machine's own service account (roles/tpu.admin), unless
+// that is under way. It runs on each worker; those behind the first give the ones before them 15
+// seconds each. Needs curl.
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
                          const GuardPlace& place);
 // The same as a machine runs it from its start, as root, and does not wait for it.

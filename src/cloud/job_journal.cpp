@@ -47,6 +47,7 @@ void visit_spec(Spec& s, const Visit& visit) {
   visit("attempts", s.attempts);
   visit("silence", s.silence);
   visit("patience", s.patience);
+  visit("turn", s.turn);
 }
 
 template <class Machine, class Visit>

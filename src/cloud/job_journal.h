@@ -33,6 +33,7 @@ struct JobSpec {
   int attempts = 5;             // starts in a row without a new checkpoint, then it is given up
   double silence = 3600;        // seconds without a supervisor until the machine deletes itself
   double patience = 24 * 3600;  // seconds without a machine until it is given up
+  double turn = 2 * 3600;       // seconds in a zone's queue until the next zone is asked
 };
 
 enum class JobStep { stage, machine, install, train, stop, clean, collect, ended };

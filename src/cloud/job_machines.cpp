@@ -125,6 +125,10 @@ void JobMachines::ask() {
     tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
   }
   JobMachine& machine = journal_.machines.back();
+  // Google ends its turn by itself, FAILED, whoever leads the job then. One that stands in the only
+  // queue there is keeps its place.
+  const QueueSpec queue{
+      "", std::chrono::seconds(spec.zones.size() > 1 ? static_cast<long long>(spec.turn) : 0)};
   NodeSpec node = spec.node;
   node.labels[kRunLabel] = spec.run;
   node.metadata["startup-script"] = startup_(machine.zone, seconds_left(journal_, tools_.now()));
@@ -132,7 +136,7 @@ void JobMachines::ask() {
   tools_.require_lead();
   try {
     const std::string name = machine_name(spec);
-    begun = spec.queued ? tools_.tpu.enqueue(machine.zone, name, node, {})
+    begun = spec.queued ? tools_.tpu.enqueue(machine.zone, name, node, queue)
                         : tools_.tpu.create(machine.zone, name, node);
   } catch (const Stopped&) {
     throw;

@@ -1,5 +1,6 @@
 #include "cloud/job_shell.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -7,6 +8,7 @@
 #include "base/run_program.h"
 #include "cloud/credential_file.h"
 #include "cloud/file_hash.h"
+#include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::chrono::minutes kToBring(30);
 constexpr int kNotReached = 255, kNoAnswer = 124;
+constexpr const char* kPackage = "package.tar.zst";
 
 std::string last_line(const std::string& text) {
   const std::string whole(trim(text));
@@ -145,7 +148,7 @@ void JobShell::require(const std::vector<Ran>& ran, const TpuNode& node, const s
 }
 
 std::string staged_package(const JobSpec& spec) {
-  return join_path(spec.folder, "input/package.tar.zst");
+  return join_path(spec.folder, str("input/", kPackage));
 }
 
 std::string JobShell::package_folder() const {
@@ -167,6 +170,42 @@ std::string JobShell::local_package() {
   return package_ = file;
 }
 
+std::chrono::seconds JobShell::to_bring() const {
+  using std::chrono::seconds;
+  const auto left = std::chrono::duration_cast<seconds>(installed_until_ - Clock::now());
+  return std::clamp(left, seconds(1), seconds(kToBring));
+}
+
+// By each worker itself, from the bucket; those that did not get it.
+JobShell::Workers JobShell::fetch_package(const TpuNode& node, const Workers& bare) {
+  const std::string there = staged_package(spec_);
+  const std::string fetch =
+      str("cd \"", package_folder(), ".new\" && { ",
+          fetch_command(there, tools_.guard.storage, kPackage, spec_.package_sha256), "}");
+  const auto fetched = shell(node, bare, fetch, to_bring());
+  Workers without;
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    if (fetched[i].status == 0) continue;
+    without.push_back(bare[i]);
+    tools_.tell(str(name_of(node, fetched[i].worker), " does not get ", there, ": ",
+                    last_line(fetched[i].err), "; copied from here"));
+  }
+  return without;
+}
+
+void JobShell::copy_package(const TpuNode& node, const Workers& bare) {
+  const auto where = shell(node, bare, str("cd \"", package_folder(), ".new\" && pwd"));
+  require(where, node, "");
+  std::map<int, std::string> places;
+  for (const Ran& each : where) places[each.worker] = str(trim(each.out), "/", kPackage);
+  const SshAccess& there = access(node);
+  const std::string file = local_package();
+  const auto words = [&](const SshWorker& worker) {
+    return scp_words(there, worker, {file}, remote_path(there, worker, places.at(worker.index)));
+  };
+  require(run(node, bare, words, false, to_bring()), node, "the package was not copied: ");
+}
+
 // Aside, then in its place: what is there is whole.
 void JobShell::bring_package(const TpuNode& node) {
   const std::string folder = package_folder();
@@ -178,29 +217,22 @@ void JobShell::bring_package(const TpuNode& node) {
   if (bare.empty()) return;
   tools_.tell(str("bringing ", path_name(spec_.package), " to ", node.name,
                   all.size() > 1 ? str(", ", bare.size(), " of its workers") : ""));
-  const auto made = shell(node, bare,
-                          str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder,
-                              ".new\" && cd \"", folder, ".new\" && pwd"));
-  require(made, node, "");
-  const SshAccess& there = access(node);
-  std::map<int, std::string> places;
-  for (const Ran& each : made) places[each.worker] = str(trim(each.out), "/package.tar.zst");
-  const auto words = [&](const SshWorker& worker) {
-    return scp_words(there, worker, {local_package()},
-                     remote_path(there, worker, places.at(worker.index)));
-  };
-  require(run(node, bare, words, false, kToBring), node, "the package was not copied: ");
-  const std::string unpack = str(
-      "cd \"", folder, ".new\" && echo '", spec_.package_sha256,
-      "  package.tar.zst' | sha256sum -c --quiet - && "
-      "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
-      "tar --zstd -xf package.tar.zst && rm package.tar.zst && test -x smelt/bin/smelt && cd .. "
-      "&& rm -rf \"",
-      folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
-  require(shell(node, bare, unpack, kToBring), node, "the package was not unpacked: ");
+  const std::string make = str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder, ".new\"");
+  require(shell(node, bare, make), node, "");
+  if (const Workers without = fetch_package(node, bare); !without.empty())
+    copy_package(node, without);
+  const std::string unpack =
+      str("cd \"", folder, ".new\" && echo '", spec_.package_sha256, "  ", kPackage,
+          "' | sha256sum -c --quiet - && "
+          "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
+          "tar --zstd -xf ",
+          kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
+          folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
+  require(shell(node, bare, unpack, to_bring()), node, "the package was not unpacked: ");
 }
 
-void JobShell::install(const TpuNode& node, double seconds_left) {
+void JobShell::install(const TpuNode& node, double seconds_left, double at_most) {
+  installed_until_ = Clock::now() + std::chrono::seconds(static_cast<long long>(at_most));
   (void)look(node, seconds_left, {});
   const std::string guard = guard_script(spec_, node.zone, seconds_left, tools_.guard);
   const Workers all = access(node).workers;
@@ -212,7 +244,7 @@ void JobShell::install(const TpuNode& node, double seconds_left) {
       str("python3 -c 'import venv, ensurepip' 2>/dev/null || { sudo -n apt-get update -qq && "
           "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
           package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
-  require(shell(node, all, setup, kToBring), node, str("smelt setup ", spec_.setup, ": "));
+  require(shell(node, all, setup, to_bring()), node, str("smelt setup ", spec_.setup, ": "));
 }
 
 // A worker on which it runs already, as one got it and another was not reached, keeps it.
@@ -258,6 +290,13 @@ JobWorkers::Look JobShell::look(const TpuNode& node, double seconds_left,
 
 void JobShell::stop(const TpuNode& node) {
   require(shell(node, access(node).workers, end_command()), node, "");
+}
+
+void JobShell::keep_log(const TpuNode& node) {
+  const auto keep = [&](const SshWorker& worker) {
+    return keep_log_command(spec_, tools_.guard.storage, worker.index);
+  };
+  require(shell(node, access(node).workers, keep), node, "its log does not go to the bucket: ");
 }
 
 }  // namespace smelt

@@ -27,11 +27,12 @@ class JobShell : public JobWorkers {
  public:
   JobShell(JobSpec spec, ShellTools tools);
 
-  void install(const TpuNode& node, double seconds_left) override;
+  void install(const TpuNode& node, double seconds_left, double at_most) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
+  void keep_log(const TpuNode& node) override;
 
  private:
   using Workers = std::vector<SshWorker>;
@@ -56,6 +57,9 @@ class JobShell : public JobWorkers {
   std::string package_folder() const;
   std::string local_package();
   void bring_package(const TpuNode& node);
+  Workers fetch_package(const TpuNode& node, const Workers& bare);
+  void copy_package(const TpuNode& node, const Workers& bare);
+  std::chrono::seconds to_bring() const;
 
   JobSpec spec_;
   ShellTools tools_;
@@ -63,6 +67,7 @@ class JobShell : public JobWorkers {
   std::string node_;                               // that it is of
   std::string package_;                            // a file here
   std::optional<Clock::time_point> failed_since_;  // of one, while others run
+  Clock::time_point installed_until_;              // at the latest
 };
 
 }  // namespace smelt

@@ -199,7 +199,8 @@ std::string local_user() {
 SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const SshSettings& settings, const Patience& patience) {
   require_reachable(node);
-  SshAccess access{settings.user, "", "", settings.config, settings.options, {}, false};
+  SshAccess access{settings.user,    "", "",    settings.config,
+                   settings.options, {}, false, settings.flags};
   for (const int index : parse_workers(settings.workers, static_cast<int>(node.addresses.size()))) {
     const auto i = static_cast<std::size_t>(index);
     const std::string& external = node.external_addresses[i];
@@ -222,6 +223,7 @@ std::vector<std::string> ssh_words(const SshAccess& access, const SshWorker& wor
   std::vector<std::string> words{"ssh", command.empty() ? "-t" : "-T"};
   const auto common = common_words(access, worker);
   words.insert(words.end(), common.begin(), common.end());
+  words.insert(words.end(), access.flags.begin(), access.flags.end());
   words.insert(words.end(), {"-l", access.user, "--", worker.address});
   if (!command.empty()) words.push_back(command);
   return words;

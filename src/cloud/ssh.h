@@ -23,7 +23,8 @@ struct SshSettings {
   std::string config;                // a file of ssh's options instead of the user's own
   std::vector<std::string> options;  // as ssh's -o has them
   bool internal_ip = false;
-  bool dry_run = false;  // nothing is made, pushed or written
+  bool dry_run = false;                 // nothing is made, pushed or written
+  std::vector<std::string> flags = {};  // of ssh itself, "-L", "6006:localhost:6006"
 };
 
 // UsageError for root, which is not to sign in, and for what is no user's name.
@@ -43,6 +44,7 @@ struct SshAccess {
   std::vector<std::string> options;
   std::vector<SshWorker> workers;
   bool key_is_new = false;  // it was pushed right now, and may take a while to arrive
+  std::vector<std::string> flags = {};
 };
 
 // Makes the key where there is none, pushes it where the node has it not, and looks for the

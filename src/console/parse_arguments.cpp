@@ -139,12 +139,21 @@ bool is_of_absl(const CLI::App& app, const std::string& name) {
   return !found.empty();
 }
 
+constexpr const char* kOfGo = "ctpu";
+
+// Go's package of flags takes "-name" for "--name".
+void give_two_dashes(std::vector<std::string>& words) {
+  for (std::string& word : words)
+    if (word.size() > 2 && word[0] == '-' && word[1] >= 'a' && word[1] <= 'z') word.insert(0, "-");
+}
+
 }  // namespace
 
 // CLI11 would take the next argument for the value of "--flag=".
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc), arguments;
   if (!words.empty() && is_of_absl(app, words.front())) words = with_flag_files(words);
+  if (!words.empty() && words.front() == kOfGo) give_two_dashes(words);
   const CLI::App* command = &app;
   bool original = false;
   for (const std::string& word : words) {

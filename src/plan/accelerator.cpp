@@ -116,6 +116,31 @@ const std::vector<Accelerator>& accelerators() {
   return kAll;
 }
 
+namespace {
+
+// "v5e-8" by the chip's name, "a100" without its memory: the type that is called so; else "".
+std::string type_called(const std::string& name) {
+  std::string google = name;
+  for (const Generation& g : kGenerations)
+    if (const std::string chip = str(g.name, "-"); name.starts_with(chip))
+      google = g.prefix + name.substr(chip.size());
+  if (name.empty()) return {};
+  for (const Accelerator& a : accelerators())
+    if (a.name == google || (a.is_gpu() && a.name.starts_with(name + "-"))) return a.name;
+  return {};
+}
+
+[[noreturn]] void throw_no_type(std::string_view where, const std::string& name) {
+  std::vector<std::string> known;
+  for (const Accelerator& a : accelerators()) known.push_back(a.name);
+  const std::string called = type_called(name);
+  throw UsageError(
+      str(where, ": '", name, "' is no type of TPU or GPU"),
+      called.empty() ? did_you_mean(name, known) : str("did you mean '", called, "'?"));
+}
+
+}  // namespace
+
 std::vector<Accelerator> find_accelerators(std::string_view where, std::string_view names) {
   if (names == "gpus") names = "a100-40gb,a100-80gb,h100,h200,l4,rtx4090,rtx3090";
   if (names == "all") names = "v2-8,v2-32,v3-8,v4-8,v5litepod-8,v5p-8,v6e-8";
@@ -123,12 +148,7 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
   for (const std::string_view item : split(names, ',')) {
     const std::string name(trim(item));
     const auto found = std::ranges::find(accelerators(), name, &Accelerator::name);
-    if (found == accelerators().end()) {
-      std::vector<std::string> known;
-      for (const Accelerator& a : accelerators()) known.push_back(a.name);
-      throw UsageError(str(where, ": '", name, "' is no type of TPU or GPU"),
-                       did_you_mean(name, known));
-    }
+    if (found == accelerators().end()) throw_no_type(where, name);
     if (std::ranges::find(out, *found) == out.end()) out.push_back(*found);
   }
   return out;

@@ -51,12 +51,19 @@ class Lines {
               : str("dry run: not everything that the run needs is here: ", join(lacks_, "; "),
                     "; nothing was made"));
   }
-  DryRun result() const { return {out_.str(), misfit_}; }
+  // What those say and lack comes behind.
+  void add(const Lines& others) {
+    out_ << others.out_.str();
+    lacks_.insert(lacks_.end(), others.lacks_.begin(), others.lacks_.end());
+  }
+  void planned(const RunTime& time) { planned_ = time; }
+  DryRun result() const { return {out_.str(), misfit_, planned_}; }
 
  private:
   std::ostringstream out_;
   std::vector<std::string> lacks_;
   std::string misfit_;
+  std::optional<RunTime> planned_;
 };
 
 void add_fields(const Recipe& r, Lines& lines) {
@@ -148,7 +155,6 @@ void add_memory(const Recipe& r, Lines& lines) {
   if (r.train.devices > 1)
     lines.add("memory, all devices",
               str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
-  check_machine_memory(r);
 }
 
 // By its compiler alone.
@@ -179,6 +185,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
     for (const std::string& setting : row.form().settings)
       lines.misfit(str("it fits with --set ", setting, " alone"));
   lines.add("time", planned_run_text(row));
+  lines.planned(row.time);
 }
 
 // Of devices that are not on this machine.
@@ -275,9 +282,13 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerat
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
-  add_program(r, on, lines);
-  add_outputs(r, beginning, lines);
+  // Before anything is compiled, which takes minutes.
+  check_machine_memory(r);
+  Lines outputs;
+  add_outputs(r, beginning, outputs);
   check_stages(r, beginning);
+  add_program(r, on, lines);
+  lines.add(outputs);
   lines.verdict();
   return lines.result();
 }

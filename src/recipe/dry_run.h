@@ -1,9 +1,11 @@
 // smelt run RECIPE --dry-run: what a run would do, after a look at everything that it needs.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "plan/accelerator.h"
+#include "plan/estimate.h"
 #include "recipe/pipeline.h"
 
 namespace smelt {
@@ -11,6 +13,7 @@ namespace smelt {
 struct DryRun {
   std::string text;
   std::string misfit;  // why the step does not fit its devices as it is; "" = it does, or unknown
+  std::optional<RunTime> planned = {};  // of devices that are not here, where it fits them
 };
 
 // Its text: every field of the recipe, the model's size, memory, steps, and where everything will

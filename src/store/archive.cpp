@@ -188,4 +188,13 @@ std::map<std::string, std::string> read_archive(const std::string& path, std::ui
   return files.finish();
 }
 
+bool holds_file(const std::string& path, const std::string& name) {
+  TarReader tar(path);
+  while (::archive_entry* entry = tar.next())
+    if (const char* given = ::archive_entry_pathname(entry);
+        given != nullptr && normal(given) == name)
+      return true;
+  return false;
+}
+
 }  // namespace smelt

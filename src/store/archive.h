@@ -17,4 +17,8 @@ constexpr std::uint64_t kMostArchiveBytes = std::uint64_t{1} << 30;
 std::map<std::string, std::string> read_archive(const std::string& path,
                                                 std::uint64_t most = kMostArchiveBytes);
 
+// Whether an archive has a file of this name; it is read up to there. As read_archive() where it
+// cannot be read.
+bool holds_file(const std::string& path, const std::string& name);
+
 }  // namespace smelt

@@ -116,7 +116,7 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::stri
   std::vector<std::string> all{"out=" + out()};
   all.insert(all.end(), settings.begin(), settings.end());
   StagedRecipe staged = staged_recipe(load_recipe(recipe(), all), spec.folder);
-  staged.files.emplace_back(package(), staged_package(spec));
+  staged.files.push_back({package(), staged_package(spec)});
   lead.stage = [staged, spec](const auto& tell) {
     copy_once(staged.files, spec.folder + "/input/files.json", tell);
     write_file(spec.folder + "/recipe.yaml", staged.text);

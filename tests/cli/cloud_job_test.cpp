@@ -42,6 +42,12 @@ TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   ASSERT_EQ(undisturbed.status, 0) << undisturbed.text;
   EXPECT_EQ(read_file(out() + "/model/eval_results.txt"),
             read_file(alone + "/model/eval_results.txt"));
+  // What it printed is in the bucket, to its end, of the machine that ended well.
+  const auto logs = list_folder(folder() + "/log");
+  ASSERT_EQ(logs.size(), 1u);
+  EXPECT_THAT(logs[0], testing::EndsWith("Z-worker-0.txt"));
+  EXPECT_EQ(read_file(folder() + "/log/" + logs[0]), read_file(worker_home() + "/.smelt-job/log"));
+  EXPECT_THAT(said, HasSubstr("its log is in " + folder() + "/log"));
   // The newest checkpoint came, the text stayed.
   EXPECT_TRUE(exists(out() + "/model/checkpoint-20/COMMIT"));
   EXPECT_FALSE(exists(out() + "/text"));
@@ -78,6 +84,23 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   EXPECT_GT(dollars_so_far(end, seconds_now()), 0);
 }
 
+TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
+  fake_.quota = 0;
+  const std::jthread stops([this] {
+    const std::string journal = out() + "/cloud-job.json";
+    while (!exists(journal) || parse_journal(read_file(journal), "journal").refusals == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(::getpid(), SIGINT);
+  });
+  GoogleApi api = job_api();
+  testing::internal::CaptureStdout();
+  const std::string said = error_of<Stopped>([&] { lead_job(api, lead()); });
+  testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, AllOf(HasSubstr("cloud: nobody leads the job now; it has no machine"),
+                          HasSubstr("smelt cloud watch " + folder() + " goes on"),
+                          testing::Not(HasSubstr("deletes itself"))));
+}
+
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
 // once.
 TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
@@ -89,7 +112,7 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   tpu.create(kZone, machine_name(spec), spec.node);
   google_.answer("/computeMetadata/v1/instance/service-accounts/default/token",
                  {200, R"({"access_token":"PLANTED-machine","expires_in":3599})"});
-  const GuardPlace place{api_server("tpu").text(), worker_home()};
+  const GuardPlace place{api_server("tpu").text(), worker_home(), api_server("storage").text()};
   const auto on_it = [&](const std::string& command) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));
@@ -107,7 +130,10 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   while (fake_.states().at("us-central1-a/smelt-abc123") != "DELETING")
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(fake_.states().at("us-central1-a/other"), "CREATING");
-  EXPECT_THAT(read_file(worker_home() + "/.smelt-job/log"), HasSubstr("saved\n"));
+  // And the end of what it said stays.
+  const auto logs = list_folder(folder() + "/log");
+  ASSERT_EQ(logs.size(), 1u);
+  EXPECT_EQ(read_file(folder() + "/log/" + logs[0]), "begun\nsaved\n");
   std::string bearer;
   for (const ServedRequest& request : guarded_.requests())
     if (request.method == "DELETE") bearer = request.headers.at("authorization");
@@ -143,13 +169,17 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
   }
   EXPECT_FALSE(exists("gs://bucket/asked"));
   EXPECT_EQ(count_requests("POST", ""), 0);
+  // Standard output is the journal's alone.
+  const CommandOutput json =
+      run_command(str("(", smelt_program(), " ", line, " --yes --json 2>/dev/null)"));
+  EXPECT_EQ(nlohmann::json::parse(json.text).at("outcome"), "failed");
   for (const CommandOutput& run : {answered("y"), run_smelt(line + " --yes")}) {
     EXPECT_EQ(run.status, 1) << run.text;
     EXPECT_THAT(run.text, AllOf(HasSubstr("us-central1-a: no quota"),
                                 HasSubstr("failed: there was no machine in all the time"),
                                 HasSubstr("the job has ended, for $0.00: failed")));
   }
-  EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 2);
+  EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 3);
 }
 
 TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
@@ -162,6 +192,17 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                  AllOf(HasSubstr("the price of a v5p-8, spot, in us-central1-a is not known"),
                        HasSubstr("--price DOLLARS")));
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
+  // Before anything is uploaded, or compiled.
+  expect_refusal(
+      run + rest + "--type v3-8 --spot --budget 0.5",
+      AllOf(HasSubstr("--budget: $0.50, of which $0.00 are paid, are not enough: to come "
+                      "up, save and be deleted a machine of $2.40 an hour takes $0.70"),
+            HasSubstr("hint: --budget 4 gives it an hour and more")));
+  expect_refusal(good + "--until 10m",
+                 HasSubstr("--until: 10m is too soon: to come up, save and be "
+                           "deleted takes 18 minutes"));
+  expect_refusal(good + "--turn 1h", HasSubstr("--turn: only what is in the queue has one"));
+  expect_refusal(good + "--worker 0", HasSubstr("--worker is for a machine's command"));
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
   expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));
   expect_refusal(good + "--name ../x", HasSubstr("--name: '../x' is no name of a folder"));
@@ -184,16 +225,18 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
     EXPECT_THAT(wrong.text, AllOf(HasSubstr("wrong  recipe"), why));
   };
   expect_wrong(good + "--yes --set text.input=gone.txt", HasSubstr("gone.txt"));
-  const std::string pod = run + rest + "--type v2-32 --budget 5 ";
+  const std::string pod = run + rest + "--type v2-32 --budget 50 ";
   expect_wrong(pod, AllOf(HasSubstr("train.device: cpu, on a v2-32"),
                           HasSubstr("--set train.device=tpu --set train.devices=32")));
   expect_wrong(pod + "--set train.device=tpu", HasSubstr("train.devices: 1, and a v2-32 has 32"));
   expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
-  const CommandOutput dry = run_smelt(good + "--dry-run --name a");
+  const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);
-  EXPECT_THAT(dry.text,
-              AllOf(HasSubstr("us-central1-a: $2.40 an hour"),
-                    HasSubstr("at most $5.00, $0.00 of it paid"), HasSubstr("in gs://bucket/a;")));
+  EXPECT_THAT(dry.text, AllOf(HasSubstr("us-central1-a: $2.40 an hour"),
+                              HasSubstr("at most $5.00, $0.00 of it paid"),
+                              HasSubstr("until 2099-12-31 10:00Z at the latest"),
+                              HasSubstr("how long it trains, and for how much, is not known"),
+                              HasSubstr("in gs://bucket/a;")));
   const CommandOutput unasked = run_smelt(good);
   EXPECT_EQ(unasked.status, 1);
   EXPECT_THAT(unasked.text, HasSubstr("nothing was made; --yes runs it"));

@@ -25,7 +25,7 @@ class JobRecipe : public testing::Test {
   }
   static std::vector<std::string> there(const StagedRecipe& staged) {
     std::vector<std::string> out;
-    for (const auto& [from, to] : staged.files) out.push_back(to);
+    for (const StagedFile& file : staged.files) out.push_back(file.to);
     return out;
   }
   void write(const std::string& name, const std::string& text = "x") const {

@@ -42,9 +42,11 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
 
 TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  const CommandOutput output = run_command(str("(", smelt_program(), " help recipe >/dev/full)"));
-  EXPECT_EQ(output.status, 1);
-  EXPECT_THAT(output.text, HasSubstr("standard output: cannot be written to"));
+  for (const char* words : {"help recipe", "--version"}) {
+    const CommandOutput output = run_command(str("(", smelt_program(), " ", words, " >/dev/full)"));
+    EXPECT_EQ(output.status, 1);
+    EXPECT_THAT(output.text, HasSubstr("standard output: cannot be written to"));
+  }
 }
 
 class RecipeTest : public testing::Test {

@@ -171,6 +171,10 @@ TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", home_.file());
   const auto said = [] { return error_of<UsageError>([] { google_credentials(); }); };
   EXPECT_THAT(said(), StartsWith(where() + "there is no such file\n  hint: make new ones"));
+  {
+    const ScopedVariable folder("GOOGLE_APPLICATION_CREDENTIALS", home_.dir.path());
+    EXPECT_THAT(said(), HasSubstr("it is a folder, and no file\n"));
+  }
   write_file(home_.file(), R"({"refresh_token": "PLANTED)");
   EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal({{"refresh_token", "PLANTED"}}),

@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "cloud/tpu_test.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/command.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
-#include "support/sha256.h"
 
 namespace smelt {
 namespace {
@@ -63,6 +63,11 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const ScopedVariable there("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator.endpoint());
+  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "EU"})"});
+  EXPECT_THAT(bucket("bucket"), HasSubstr("or --far-bucket, which takes it"));
+  EXPECT_EQ(said(ask({"p", "v3-8", {kZone}, "gs://bucket", "", "", "", true}), "bucket"),
+            "ok: bucket in eu, can be written to; far from us-central1-a: slow, and its traffic is "
+            "paid for | ");
   google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US"})"});
   EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
   google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
@@ -100,24 +105,39 @@ TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
   EXPECT_EQ(said(checks, "credentials"),
             "wrong: credentials: none were found | gcloud auth application-default login");
   EXPECT_EQ(said(checks, "bucket"), "not looked at");
+  const auto wrong = examine({"p", "", {kZone, "here"}, "/tmp", ""},
+                             []() -> GoogleApi { throw UsageError("none", ""); });
+  EXPECT_THAT(said(wrong, "bucket"), HasSubstr("'/tmp' is no bucket of Google's"));
+  EXPECT_THAT(said(wrong, "zone here"), HasSubstr("wrong: "));
+  EXPECT_EQ(said(wrong, "zone us-central1-a"), "not looked at");
   EXPECT_THAT(said(checks, "OpenSSH"), HasSubstr("ok: "));
   EXPECT_THAT(said(checks, "package"), HasSubstr("there is no package gone.tar.zst"));
 }
 
 TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
   const std::string package = home_.dir.file("smelt.tar.zst");
-  write_file(package, "packed");
-  const std::string common = "cloud doctor --project p --zone us-central1-a --type v3-8 --package ";
+  make_folders(home_.dir.file("smelt/bin"));
+  write_file(home_.dir.file("smelt/bin/smelt"), "");
+  run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst smelt"));
+  const std::string common =
+      "cloud doctor --project p --user me --zone us-central1-a --type v3-8 --package ";
   const CommandOutput good = run_smelt(common + package);
   EXPECT_EQ(good.status, 0) << good.text;
-  EXPECT_THAT(good.text, AllOf(HasSubstr("ok     package             " + package + ", SHA-256 " +
-                                         sha256("packed")),
+  EXPECT_THAT(good.text, AllOf(HasSubstr("ok     package             " + package + ", "),
+                               HasSubstr("ok     user                me signs in"),
                                HasSubstr("ok     zone us-central1-a  has v3-8")));
   write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\ntrain: {device: cpu}\n");
   const CommandOutput bad = run_smelt(common + "none.tar.zst " + home_.dir.file("r.yaml"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.text, AllOf(HasSubstr("wrong  recipe"), HasSubstr("gone.txt"),
                               HasSubstr("wrong  package"), Not(HasSubstr("PLANTED"))));
+  const CommandOutput root = run_smelt("cloud doctor --user root");
+  EXPECT_THAT(root.text, HasSubstr("root does not sign in"));
+  write_file(package, "junk");
+  EXPECT_THAT(run_smelt(common + package).text, HasSubstr("wrong  package"));
+  run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst key.json"));
+  EXPECT_THAT(run_smelt(common + package).text, HasSubstr("it holds no smelt/bin/smelt"));
+  run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst smelt"));
   const CommandOutput json = run_smelt(common + package + " --json");
   EXPECT_THAT(json.text, AllOf(HasSubstr(R"({"ok":true,"checks":[{"check":"credentials","ok":)"),
                                HasSubstr(R"("remedy":null)")));

@@ -112,6 +112,11 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
   body["name"] = name;
   body["state"] = {{"state", "WAITING_FOR_RESOURCES"}};
   body["createTime"] = kCreated;
+  if (body.contains("queueingPolicy"))
+    ends_[name] =
+        seconds + std::stod(body["queueingPolicy"]["validUntilDuration"].get<std::string>());
+  else
+    ends_.erase(name);
   queued_[name] = body;
   return {200, begin(zone, "", false).dump()};
 }
@@ -221,11 +226,15 @@ void FakeTpu::advance(json& queued) {
     if (queued.contains("spot")) nodes_[node]["schedulingConfig"]["spot"] = true;
     state = "ACTIVE";
   }
-  if (state != "WAITING_FOR_RESOURCES" || ++looks_[name] < queue_looks) return;
-  if (!queue_fault.empty()) {
+  if (state != "WAITING_FOR_RESOURCES") return;
+  const auto end = ends_.find(name);
+  const bool has_waited = end != ends_.end() && seconds >= end->second;
+  if (!has_waited && ++looks_[name] < queue_looks) return;
+  if (has_waited || !queue_fault.empty()) {
+    const std::string why = has_waited ? "its time in the queue is over" : queue_fault;
     state = "FAILED";
-    queued["state"]["failedData"] = {{"error", {{"code", 8}, {"message", queue_fault}}}};
-  } else if (count_in(zone) < zones.at(zone).capacity) {
+    queued["state"]["failedData"] = {{"error", {{"code", 8}, {"message", why}}}};
+  } else if (zones.at(zone).queue_moves && count_in(zone) < zones.at(zone).capacity) {
     state = "PROVISIONING";
   }
 }

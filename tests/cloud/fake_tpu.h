@@ -23,6 +23,7 @@ class FakeTpu {
     std::vector<std::string> versions{"tpu-ubuntu2204-base", "tpu-vm-base"};
     int capacity = 100;  // nodes
     bool answers = true;
+    bool queue_moves = true;
   };
   FakeTpu();
 
@@ -40,6 +41,7 @@ class FakeTpu {
   bool lists_all_zones = true;  // at "-"
   int queue_looks = 2;          // at what is in the queue until its turn comes
   std::string queue_fault;      // why it fails then
+  double seconds = 0;           // of a clock: how long it stands there, where that has an end
   // Of the workers of each node: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
   std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
@@ -91,6 +93,7 @@ class FakeTpu {
   bool is_hidden(const std::string& name) const;
 
   std::map<std::string, int> looks_, hidden_;
+  std::map<std::string, double> ends_;  // of what is in the queue
   int made_ = 0;
 };
 

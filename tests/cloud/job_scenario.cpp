@@ -99,6 +99,7 @@ void JobScenario::work(Worker& worker, double seconds) {
 
 void JobScenario::pass_piece(double seconds) {
   now_ += seconds;
+  fake_.seconds += seconds;
   bool changed = false;
   for (auto& [name, worker] : workers_) {
     const std::string state = states_.at(name);
@@ -131,10 +132,12 @@ void JobScenario::pass(double seconds) {
 
 // A machine is not taken from a command that could have saved what it did.
 void JobScenario::check_deletion(const ServedRequest& request) {
-  if (request.method != "DELETE") return;
-  for (const auto& [name, worker] : workers_)
-    if (worker.runs && worker.stops_at == 0 && rules.unreached == 0)
+  if (request.method != "DELETE" || rules.unreached > 0) return;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.runs && worker.stops_at == 0)
       found("deleted while it trains, without being told to stop");
+    if (worker.ended && !worker.is_log_kept) found("deleted with the log of what has ended");
+  }
 }
 
 ServedAnswer JobScenario::serve_at_fault(const ServedRequest& request) {
@@ -190,9 +193,10 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   return found->second;
 }
 
-void JobScenario::install(const TpuNode& node, double seconds_left) {
+void JobScenario::install(const TpuNode& node, double seconds_left, double at_most) {
   reach(node).deadline = now_ + seconds_left;
-  pass(60);
+  pass(std::min(rules.install_takes, at_most));
+  if (rules.install_takes > at_most) throw SystemError("no answer in time");
   if (rules.uninstallable) throw SystemError("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
@@ -202,7 +206,7 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   if (worker.runs && had_rival_) return;  // as the worker's shell refuses it
   if (worker.runs) found("started twice");
   worker.runs = true;
-  worker.ended = false;
+  worker.ended = worker.is_log_kept = false;
   worker.stops_at = 0;
   worker.steps = checkpoint;
   may_kill();
@@ -223,6 +227,8 @@ void JobScenario::stop(const TpuNode& node) {
   Worker& worker = reach(node);
   if (worker.stops_at == 0) worker.stops_at = now_ + kSaves;
 }
+
+void JobScenario::keep_log(const TpuNode& node) { reach(node).is_log_kept = true; }
 
 std::optional<std::string> JobScenario::Store::read() {
   world_.may_kill();

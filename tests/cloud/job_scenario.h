@@ -24,6 +24,7 @@ struct ScenarioRules {
   bool abandoned = false;  // after the first kill nobody comes back
   bool powerless = false;  // the machine's account may not delete it
   bool uninstallable = false;
+  double install_takes = 60;  // seconds
 };
 
 class JobScenario : private JobWorkers {
@@ -56,14 +57,15 @@ class JobScenario : private JobWorkers {
     double steps = 0, deadline = 0, stops_at = 0;
     std::string state;
     double changes_at = 0;  // being made, or deleted, until then
-    bool ready = false, runs = false, ended = false;
+    bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;
   };
-  void install(const TpuNode& node, double seconds_left) override;
+  void install(const TpuNode& node, double seconds_left, double at_most) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
+  void keep_log(const TpuNode& node) override;
   // Each supervisor's view of the one object.
   class Store : public JobStore {
    public:

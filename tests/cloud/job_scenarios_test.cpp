@@ -86,6 +86,37 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
             "there was no machine in all the time that it was waited for");
 }
 
+// The next zone's turn comes once what waits in the one before is withdrawn; with one zone alone
+// there is no better place than the one that it has.
+TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
+  for (const unsigned seed : {7u, 6u}) {  // two zones, one zone
+    JobScenario scenario(seed, google_);
+    scenario.spec.queued = true;
+    scenario.spec.patience = 5 * 3600;
+    scenario.google().zones["us-central1-a"].queue_moves = false;
+    scenario.run();
+    EXPECT_EQ(join(scenario.faults_found, "; "), "");
+    const bool has_another = scenario.spec.zones.size() > 1;
+    EXPECT_EQ(scenario.outcome, has_another ? "done" : "failed") << scenario.told;
+    EXPECT_EQ(
+        scenario.told.find("in the queue: its time in the queue is over") != std::string::npos,
+        has_another);
+    EXPECT_LT(scenario.dollars, 5);  // and waiting was not paid for
+    EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.2);
+  }
+}
+
+// An installation that hangs is paid for, too.
+TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
+  JobScenario scenario(7, google_);
+  scenario.rules.install_takes = 90 * 60;
+  scenario.spec.budget = 1.5;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "budget") << scenario.told;
+  EXPECT_EQ(join(scenario.faults_found, "; "), "");
+  EXPECT_GT(scenario.dollars, 0.9);
+}
+
 // A machine that does not delete itself is paid for as long as it was seen.
 TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
   JobScenario scenario(11, google_);

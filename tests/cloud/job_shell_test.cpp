@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "base/error.h"
+#include "cloud/file_hash.h"
 #include "cloud/machines.h"
 #include "cloud/ssh_servers.h"
 #include "cloud/tpu_test.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "support/command.h"
 #include "support/error_of.h"
 #include "support/missing.h"
 
@@ -41,16 +43,28 @@ class JobShellTest : public TpuTest {
     node_ = *tpu_.node(kZone, "pod");
     JobSpec spec;
     spec.project = "p";
+    spec.folder = "gs://bucket/job";
+    spec.package = write_package();
+    spec.package_sha256 = file_sha256(spec.package);
     shell_.emplace(spec, ShellTools{tpu_,
                                     {local_user(), "0", "", servers_->config(), {}, false},
                                     [this](const std::string& line) { told_ += line + "\n"; },
-                                    {},
+                                    {"", "$HOME", "http://" + bucket_.host()},
                                     0});
+  }
+  std::string write_package() const {
+    make_folders(home_.dir.file("pack/smelt/bin"));
+    write_file(home_.dir.file("pack/smelt/bin/smelt"), "#!/bin/sh\n");
+    const std::string package = home_.dir.file("smelt.tar.zst");
+    run_command(str("cd ", home_.dir.file("pack"), "; chmod +x smelt/bin/smelt; tar --zstd -cf ",
+                    package, " smelt"));
+    return package;
   }
   void TearDown() override {
     for (int worker = 0; worker < kWorkers; ++worker)
-      if (const std::string job = home_of(worker) + "/.smelt-job/pid"; exists(job))
-        ::kill(-std::stoi(read_file(job)), SIGKILL);
+      for (const char* each : {"/.smelt-job/pid", "/.smelt-guard/pid"})
+        if (const std::string pid = home_of(worker) + each; exists(pid))
+          ::kill(-std::stoi(read_file(pid)), SIGKILL);
   }
   std::string home_of(int worker) const { return home_.dir.file(str("worker-", worker)); }
   // Looks until it is so; what was printed until then.
@@ -65,6 +79,14 @@ class JobShellTest : public TpuTest {
     }
   }
 
+  std::string in_bucket_;  // the package there
+  std::chrono::milliseconds bucket_late_{0};
+  HttpServer bucket_{[this](const ServedRequest& request) {
+    const bool reads = request.method == "GET";
+    ServedAnswer answer{reads && in_bucket_.empty() ? 403 : 200, reads ? in_bucket_ : "{}"};
+    answer.late = bucket_late_;
+    return answer;
+  }};
   std::unique_ptr<SshServers> servers_;
   TpuNode node_;
   std::optional<JobShell> shell_;
@@ -101,6 +123,47 @@ TEST_F(JobShellTest, AWorkerThatHasNoCommandGetsIt) {
   EXPECT_EQ(read_file(home_of(0) + "/.smelt-job/pid"), first);
   shell_->stop(node_);
   until(State::ended);
+}
+
+// Each from the bucket by itself, without a copy from here; what is another there is not taken.
+TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
+  const std::string package = home_.dir.file("smelt.tar.zst");
+  in_bucket_ = read_file(package);
+  shell_->install(node_, 600, 600);
+  EXPECT_EQ(told_, "bringing smelt.tar.zst to pod, 4 of its workers\n");
+  ASSERT_EQ(bucket_.requests().size(), 4u);
+  EXPECT_EQ(bucket_.requests()[0].target,
+            "/storage/v1/b/bucket/o/job%2Finput%2Fpackage.tar.zst?alt=media");
+  const std::string there = "/.smelt-package/" + file_sha256(package).substr(0, 16);
+  for (const std::string content : {"", "another"}) {
+    in_bucket_ = content;
+    for (int worker = 0; worker < kWorkers; ++worker) {
+      EXPECT_TRUE(exists(home_of(worker) + there + "/smelt/bin/smelt"));
+      remove_tree(home_of(worker) + there);
+    }
+    told_.clear();
+    shell_->install(node_, 600, 600);
+    EXPECT_THAT(told_,
+                HasSubstr("pod, worker 3 does not get gs://bucket/job/input/package.tar.zst"));
+    EXPECT_THAT(told_, HasSubstr(content.empty() ? "403; copied from here" : "did NOT match"));
+  }
+}
+
+TEST_F(JobShellTest, AnInstallationEndsInItsTime) {
+  bucket_late_ = std::chrono::hours(1);
+  EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, 600, 1); }),
+              HasSubstr("no answer in time"));
+}
+
+TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {
+  shell_->start(node_, "echo I am $WORKER");
+  until(State::ended);
+  shell_->keep_log(node_);
+  std::string kept;
+  for (const ServedRequest& request : bucket_.requests())
+    kept += request.target + " " + request.body;
+  for (int worker = 0; worker < kWorkers; ++worker)
+    EXPECT_THAT(kept, HasSubstr(str("Z-worker-", worker, ".txt I am ", worker, "\n")));
 }
 
 TEST_F(JobShellTest, AWorkerThatIsNotReachedIsNamed) {

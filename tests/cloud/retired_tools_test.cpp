@@ -61,6 +61,9 @@ TEST_F(RetiredToolsTest, WhatCtpuCannotDoHereIsRefused) {
   expect_refusal("ctpu up --name=a --vm-only" + where, HasSubstr("a TPU VM is made whole"));
   expect_refusal("ctpu up --name=a", AllOf(HasSubstr("ctpu up: no zone is named"),
                                            HasSubstr("gcloud config set compute/zone")));
+  // Go's flags may have one dash.
+  EXPECT_THAT(run_smelt("ctpu up -name=a -tpu-size v3-8 --dry-run" + where).text,
+              HasSubstr("now: smelt cloud up a --type v3-8 "));
   expect_refusal("ctpu up --nmae=a" + where, HasSubstr("did you mean '--name'?"));
   EXPECT_TRUE(tpu_.nodes(kAllZones).items.empty());
 }
@@ -94,6 +97,13 @@ TEST_F(RetiredToolsTest, GcloudsSshReachesTheWorkers) {
             HasSubstr("1.2.3.4")));
   EXPECT_THAT(run_smelt("tpu-vm scp --recurse folder me@pod:" + flags).text,
               HasSubstr("now: smelt cloud cp folder me@pod: --worker all"));
+  // What stands behind -- is ssh's.
+  EXPECT_THAT(
+      run_smelt("tpu-vm ssh me@pod --zone us-central1-a --dry-run -- -L 6006:localhost:6006").text,
+      AllOf(HasSubstr("--dry-run -- -L 6006:localhost:6006\n"),
+            HasSubstr("'-L' '6006:localhost:6006' '-l' 'me' '--' '1.2.3.4'")));
+  expect_refusal("cloud ssh me@pod nproc --dry-run",
+                 AllOf(HasSubstr("'nproc' is no flag of ssh's"), HasSubstr("--command 'nproc'")));
   expect_refusal("tpu-vm ssh pod --ssh-flag=-A", HasSubstr("'-A' is no option of ssh's"));
   expect_refusal("tpu-vm ssh pod --tunnel-through-iap", HasSubstr("left to ssh's options"));
   expect_refusal("tpu-vm list --format='value(name)'", HasSubstr("only json is known"));

@@ -216,7 +216,7 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   EXPECT_THAT(refused("--do_train --max_seq_length=64"),
               HasSubstr("--max_seq_length 64 is longer than the 32 max_position_embeddings of"));
   EXPECT_THAT(refused("--do_train --init_checkpoint=" + dir_.file("bert/none.ckpt")),
-              AllOf(HasSubstr("none.ckpt holds neither a checkpoint nor config.json"),
+              AllOf(HasSubstr("init: there is no "), HasSubstr("none.ckpt\n"),
                     HasSubstr("a TensorFlow checkpoint (…/bert_model.ckpt)")));
   EXPECT_THAT(refused("--do_train --devices=3"),
               HasSubstr("--train_batch_size 4 does not divide over 3 devices\n"

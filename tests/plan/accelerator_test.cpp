@@ -69,7 +69,10 @@ TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
 
 TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
-              HasSubstr("--on: 'v5e-8' is no type of TPU"));
+              AllOf(HasSubstr("--on: 'v5e-8' is no type of TPU"),
+                    HasSubstr("did you mean 'v5litepod-8'?")));
+  EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "a100"); }),
+              HasSubstr("did you mean 'a100-40gb'?"));
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-9"); }),
               HasSubstr("did you mean 'v3-8'?"));
   EXPECT_THAT(

@@ -215,9 +215,9 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
 TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
   const Plan plan = this->plan("v5litepod-1", {"train.init=gone/bert_model.ckpt"});
   EXPECT_TRUE(plan.rows[0].fits());
-  EXPECT_THAT(plan_text(plan),
-              HasSubstr("init: gone/bert_model.ckpt holds neither a checkpoint nor "
-                        "config.json; planned for the sizes that are known"));
+  EXPECT_THAT(
+      plan_text(plan),
+      HasSubstr("init: there is no gone/bert_model.ckpt; planned for the sizes that are known"));
 }
 
 TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
@@ -343,7 +343,9 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   EXPECT_EQ(figures.at("rows").at(0).at("tried").at(0).at("kept"), true);
   const Json other = Json::parse(run_smelt(plan + " --batch 32 --json 2>/dev/null").text);
   EXPECT_EQ(other.at("rows").at(0).at("batch"), 32);
-  expect_refusal(plan + " --region mars", HasSubstr("--region: no price of 'mars' is known"));
+  expect_refusal(plan + " --region mars --set train.devices=4",
+                 AllOf(HasSubstr("--region: no price of 'mars' is known"),
+                       HasSubstr("--set train.devices=4 counts for nothing in a plan")));
   expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is no type of TPU"));
 }
 

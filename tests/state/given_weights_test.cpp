@@ -245,6 +245,9 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
                     HasSubstr("hint: give the model the sizes of the given one")));
   EXPECT_THAT(refusal("given", [](auto& t) { t.model.max_position_embeddings = 64; }),
               HasSubstr("position_embeddings is f32[32,16], this run's is f32[64,16]"));
+  EXPECT_THAT(refusal("gone", [](auto&) {}),
+              AllOf(HasSubstr("init: there is no "), HasSubstr("gone\n  hint: name a model")));
+  std::filesystem::create_directory(dir_.file("nothing"));
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing holds neither a checkpoint nor config.json\n  hint: name a model "
                        "folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a "

@@ -1,0 +1,49 @@
+#include "cloud/machine_calls.h"
+
+#include "base/run_program.h"
+#include "base/str.h"
+#include "net/url.h"
+#include "store/path.h"
+
+namespace smelt {
+
+std::string machine_calls() {
+  return "told() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
+         "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/"
+         "$1\"; "
+         "}\n"
+         "call() { told service-accounts/default/token |\n"
+         "  sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
+         "  curl -sS -m 60 -H @- \"$@\"; }\n";
+}
+
+// Each start has an object of its own, by the time at which it began.
+std::string keep_log_function(const JobSpec& spec, const std::string& storage) {
+  const RemotePath place = parse_remote(join_path(spec.folder, "log"));
+  const std::string url = str(storage, "/upload/storage/v1/b/", percent_encoded(place.bucket),
+                              "/o?uploadType=media&name=", percent_encoded(place.key + "/"));
+  return str(
+      "keep_log() {\n  [ -s \"$j/log\" ] || return 0\n"
+      "  s=$(date -u -r \"$j/command\" +%Y%m%dT%H%M%SZ)\n"
+      "  call -f -o /dev/null -X POST -H 'Content-Type: text/plain' -T \"$j/log\" ",
+      shell_word(url), "\"$s-worker-$n.txt\"\n}\n");
+}
+
+std::string keep_log_command(const JobSpec& spec, const std::string& storage, int worker) {
+  return str("j=$HOME/.smelt-job; n=", worker, "\n", machine_calls(),
+             keep_log_function(spec, storage), "keep_log\n");
+}
+
+// What does not answer, or stands still, is given up soon: there is another way.
+std::string fetch_command(const std::string& object, const std::string& storage,
+                          const std::string& file, const std::string& sha256) {
+  const RemotePath place = parse_remote(object);
+  const std::string url = str(storage, "/storage/v1/b/", percent_encoded(place.bucket), "/o/",
+                              percent_encoded(place.key), "?alt=media");
+  return str(machine_calls(),
+             "call -f -m 1500 --connect-timeout 20 --speed-limit 1000 --speed-time 60 -o ", file,
+             " ", shell_word(url), " && echo '", sha256, "  ", file,
+             "' | sha256sum -c --quiet -\n");
+}
+
+}  // namespace smelt

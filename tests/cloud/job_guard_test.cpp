@@ -1,0 +1,99 @@
+// The dead man's switch as a machine runs it from its start, whose commands are stand-ins: time
+// passes when it sleeps, and Google is a script.
+#include "cloud/job_guard.h"
+
+#include <gmock/gmock.h>
+
+#include "base/run_program.h"
+#include "base/str.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/command.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class JobGuardTest : public testing::Test {
+ protected:
+  JobGuardTest() {
+    make_folders(at("bin"));
+    make_folders(at("home/.smelt-job"));
+    make_folders(at("home/.smelt-guard"));
+    write_file(at("clock"), "1000\n");
+    write_file(at("calls"), "");
+    stand_in("date", str("case \"$1\" in +%s) cat ", at("clock"), ";; *) echo START;; esac"));
+    // The machine is gone with all that runs on it once Google was asked to delete it.
+    stand_in("sleep", str("if grep -q DELETE ", at("calls"), "; then kill $PPID; fi\n",
+                          "echo $(( $(cat ", at("clock"), ") + 100 )) > ", at("clock")));
+    stand_in(
+        "curl",
+        str("case \"$*\" in\n*attributes/agent-worker-number) echo ${WORKER:-0};;\n",
+            "*token) echo '{\"access_token\": \"PLANTED\"}';;\n", "*) echo \"$(cat ", at("clock"),
+            ") $(cat) $*\" >> ", at("calls"), "\n",
+            "  case \"$*\" in *http_code*) echo '{\"state\": \"READY\"}200';; esac;;\n", "esac"));
+    spec_.run = "abc";
+    spec_.project = "p";
+    spec_.folder = "gs://bucket/job";
+  }
+  std::string at(const std::string& name) const { return dir_.file(name); }
+  void stand_in(const std::string& name, const std::string& text) const {
+    const std::string file = at("bin/" + name);
+    write_file(file, "#!/bin/sh\n" + text + "\n");
+    run_command("chmod +x " + file);
+  }
+  // Until it has deleted the machine: what it asked of Google, and when.
+  std::vector<std::string> calls(double seconds, const std::string& environment = "") const {
+    const std::string script = startup_guard(spec_, "us-central1-a", seconds,
+                                             {"http://tpu", at("home"), "http://storage"});
+    write_file(at("startup"), script);
+    const CommandOutput ran =
+        run_command(str("cd ", dir_.path(), "; env PATH=", at("bin"), ":$PATH ", environment,
+                        " sh -c '. ./startup; wait'"));
+    EXPECT_EQ(ran.text, "");
+    std::vector<std::string> out;
+    const std::string all = read_file(at("calls"));
+    for (const std::string_view line : split(trim(all), '\n')) out.emplace_back(line);
+    return out;
+  }
+
+  TempDir dir_;
+  JobSpec spec_;
+  const std::string node_ = "http://tpu/v2/projects/p/locations/us-central1-a/nodes/smelt-abc";
+};
+
+TEST_F(JobGuardTest, AMachineThatNobodyComesToDeletesItself) {
+  const auto asked = calls(600);
+  ASSERT_EQ(asked.size(), 2u) << join(asked, "\n");
+  EXPECT_THAT(asked[0], testing::AllOf(testing::StartsWith("1600 Authorization: Bearer PLANTED "),
+                                       testing::EndsWith(node_)));
+  EXPECT_THAT(asked[1], testing::EndsWith("-o /dev/null -X DELETE " + node_));
+}
+
+TEST_F(JobGuardTest, OneThatIsToldAnewLivesOnAndKeepsItsLog) {
+  write_file(at("home/.smelt-guard/deadline"), "3000\n");
+  write_file(at("home/.smelt-job/log"), "the end\n");
+  const auto asked = calls(600);
+  ASSERT_EQ(asked.size(), 3u) << join(asked, "\n");
+  EXPECT_THAT(asked[0],
+              testing::AllOf(testing::StartsWith("3000 "),
+                             HasSubstr("-T " + at("home/.smelt-job/log") +
+                                       " http://storage/upload/"
+                                       "storage/v1/b/bucket/o?uploadType=media&name=job%2Flog%2F"
+                                       "START-worker-0.txt")));
+  EXPECT_THAT(asked[2], HasSubstr("-X DELETE " + node_));
+}
+
+// The fourth worker leaves it to the ones before for 45 seconds, which are nine sleeps.
+TEST_F(JobGuardTest, WorkersDeleteOneAfterAnother) {
+  spec_.queued = true;
+  const auto asked = calls(600, "WORKER=3");
+  ASSERT_EQ(asked.size(), 2u) << join(asked, "\n");
+  EXPECT_THAT(asked[1], testing::AllOf(testing::StartsWith("2500 "),
+                                       HasSubstr("/queuedResources/smelt-abc?force=true")));
+}
+
+}  // namespace
+}  // namespace smelt
