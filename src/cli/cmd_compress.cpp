@@ -14,6 +14,8 @@
 #include "cli/cmd_distill.h"
 #include "cli/recipe_option.h"
 #include "cli/row_columns.h"
+#include "cli/sizes_text.h"
+#include "cli/sparse_prune.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "console/number_check.h"
@@ -31,15 +33,6 @@ struct QuantizeFlags {
   RowColumns columns;
   bool force = false, json = false;
 };
-
-// "53.9 to 13.9 MB (0.258 of it)"
-std::string sizes_text(std::uint64_t before, std::uint64_t after) {
-  const auto megabytes = [](std::uint64_t bytes) {
-    return rounded(static_cast<double>(bytes) / 1e6, 2);
-  };
-  return str(megabytes(before), " to ", megabytes(after), " MB (", rounded(share(after, before), 3),
-             " of it)");
-}
 
 nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
   nlohmann::ordered_json loss = nlohmann::ordered_json::object();
@@ -185,6 +178,7 @@ void add_quantize(CLI::App& compress) {
 
 struct PruneFlags {
   PruneJob job;
+  SparseFlags sparse;
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto";
   std::string tuned;                  // the run's folder; empty: what is cut stays as it is
@@ -212,6 +206,8 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
 }
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
+  if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
+    return make_sparse(*sparse, f.json);
   f.job.data.rows.format = parse_file_format(f.format);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
@@ -280,7 +276,8 @@ void add_prune(CLI::App& compress) {
   auto f = std::make_shared<PruneFlags>();
   auto* command = compress.add_subcommand(
       "prune",
-      "cut layers, neurons and heads out: smaller, and faster with every program that loads it");
+      "cut layers, neurons and heads out: smaller, and faster with every program that loads it; or "
+      "set single weights to 0: a smaller file, NOT faster");
   add_model_and_out(*command, f->job.from, f->job.to);
   command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
   command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
@@ -297,6 +294,7 @@ void add_prune(CLI::App& compress) {
       ->capture_default_str();
   command->add_flag("!--no-rescale", f->job.rescale,
                     "neurons and heads that stay are left as they are, not made up for the others");
+  add_sparse_flags(*command, f->sparse);
   add_rows(*command, *f);
   auto* tune = command->add_option(
       "--tune", f->tuned,

@@ -9,6 +9,7 @@
 #include "checkpoint/folder_weights.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/int8_weights.h"
+#include "checkpoint/sparse_weights.h"
 #include "checkpoint/stored_model.h"
 #include "format/crc32c.h"
 #include "store/folder.h"
@@ -94,7 +95,8 @@ SourceFolder open_source_folder(const std::string& path, InCodes in_codes) {
   }
   out.config = read_model_config(out.folder);
   if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
-    throw UsageError(str("compress: ", path, ": its weights are in eight bits already"),
+    throw UsageError(str("compress: ", path, ": its weights are ",
+                         is_sparse(out.config, path) ? "sparse" : "in eight bits", " already"),
                      "take the model that it was made of");
   out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
                                            : stored_weights(out.folder);
