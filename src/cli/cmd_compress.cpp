@@ -32,6 +32,8 @@ struct QuantizeFlags {
   ChoiceRows choice;
   RowColumns columns;
   bool force = false, json = false;
+  std::string trained;                // the run's folder; empty: codes are those of the model
+  std::vector<std::string> settings;  // of its recipe
 };
 
 nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
@@ -76,7 +78,29 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   data.prefix = asked.prefix.value_or("");
 }
 
+// What is quantized has learned with codes before.
+void train_in_codes(QuantizeFlags& f, const CLI::App& command) {
+  if (f.trained.empty()) return;
+  if (f.weights != "int8")
+    throw UsageError(str("compress: --train with --weights ", f.weights,
+                         ": what is learned are products of eight bits"),
+                     "leave one of them out");
+  if (command.count("--activations") > 0 && f.activations != "dynamic")
+    throw UsageError(str("compress: --train with --activations ", f.activations,
+                         ": what is learned are activations that are rounded as they come"),
+                     "leave out --activations");
+  (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
+  DistillFlags run{
+      .teacher = f.job.from, .student = f.job.from, .out = f.trained, .settings = f.settings};
+  run.settings.emplace_back("train.fake_quant=true");
+  check_distill(run, true);
+  teach(run);
+  f.job.from = f.trained;
+  f.activations = "dynamic";
+}
+
 void run_quantize(QuantizeFlags& f, const CLI::App& command) {
+  train_in_codes(f, command);
   const bool limited = command.count("--max-drop") > 0;
   if (limited == f.choice.rows.files.input.empty())
     throw UsageError(limited ? "compress: --max-drop is of a score, and there are no rows for it"
@@ -172,7 +196,13 @@ void add_quantize(CLI::App& compress) {
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--device", f->choice.device, "cpu, gpu, tpu or auto")->capture_default_str();
-  command->add_flag("--json", f->json, "a JSON object instead of lines");
+  auto* train = command->add_option(
+      "--train", f->trained,
+      "first train it with products as those codes make them, held to what it says itself, as a "
+      "run in this new folder; the model is a run's, whose recipe gives the data");
+  add_set_option(*command, f->settings);
+  command->get_option("--set")->needs(train);
+  command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(train);
   command->callback([f, command] { run_quantize(*f, *command); });
 }
 

@@ -224,6 +224,10 @@ void check_sections(const Recipe& r) {
   check_vocabulary(checks, r);
   check_ready(checks, r);
   check_training(checks, r.train);
+  checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
+                 str("train.fake_quant: a model of type ", r.type->name,
+                     " is not put in codes by `smelt compress quantize`"),
+                 "leave it out; model.type classify and text_to_text have it");
   checks.within("train.hang_minutes", 0);
   checks.require(r.train.keep_every % r.train.save_every == 0,
                  {"train.keep_every", "train.save_every"},
