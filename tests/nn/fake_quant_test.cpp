@@ -26,7 +26,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t T = 6, I = 40, O = 24;
+constexpr std::int64_t kTokens = 6, kIn = 40, kOut = 24;
 
 enum class Kernel { fake, in_codes };
 
@@ -39,11 +39,11 @@ struct OneProduct {
     if (kernel == Kernel::in_codes)
       compute.in_codes = std::make_shared<const std::set<std::string, std::less<>>>(
           std::set<std::string, std::less<>>{in_layer ? "layer_0/kernel" : "kernel"});
-    const Tensor x = program.graph.argument({DType::f32, {2, T / 2, I}});
+    const Tensor x = program.graph.argument({DType::f32, {2, kTokens / 2, kIn}});
     Scope s(program.graph, parameters, {}, compute);
     if (kernel == Kernel::fake) s = s.fake_quantized();
     if (in_layer) s = s.layer("layer", "0", constant(program.graph, 0, DType::s32));
-    const Tensor y = products_together(s, x, {s.parameter("kernel", {I, O}, {})})[0];
+    const Tensor y = products_together(s, x, {s.parameter("kernel", {kIn, kOut}, {})})[0];
     program.results = {y};
     if (kernel == Kernel::in_codes) return;
     const Tensor cotangent = program.graph.argument(y.shape());
@@ -56,9 +56,9 @@ struct OneProduct {
 };
 
 struct Given {
-  Value x = random_value({{DType::f32, {2, T / 2, I}}, -2, 2}, 1),
-        kernel = random_value({{DType::f32, {I, O}}, -1, 1}, 2),
-        cotangent = random_value({{DType::f32, {2, T / 2, O}}, -1, 1}, 3);
+  Value x = random_value({{DType::f32, {2, kTokens / 2, kIn}}, -2, 2}, 1),
+        kernel = random_value({{DType::f32, {kIn, kOut}}, -1, 1}, 2),
+        cotangent = random_value({{DType::f32, {2, kTokens / 2, kOut}}, -1, 1}, 3);
 };
 
 std::vector<float> floats_of(const Value& value) { return {value.real.begin(), value.real.end()}; }
@@ -75,9 +75,9 @@ TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
   const std::vector<float> x = floats_of(given.x), kernel = floats_of(given.kernel),
                            cotangent = floats_of(given.cotangent);
   const TempDir dir;
-  const TensorMap in{{"x", {{DType::f32, {T, I}}, std::as_bytes(std::span(x))}},
-                     {"kernel", {{DType::f32, {I, O}}, std::as_bytes(std::span(kernel))}},
-                     {"cotangent", {{DType::f32, {T, O}}, std::as_bytes(std::span(cotangent))}}};
+  const TensorMap in{{"x", {{DType::f32, {kTokens, kIn}}, std::as_bytes(std::span(x))}},
+                     {"kernel", {{DType::f32, {kIn, kOut}}, std::as_bytes(std::span(kernel))}},
+                     {"cotangent", {{DType::f32, {kTokens, kOut}}, std::as_bytes(std::span(cotangent))}}};
   write_file(dir.file("in"), safetensors_bytes(in));
   const auto said =
       run_command(str(oracle_python(), " ", source_path("tools/fake_quant_twin.py"), " ",
@@ -96,14 +96,14 @@ TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
 TEST(FakeQuant, GivesWhatTheProductOfIntegersGivesLater) {
   REQUIRE_PLUGIN("cpu");
   const Given given;
-  std::vector<float> rows(I * O);  // [O,I], as a folder has them
-  for (std::int64_t i = 0; i < I; ++i)
-    for (std::int64_t o = 0; o < O; ++o)
-      rows[static_cast<std::size_t>(o * I + i)] =
-          static_cast<float>(given.kernel.real[static_cast<std::size_t>(i * O + o)]);
-  const Int8Rows in_codes = int8_rows(rows, O);
-  Value codes{.shape = {DType::s8, {O, I}}, .real = {}, .bits = {}},
-      scales{.shape = {DType::f32, {O}}, .real = {}, .bits = {}};
+  std::vector<float> rows(kIn * kOut);  // [O,I], as a folder has them
+  for (std::int64_t i = 0; i < kIn; ++i)
+    for (std::int64_t o = 0; o < kOut; ++o)
+      rows[static_cast<std::size_t>(o * kIn + i)] =
+          static_cast<float>(given.kernel.real[static_cast<std::size_t>(i * kOut + o)]);
+  const Int8Rows in_codes = int8_rows(rows, kOut);
+  Value codes{.shape = {DType::s8, {kOut, kIn}}, .real = {}, .bits = {}},
+      scales{.shape = {DType::f32, {kOut}}, .real = {}, .bits = {}};
   for (const std::int8_t code : in_codes.codes)
     codes.bits.push_back(wrapped(DType::s8, static_cast<std::uint64_t>(code)));
   scales.real.assign(in_codes.scales.begin(), in_codes.scales.end());
